@@ -1,0 +1,1 @@
+"""Models behind one interface: embedded (offline, CPU), transformers checkpoints, OpenAI-compatible servers."""

@@ -1,0 +1,138 @@
+"""What a model is to the rest of claimwise: six roles, batch in, batch out, a reason wherever there is no value.
+
+A *model* decomposes, verifies, judges, critiques, revises and summarises. Notebooks and metrics hold a
+``Model`` and never ask which kind it is. Every role takes sequences of equal length n and a ``Prompt``, and
+returns a list of n results in the same order: a backend may batch, sort and cache as it likes inside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from claimwise.prompts import Prompt
+
+NAN = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An atomic fact (the papers' ACU); ``start:end`` is the span of the summary it came from, where known."""
+
+    text: str
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """The claims of one passage, or none and the reason why."""
+
+    claims: tuple[Claim, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Probability in [0, 1] that the document supports the claim; NaN and a reason where the reply had none.
+
+    ``evidence`` are indices into ``text.sentences(document)``, best first.
+    """
+
+    support: float
+    reason: str | None = None
+    evidence: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A whole-summary score in [0, 1] (a 1-5 rating s is shown as (s - 1) / 4), or NaN and a reason."""
+
+    score: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Critique:
+    """What is wrong with a statement (a claim, a sentence, a whole summary).
+
+    ``support`` is the critic's own verdict (1 or 0, or a probability), ``revised`` the statement as the
+    document would support it, where the critic gave one.
+    """
+
+    text: str
+    support: float = NAN
+    revised: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a reviser is told: the statements found unsupported, or a comment in free form, or both."""
+
+    unsupported: tuple[str, ...] = ()
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that a model wrote, or None and the reason why there is none."""
+
+    text: str | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One of several documents to summarise, cited by ``reference``, e.g. "Ling (2009)"."""
+
+    reference: str
+    title: str
+    text: str
+
+
+@runtime_checkable
+class Model(Protocol):
+    """The roles. ``fingerprint`` names everything that changes a result, for cache keys and run records."""
+
+    name: str
+    fingerprint: str
+
+    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+        """Break each passage into claims (ACUEval sec. 3, "ACU generation")."""
+        ...
+
+    def verify(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        prompt: Prompt,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Verdict]]:
+        """For each document, say of each of its claims how probable it is that the document supports it.
+
+        ``extras`` are the other documents that a prompt with context ``document+extra`` shows beside.
+        """
+        ...
+
+    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+        """Score each whole summary at once (ACUEval appendix A, BelugaEval)."""
+        ...
+
+    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+        """Say what is wrong with each statement given its document (Factored Verification, Algorithm 1)."""
+        ...
+
+    def revise(
+        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
+    ) -> list[Text]:
+        """Revise each summary as the feedback asks, changing nothing else (ACUEval sec. 5.4)."""
+        ...
+
+    def summarise(
+        self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt
+    ) -> list[Text]:
+        """Answer each question from its sources, citing them (Factored Verification sec. 3.1)."""
+        ...

@@ -1,0 +1,159 @@
+"""Prompts as data: one text file each, named ``<paper>-<role>-<variant>.txt``.
+
+A file is YAML front matter (where it comes from, its role, how it is used) and a Jinja2 template whose
+variables are written as the papers write them (``{{ Document }}``). A missing variable is an error. Few-shot
+demonstrations are data too: a YAML list that the template loops over, so that an embedded model, which reads
+no prose, learns from the same demonstrations that a language model is shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+import jinja2
+import yaml
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import BaseModel, ConfigDict
+
+Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
+
+_ENVIRONMENT = SandboxedEnvironment(
+    undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False
+)
+
+
+class PromptError(ValueError):
+    """A prompt is not there, is malformed, or lacks a variable."""
+
+
+class Demonstration(BaseModel):
+    """A worked example in a prompt: a passage and its claims, or a document, a claim and its label."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    passage: str
+    claims: tuple[str, ...] = ()
+    claim: str | None = None
+    label: bool | None = None
+
+
+class _Header(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    role: Role
+    reply: str
+    scope: Literal["passage", "sentence"] = "passage"
+    context: Literal["document", "retrieved", "document+extra"] = "document"
+    demonstrations: str | None = None
+    shots: int = 0
+    max_tokens: int = 256
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt and what an embedded model needs to know of it.
+
+    Attributes:
+        name: the file's stem, e.g. ``acueval-decompose-5shot``.
+        role: which of the model's roles it is for.
+        source: paper and figure, or who wrote it.
+        reply: the name of the parser that reads the model's reply.
+        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
+        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
+            ``document+extra``, the passage to check against and another document that must not be used.
+        demonstrations: the worked examples, in order; the first ``shots`` of their file.
+        max_tokens: longest reply.
+        template: the text, with its variables.
+    """
+
+    name: str
+    role: Role
+    source: str
+    reply: str
+    template: str = field(repr=False)
+    scope: str = "passage"
+    context: str = "document"
+    demonstrations: tuple[Demonstration, ...] = field(default=(), repr=False)
+    max_tokens: int = 256
+
+    def render(self, **variables: Any) -> str:
+        """Fill the template.
+
+        Raises:
+            PromptError: a variable of the template was not given.
+
+        >>> load("acueval-verify-zeroshot").render(Document="It rained.", ACU="It rained.").splitlines()[2]
+        'Passage: It rained.'
+        >>> load("acueval-verify-zeroshot").render(Document="It rained.")
+        Traceback (most recent call last):
+        ...
+        claimwise.prompts.PromptError: prompt acueval-verify-zeroshot: 'ACU' is undefined
+        """
+        try:
+            return _ENVIRONMENT.from_string(self.template).render(
+                demonstrations=self.demonstrations, **variables
+            )
+        except jinja2.UndefinedError as error:
+            raise PromptError(f"prompt {self.name}: {error}") from None
+
+    def with_demonstrations(self, demonstrations: Sequence[Demonstration]) -> Prompt:
+        """The same prompt with other demonstrations, e.g. drawn from a corpus's validation split."""
+        return replace(self, demonstrations=tuple(demonstrations))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything in the prompt, for cache keys."""
+        return hashlib.sha256(
+            repr((self.template, self.scope, self.context, self.demonstrations)).encode()
+        ).hexdigest()
+
+
+def names(role: Role | None = None) -> list[str]:
+    """The prompts there are, of one role or of all.
+
+    >>> "acueval-decompose-5shot" in names("decompose")
+    True
+    """
+    files = sorted(
+        f.name.removesuffix(".txt") for f in resources.files(__name__).iterdir() if f.name.endswith(".txt")
+    )
+    return [name for name in files if role is None or load(name).role == role]
+
+
+@cache
+def load(name: str) -> Prompt:
+    """Read a prompt by name.
+
+    Raises:
+        PromptError: no such prompt (the message lists those there are), or its file is malformed.
+
+    >>> prompt = load("acueval-decompose-3shot")
+    >>> prompt.role, len(prompt.demonstrations), prompt.demonstrations[0].claims[0]
+    ('decompose', 3, 'Amie has Diamond Blackfan Anaemia')
+    """
+    folder = resources.files(__name__)
+    file = folder / f"{name}.txt"
+    if not file.is_file():
+        raise PromptError(f"no prompt named {name!r}; there are: {', '.join(names())}")
+    _, front, template = file.read_text(encoding="utf-8").split("---\n", 2)
+    header = _Header.model_validate(yaml.safe_load(front))
+    demonstrations: tuple[Demonstration, ...] = ()
+    if header.demonstrations:
+        entries = yaml.safe_load((folder / header.demonstrations).read_text(encoding="utf-8"))
+        demonstrations = tuple(Demonstration.model_validate(entry) for entry in entries[: header.shots])
+        if len(demonstrations) < header.shots:
+            raise PromptError(
+                f"prompt {name}: {header.shots} shots asked, {header.demonstrations} has {len(entries)}"
+            )
+    return Prompt(
+        name=name,
+        template=template.rstrip("\n"),
+        demonstrations=demonstrations,
+        **header.model_dump(exclude={"demonstrations", "shots"}),
+    )

@@ -1,0 +1,220 @@
+"""The tables that flow through claimwise: their columns, and validation that names file, row and field.
+
+===============  ===================================================================================
+examples         one (document, summary) pair a row, with a label where people gave one
+gold_claims      claims of a summary written or labelled by people
+preferences      which of two summaries of one document people preferred
+claims           what a decomposer made of a summary
+recorded_claims  claims that a published system made, read from public files
+verdicts         what a verifier said of each claim
+scores           one number a summary and metric
+===============  ===================================================================================
+
+All are pandas frames, parquet on disk. ``validate`` is called where a table enters the system (a corpus
+loader, a user's file) and where it leaves (before it is written).
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
+
+#: Error types of unsupported claims; ``citation`` is a true statement credited to the wrong source.
+ERROR_TYPES = (
+    "entity",
+    "number",
+    "relation",
+    "circumstance",
+    "coreference",
+    "out-of-article",
+    "overstatement",
+    "citation",
+)
+
+
+class TableError(ValueError):
+    """A table lacks a column or holds a value it must not hold; the message says where and what to do."""
+
+
+_no_nul = pa.Check(lambda text: "\x00" not in text, element_wise=True, error="no NUL byte")
+_not_blank = pa.Check(lambda text: bool(text.strip()), element_wise=True, error="not blank")
+
+
+def _name(description: str, **options) -> pa.Column:
+    return pa.Column(str, [_no_nul, _not_blank], description=description, **options)
+
+
+def _text(description: str) -> pa.Column:
+    """Text that may be empty: an empty summary is legitimate input, its score is NaN with a reason."""
+    return pa.Column(str, _no_nul, description=f"text without NUL bytes ({description})")
+
+
+def _optional(description: str) -> pa.Column:
+    return pa.Column(object, nullable=True, required=False, description=description)
+
+
+def _count(description: str, *, required: bool = True) -> pa.Column:
+    return pa.Column(int, pa.Check.ge(0), coerce=True, required=required, description=description)
+
+
+def _number(description: str, low: float, high: float) -> pa.Column:
+    return pa.Column(float, pa.Check.in_range(low, high), nullable=True, coerce=True, description=description)
+
+
+def _label() -> pa.Column:
+    return pa.Column(
+        float,
+        pa.Check.isin([0.0, 1.0]),
+        nullable=True,
+        coerce=True,
+        description="1 (faithful), 0 (not faithful) or empty (no label)",
+    )
+
+
+def _table(*, key: list[str], **columns: pa.Column) -> pa.DataFrameSchema:
+    return pa.DataFrameSchema(columns, strict=True, unique=key, report_duplicates="exclude_first")
+
+
+SCHEMAS: dict[str, pa.DataFrameSchema] = {
+    "examples": _table(
+        key=["id"],
+        id=_name("a text, unique in the table"),
+        corpus=_name("the corpus, e.g. sample"),
+        split=_name("validation or test, or another split's name"),
+        origin=_name("where the documents come from, e.g. cnndm, xsum, dialogue"),
+        system=_name("what wrote the summary"),
+        document_id=_name("equal for the examples that share a document"),
+        document=_text("the source"),
+        summary=_text("the summary"),
+        label=_label(),
+    ),
+    "gold_claims": _table(
+        key=["example_id", "claim_index"],
+        example_id=_name("an id of the examples table"),
+        claim_index=_count("0, 1, 2, ... within its example"),
+        claim=_text("the claim"),
+        label=_label(),
+        error=_optional("an error type where the label is 0, else empty"),
+        passage=_optional("the text the claim was labelled against, where it is not the example's document"),
+    ),
+    "preferences": _table(
+        key=["first_id", "second_id", "rater"],
+        first_id=_name("the example id of the person's summary"),
+        second_id=_name("the example id of the model's summary"),
+        rater=_name("who judged"),
+        preferred=pa.Column(
+            str, pa.Check.isin(["first", "second", "equal"]), description="first, second or equal"
+        ),
+    ),
+    "claims": _table(
+        key=["example_id", "claim_index"],
+        example_id=_name("an id of the examples table"),
+        claim_index=_count("0, 1, 2, ... within its example"),
+        claim=_text("the claim"),
+        start=_optional("first character of the summary that the claim came from, or empty"),
+        end=_optional("one past the last character, or empty"),
+    ),
+    "recorded_claims": _table(
+        key=["example_id", "decomposer", "claim_index"],
+        example_id=_name("an id of the examples table"),
+        decomposer=_name("what wrote the claims, e.g. fenice-t5"),
+        claim_index=_count("0, 1, 2, ... within its example and decomposer"),
+        claim=_text("the claim"),
+    ),
+    "verdicts": _table(
+        key=["example_id", "claim_index"],
+        example_id=_name("an id of the examples table"),
+        claim_index=_count("0, 1, 2, ... within its example"),
+        support=_number("a probability in [0, 1], or empty where the reply had none", 0, 1),
+        reason=_optional("why there is no support value, or empty"),
+        evidence=_optional("indices of the document's sentences that were looked at, best first"),
+    ),
+    "scores": _table(
+        key=["example_id", "metric"],
+        example_id=_name("an id of the examples table"),
+        metric=_name("the metric"),
+        score=pa.Column(
+            float, nullable=True, coerce=True, description="a number, or empty where there is none"
+        ),
+        n_claims=_count("number of claims"),
+        n_unparsed=_count("how many of them (or, for a holistic metric, replies) had no value"),
+        reason=_optional("why there is no score, or empty"),
+    ),
+}
+
+
+def validate(table: pd.DataFrame, name: str, source: str = "table") -> pd.DataFrame:
+    """Check a table against its schema and return it with its columns' types, in the schema's order.
+
+    Args:
+        table: the frame; its rows are reported by position, counted from 1 below a header (row 2 is the
+            first data row of a csv file), so that an editor's line number matches.
+        name: a key of ``SCHEMAS``.
+        source: where the table came from (a file's path), named in errors.
+
+    Raises:
+        TableError: names the source, the row, the column, what was found and what was expected.
+
+    >>> table = pd.DataFrame({"example_id": ["a"], "metric": ["m"], "score": [0.5], "n_claims": [2],
+    ...                       "n_unparsed": [0]})
+    >>> validate(table, "scores").shape
+    (1, 5)
+    >>> validate(table.assign(n_claims=-1), "scores", "scores.csv")
+    Traceback (most recent call last):
+    ...
+    claimwise.schema.TableError: scores.csv, row 2, column 'n_claims': found -1, expected number of claims...
+    """
+    schema = SCHEMAS[name]
+    table = table.reset_index(drop=True)
+    try:
+        table = schema.validate(table, lazy=True)
+    except SchemaErrors as error:
+        raise TableError(_explain(error.failure_cases, schema, source)) from None
+    return table[[column for column in schema.columns if column in table.columns]]
+
+
+def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, most: int = 5) -> str:
+    """Turn pandera's failure cases into sentences a user can act on, the first few of them."""
+    required = [name for name, column in schema.columns.items() if column.required]
+    messages: list[str] = []
+    for case in failures.itertuples():
+        if case.check == "column_in_dataframe":
+            messages.append(
+                f"{source}: column {case.failure_case!r} is missing; expected {', '.join(required)}"
+            )
+        elif case.check == "column_in_schema":
+            messages.append(
+                f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}"
+            )
+        elif case.check == "multiple_fields_uniqueness":
+            messages.append(
+                f"{source}, row {int(case.index) + 2}, column {case.column!r}: {case.failure_case!r} stands in an "
+                "earlier row too; make it unique"
+            )
+        elif pd.isna(case.index):
+            messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
+        else:
+            column = schema.columns[case.column]
+            shown = repr(case.failure_case)
+            shown = shown if len(shown) <= 60 else shown[:57] + "..."
+            messages.append(
+                f"{source}, row {int(case.index) + 2}, column {case.column!r}: found {shown}, "
+                f"expected {column.description}"
+            )
+    messages = list(dict.fromkeys(messages))
+    more = f"\n... and {len(messages) - most} more" if len(messages) > most else ""
+    return "\n".join(messages[:most]) + more
+
+
+def document_id(document: str) -> str:
+    """A short id equal for equal documents, so that splits and bootstraps can keep a document together.
+
+    White space and case are ignored: public files differ in both between copies of one article.
+
+    >>> document_id("One  text.") == document_id("one text.")
+    True
+    """
+    return hashlib.sha256(" ".join(document.lower().split()).encode()).hexdigest()[:16]
