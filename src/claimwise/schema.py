@@ -105,9 +105,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         first_id=_name("the example id of the person's summary"),
         second_id=_name("the example id of the model's summary"),
         rater=_name("who judged"),
-        preferred=pa.Column(
-            str, pa.Check.isin(["first", "second", "equal"]), description="first, second or equal"
-        ),
+        preferred=pa.Column(str, pa.Check.isin(["first", "second", "equal"]), description="first, second or equal"),
     ),
     "claims": _table(
         key=["example_id", "claim_index"],
@@ -136,9 +134,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         key=["example_id", "metric"],
         example_id=_name("an id of the examples table"),
         metric=_name("the metric"),
-        score=pa.Column(
-            float, nullable=True, coerce=True, description="a number, or empty where there is none"
-        ),
+        score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty where there is none"),
         n_claims=_count("number of claims"),
         n_unparsed=_count("how many of them (or, for a holistic metric, replies) had no value"),
         reason=_optional("why there is no score, or empty"),
@@ -182,13 +178,9 @@ def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, mo
     messages: list[str] = []
     for case in failures.itertuples():
         if case.check == "column_in_dataframe":
-            messages.append(
-                f"{source}: column {case.failure_case!r} is missing; expected {', '.join(required)}"
-            )
+            messages.append(f"{source}: column {case.failure_case!r} is missing; expected {', '.join(required)}")
         elif case.check == "column_in_schema":
-            messages.append(
-                f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}"
-            )
+            messages.append(f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}")
         elif case.check == "multiple_fields_uniqueness":
             messages.append(
                 f"{source}, row {int(case.index) + 2}, column {case.column!r}: {case.failure_case!r} stands in an "

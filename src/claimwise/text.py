@@ -59,9 +59,7 @@ def _sentences(text: str) -> tuple[Span, ...]:
             if not stripped:
                 continue
             start = text.find(stripped, cursor, line.end())
-            if (
-                start < 0
-            ):  # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
+            if start < 0:  # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
                 rest = text[cursor : line.end()].strip()
                 if rest:
                     start = text.find(rest, cursor)

@@ -131,8 +131,6 @@ class Model(Protocol):
         """Revise each summary as the feedback asks, changing nothing else (ACUEval sec. 5.4)."""
         ...
 
-    def summarise(
-        self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt
-    ) -> list[Text]:
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
         """Answer each question from its sources, citing them (Factored Verification sec. 3.1)."""
         ...

@@ -22,9 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
 
-_ENVIRONMENT = SandboxedEnvironment(
-    undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False
-)
+_ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
 
 
 class PromptError(ValueError):
@@ -96,9 +94,7 @@ class Prompt:
         claimwise.prompts.PromptError: prompt acueval-verify-zeroshot: 'ACU' is undefined
         """
         try:
-            return _ENVIRONMENT.from_string(self.template).render(
-                demonstrations=self.demonstrations, **variables
-            )
+            return _ENVIRONMENT.from_string(self.template).render(demonstrations=self.demonstrations, **variables)
         except jinja2.UndefinedError as error:
             raise PromptError(f"prompt {self.name}: {error}") from None
 

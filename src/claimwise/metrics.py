@@ -1,0 +1,206 @@
+"""A metric is decomposer x verifier x aggregator, or a holistic judge; ``evaluate`` runs it over examples.
+
+ACUEval is LLM claims x p(Yes) x mean; Factored Verification is LLM claims x p(Yes) x product; the same flow
+with sentences for claims, or with recorded claims, gives their ablations.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from tqdm import tqdm
+
+from claimwise import claims, holistic, prompts, schema, verification
+from claimwise.models.base import Decomposition, Judgement, Model, Verdict
+
+
+class MetricError(ValueError):
+    """There is no metric of that name, or its definition in params.yaml is wrong."""
+
+
+class MetricSpec(BaseModel):
+    """A metric's entry in params.yaml: either ``judge``, or ``decompose``, ``verify`` and ``aggregate``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    judge: str | None = None
+    decompose: str | None = None
+    verify: str | None = None
+    aggregate: Literal["mean", "product", "min"] = "mean"
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> MetricSpec:
+        if (self.judge is None) == (self.decompose is None or self.verify is None):
+            raise ValueError("give either `judge`, or both `decompose` and `verify`")
+        return self
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a metric says of an examples table: claims and verdicts (empty for a judge) and scores."""
+
+    claims: pd.DataFrame
+    verdicts: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
+    """The named metric's specification.
+
+    Raises:
+        MetricError: the name is unknown (with a suggestion) or the entry malformed.
+
+    >>> specification("acuevel", {"acueval": {}})
+    Traceback (most recent call last):
+    ...
+    claimwise.metrics.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
+    """
+    if name not in metrics:
+        close = difflib.get_close_matches(name, metrics, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        raise MetricError(f"unknown metric {name!r}{hint} There are: {', '.join(metrics)}")
+    try:
+        return MetricSpec.model_validate(metrics[name])
+    except ValidationError as error:
+        where = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
+        raise MetricError(f"metric {name!r} in params.yaml: {where}") from None
+
+
+def aggregate(supports: np.ndarray, how: str) -> float:
+    """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
+
+    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``min`` the
+    weakest claim.
+
+    >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
+    (0.25, nan)
+    """
+    supports = supports[~np.isnan(supports)]
+    if not len(supports):
+        return float("nan")
+    if how == "product":
+        with np.errstate(divide="ignore"):
+            return float(np.exp(np.log(supports).sum()))
+    return float(supports.min() if how == "min" else supports.mean())
+
+
+def evaluate(
+    name: str,
+    spec: MetricSpec,
+    model: Model,
+    examples: pd.DataFrame,
+    *,
+    recorded: pd.DataFrame | None = None,
+    batch: int = 64,
+    progress: bool = True,
+) -> Evaluation:
+    """Score every example.
+
+    Args:
+        name: the metric's name, for the ``metric`` column.
+        spec: what it is made of.
+        model: plays the roles.
+        examples: a table of schema ``examples``.
+        recorded: published claims, for ``recorded:`` decomposers.
+        batch: examples a step; finished steps are in the response cache whatever happens later.
+        progress: show a bar with an estimate of the time left on standard error.
+
+    Returns:
+        Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.
+    """
+    # Summaries of one document go together, so that a backend reads the document once.
+    order = examples.assign(_at=range(len(examples))).sort_values("document_id", kind="stable")["_at"].to_numpy()
+    run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
+    bar = tqdm(total=len(examples), desc=name, unit="summary", disable=not progress, file=sys.__stderr__)
+    claim_rows: dict[int, Decomposition] = {}
+    verdict_rows: dict[int, list[Verdict]] = {}
+    score_rows: dict[int, tuple] = {}
+    for at in _batches(order, batch):
+        for position, (decomposition, verdicts, row) in zip(at, run(examples.iloc[at]), strict=True):
+            claim_rows[position], verdict_rows[position], score_rows[position] = decomposition, verdicts, row
+        bar.update(len(at))
+    bar.close()
+    ids = examples["id"].tolist()
+    return Evaluation(
+        claims=schema.validate(claim_table(ids, [claim_rows[i] for i in range(len(ids))]), "claims", name),
+        verdicts=schema.validate(verdict_table(ids, [verdict_rows[i] for i in range(len(ids))]), "verdicts", name),
+        scores=schema.validate(
+            pd.DataFrame(
+                [(ids[i], name, *score_rows[i]) for i in range(len(ids))],
+                columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
+            ),
+            "scores",
+            name,
+        ),
+    )
+
+
+def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
+    for start in range(0, len(order), size):
+        yield order[start : start + size].tolist()
+
+
+def _judged(spec: MetricSpec, model: Model):
+    judge = holistic.judge(spec.judge, model)
+
+    def run(examples: pd.DataFrame):
+        for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
+            yield Decomposition(()), [], _judged_row(judgement)
+
+    return run
+
+
+def _judged_row(judgement: Judgement) -> tuple:
+    return judgement.score, 0, int(np.isnan(judgement.score)), judgement.reason
+
+
+def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
+    decomposer = claims.decomposer(spec.decompose, model, recorded)
+    verifier = verification.PromptedVerifier(model, prompts.load(spec.verify))
+
+    def run(examples: pd.DataFrame):
+        decompositions = decomposer.decompose(examples)
+        groups = [[claim.text for claim in d.claims] for d in decompositions]
+        verdicts = verifier.verify(examples["document"].tolist(), groups)
+        for decomposition, group in zip(decompositions, verdicts, strict=True):
+            yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate)
+
+    return run
+
+
+def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str) -> tuple:
+    supports = np.array([verdict.support for verdict in verdicts], float)
+    score = aggregate(supports, how)
+    reason = None
+    if np.isnan(score):
+        reason = decomposition.reason or (verdicts[0].reason if verdicts else claims.NO_CLAIMS)
+    return score, len(verdicts), int(np.isnan(supports).sum()), reason
+
+
+def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataFrame:
+    """Decompositions as a table of schema ``claims``."""
+    rows = [
+        (key, i, claim.text, claim.start, claim.end)
+        for key, decomposition in zip(ids, decompositions, strict=True)
+        for i, claim in enumerate(decomposition.claims)
+    ]
+    table = pd.DataFrame(rows, columns=["example_id", "claim_index", "claim", "start", "end"], dtype=object)
+    return table.astype({"example_id": str, "claim_index": int, "claim": str})
+
+
+def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame:
+    """Verdicts as a table of schema ``verdicts``."""
+    rows = [
+        (key, i, verdict.support, verdict.reason, list(verdict.evidence))
+        for key, group in zip(ids, verdicts, strict=True)
+        for i, verdict in enumerate(group)
+    ]
+    table = pd.DataFrame(rows, columns=["example_id", "claim_index", "support", "reason", "evidence"], dtype=object)
+    return table.astype({"example_id": str, "claim_index": int, "support": float})

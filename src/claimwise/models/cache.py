@@ -1,0 +1,121 @@
+"""Finished calls on disk: a run that is killed and started again repeats none of them.
+
+One SQLite file in WAL mode, one row a call, committed in batches: safe under several processes and under
+``kill -9`` (at most the batch in flight is lost). The key is a hash over everything that changes the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_CREATE = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, role TEXT NOT NULL, value TEXT NOT NULL
+) WITHOUT ROWID
+"""
+
+
+def call_key(**parts: Any) -> str:
+    """Hash of the named parts of a call; equal parts give equal keys, whatever their order.
+
+    >>> call_key(model="m", text="t") == call_key(text="t", model="m")
+    True
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class ResponseCache:
+    """A persistent mapping from call keys to JSON values, counting hits and misses.
+
+    Args:
+        path: the SQLite file, made with its folder if it is not there; ``:memory:`` for none.
+
+    >>> cache = ResponseCache(":memory:")
+    >>> cache.put({"k": [1, None]}, model="m", role="verify")
+    >>> cache.get(["k", "other"])
+    {'k': [1, None]}
+    >>> cache.hits, cache.misses
+    (1, 1)
+    """
+
+    def __init__(self, path: str | Path):
+        if str(path) != ":memory:":
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        self.hits = self.misses = 0
+        # A writer waits for another process's commit instead of failing; commits take milliseconds.
+        self._connection = sqlite3.connect(path, timeout=120, isolation_level=None, check_same_thread=False)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._connection.execute(_CREATE)
+
+    def get(self, keys: Sequence[str]) -> dict[str, Any]:
+        """The values that are there, by key."""
+        found: dict[str, Any] = {}
+        unique = list(dict.fromkeys(keys))
+        for at in range(0, len(unique), 500):  # SQLite's limit on variables in one statement is 999 in old builds
+            part = unique[at : at + 500]
+            marks = ",".join("?" * len(part))
+            rows = self._connection.execute(f"SELECT key, value FROM calls WHERE key IN ({marks})", part)
+            found.update((key, json.loads(value)) for key, value in rows)
+        hits = sum(key in found for key in keys)
+        self.hits += hits
+        self.misses += len(keys) - hits
+        return found
+
+    def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
+        """Store values in one transaction; a key that is there is replaced."""
+        rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", rows)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+
+    def stats(self) -> list[tuple[str, str, int, int]]:
+        """(model, role, calls, bytes) of what is stored, largest first."""
+        query = "SELECT model, role, COUNT(*), SUM(LENGTH(value)) FROM calls GROUP BY model, role ORDER BY 4 DESC"
+        return [tuple(row) for row in self._connection.execute(query)]
+
+    def prune(self, model: str | None = None) -> int:
+        """Delete the calls of one model, or all; returns how many, and gives the space back."""
+        where, values = ("WHERE model = ?", (model,)) if model else ("", ())
+        count = self._connection.execute(f"DELETE FROM calls {where}", values).rowcount
+        self._connection.execute("VACUUM")
+        return count
+
+    def close(self) -> None:
+        """Close the file; closing twice does nothing."""
+        self._connection.close()
+
+
+def cached(
+    cache: ResponseCache,
+    keys: Sequence[str],
+    compute: Callable[[list[int]], list[Any]],
+    *,
+    model: str,
+    role: str,
+) -> list[Any]:
+    """Values for the keys: those stored, and the others from ``compute(positions)``, which are then stored.
+
+    ``compute`` gets the positions of the first occurrence of every missing key and returns their values in
+    that order, so that equal calls within a batch are made once.
+    """
+    known = cache.get(keys)
+    missing: dict[str, int] = {}
+    for position, key in enumerate(keys):
+        if key not in known:
+            missing.setdefault(key, position)
+    if missing:
+        fresh = dict(zip(missing, compute(list(missing.values())), strict=True))
+        cache.put(fresh, model=model, role=role)
+        known.update(fresh)
+    return [known[key] for key in keys]

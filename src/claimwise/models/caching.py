@@ -1,0 +1,123 @@
+"""A model whose finished calls are remembered: the same six roles, each looked up before it is computed.
+
+Language models are cached below this level, per rendered prompt (see ``language``); this wrapper serves the
+models that implement the roles directly. A verification is remembered per claim, so that a changed
+decomposition recomputes the new claims only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, is_dataclass
+
+from claimwise.models.base import (
+    Claim,
+    Critique,
+    Decomposition,
+    Feedback,
+    Judgement,
+    Model,
+    Source,
+    Text,
+    Verdict,
+)
+from claimwise.models.cache import ResponseCache, cached, call_key
+from claimwise.prompts import Prompt
+
+
+class CachedModel:
+    """Wraps a model and a cache; equal calls are made once, ever.
+
+    Values pass through JSON on the way out even when they were just computed, so that a resumed run and an
+    uninterrupted one give identical tables.
+    """
+
+    def __init__(self, model: Model, cache: ResponseCache):
+        self.model = model
+        self.cache = cache
+        self.name = model.name
+        self.fingerprint = model.fingerprint
+
+    def _look_up(self, role: str, prompt: Prompt, inputs: Sequence, compute: Callable[[list[int]], list]) -> list:
+        keys = [
+            call_key(model=self.fingerprint, role=role, prompt=prompt.fingerprint, input=value) for value in inputs
+        ]
+        return cached(self.cache, keys, compute, model=self.name, role=role)
+
+    def _rows(self, role: str, prompt: Prompt, result: Callable, *columns: Sequence) -> list:
+        """A role that maps row i of its columns to result i."""
+
+        def compute(at: list[int]) -> list[dict]:
+            results = getattr(self.model, role)(*[[column[i] for i in at] for column in columns], prompt)
+            return [asdict(value) for value in results]
+
+        inputs = [[_plain(value) for value in row] for row in zip(*columns, strict=True)]
+        return [result(**value) for value in self._look_up(role, prompt, inputs, compute)]
+
+    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+        """See ``Model.decompose``."""
+        return self._rows("decompose", prompt, _decomposition, passages)
+
+    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+        """See ``Model.judge``."""
+        return self._rows("judge", prompt, Judgement, documents, summaries)
+
+    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+        """See ``Model.critique``."""
+        return self._rows("critique", prompt, Critique, documents, statements)
+
+    def revise(
+        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
+    ) -> list[Text]:
+        """See ``Model.revise``."""
+        return self._rows("revise", prompt, Text, documents, summaries, feedback)
+
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
+        """See ``Model.summarise``."""
+        return self._rows("summarise", prompt, Text, sources, questions)
+
+    def verify(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        prompt: Prompt,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Verdict]]:
+        """See ``Model.verify``."""
+        flat = [(i, claim) for i, group in enumerate(claims) for claim in group]
+        inputs = [[documents[i], claim, extras[i] if extras is not None else None] for i, claim in flat]
+
+        def compute(at: list[int]) -> list[dict]:
+            wanted: dict[int, list[int]] = {}
+            for position in at:
+                wanted.setdefault(flat[position][0], []).append(position)
+            groups = self.model.verify(
+                [documents[i] for i in wanted],
+                [[flat[p][1] for p in positions] for positions in wanted.values()],
+                prompt,
+                [extras[i] for i in wanted] if extras is not None else None,
+            )
+            computed = {
+                position: asdict(verdict)
+                for positions, verdicts in zip(wanted.values(), groups, strict=True)
+                for position, verdict in zip(positions, verdicts, strict=True)
+            }
+            return [computed[position] for position in at]
+
+        found = iter(self._look_up("verify", prompt, inputs, compute))
+        return [[_verdict(**next(found)) for _ in group] for group in claims]
+
+
+def _plain(value: object) -> object:
+    """What json can write, of a role's input: text, feedback, or a list of sources."""
+    if is_dataclass(value):
+        return asdict(value)
+    return value if isinstance(value, str) else [_plain(item) for item in value]
+
+
+def _decomposition(claims: list[dict], reason: str | None) -> Decomposition:
+    return Decomposition(tuple(Claim(**claim) for claim in claims), reason)
+
+
+def _verdict(support: float, reason: str | None, evidence: list[int]) -> Verdict:
+    return Verdict(support, reason, tuple(evidence))

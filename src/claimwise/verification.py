@@ -1,0 +1,52 @@
+"""Verifiers: from a document and claims to the probability that the document supports each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from claimwise import prompts
+from claimwise.models.base import NAN, Model, Verdict
+
+EMPTY_DOCUMENT = "empty document"
+EMPTY_CLAIM = "empty claim"
+
+
+class PromptedVerifier:
+    """A model and a verification prompt (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
+
+    s_i = p(Yes) / (p(Yes) + p(No)) for claim i; a claim with s_i < 0.5 counts as unsupported.
+    """
+
+    def __init__(self, model: Model, prompt: prompts.Prompt):
+        self.name, self._model, self._prompt = prompt.name, model, prompt
+
+    def verify(
+        self, documents: Sequence[str], claims: Sequence[Sequence[str]], extras: Sequence[str] | None = None
+    ) -> list[list[Verdict]]:
+        """Verdicts on every claim, in order; NaN with a reason for blank documents and claims.
+
+        Args:
+            documents: n texts.
+            claims: n lists of claims, any of them empty.
+            extras: n further texts, for a prompt that shows the model another document beside.
+        """
+        results = [
+            [_blank(document, claim) for claim in group] for document, group in zip(documents, claims, strict=True)
+        ]
+        asked = [i for i, group in enumerate(results) if None in group]
+        found = self._model.verify(
+            [documents[i] for i in asked],
+            [[claim for claim, known in zip(claims[i], results[i], strict=True) if known is None] for i in asked],
+            self._prompt,
+            [extras[i] for i in asked] if extras is not None else None,
+        )
+        for i, verdicts in zip(asked, found, strict=True):
+            fresh = iter(verdicts)
+            results[i] = [next(fresh) if known is None else known for known in results[i]]
+        return results
+
+
+def _blank(document: str, claim: str) -> Verdict | None:
+    if not document.strip():
+        return Verdict(NAN, EMPTY_DOCUMENT)
+    return None if claim.strip() else Verdict(NAN, EMPTY_CLAIM)
