@@ -1,0 +1,103 @@
+"""The plots of the notebooks, from score tables: seaborn and matplotlib only, no torch, byte-stable PNGs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+#: A palette that colour-blind readers can tell apart; published values are drawn in grey.
+PALETTE = "colorblind"
+PUBLISHED = "0.45"
+
+
+def style() -> None:
+    """Set the look of all figures; called once at the top of every notebook."""
+    sns.set_theme(style="whitegrid", context="notebook", palette=PALETTE)
+    mpl.rcParams.update(
+        {"figure.dpi": 110, "savefig.dpi": 150, "axes.titlelocation": "left", "svg.hashsalt": "claimwise"}
+    )
+
+
+def save(figure: Figure, path: str | Path) -> Figure:
+    """Write a PNG without date or version in it and return the figure, for the notebook to show."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, bbox_inches="tight", metadata={"Software": None})
+    plt.close(figure)
+    return figure
+
+
+def dots(
+    table: pd.DataFrame,
+    *,
+    value: str,
+    label: str,
+    panel: str,
+    low: str | None = None,
+    high: str | None = None,
+    hue: str | None = None,
+    published: str | None = None,
+    xlabel: str = "",
+    title: str = "",
+    chance: float | None = None,
+) -> Figure:
+    """Values with intervals as dots on horizontal lines, one panel a corpus, published values as grey diamonds.
+
+    Args:
+        table: one row a dot.
+        value: column of the dot's place; ``low`` and ``high`` of its interval's ends.
+        label: column that names the line (metric, prompt, system); lines keep the table's order.
+        panel: column that names the panel.
+        low: see ``value``.
+        high: see ``value``.
+        hue: column that separates dots on one line (P, R, F1).
+        published: column of the published value, NaN where there is none.
+        xlabel: name and unit of the value.
+        title: what the figure shows.
+        chance: where a value without information lies, drawn as a dashed line.
+    """
+    panels = list(dict.fromkeys(table[panel]))
+    labels = list(dict.fromkeys(table[label]))
+    hues = list(dict.fromkeys(table[hue])) if hue else [None]
+    colours = sns.color_palette(PALETTE, len(hues))
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(3.4 * len(panels) + 1.8, 0.36 * len(labels) + 1.6), sharey=True, squeeze=False
+    )
+    for axis, name in zip(axes[0], panels, strict=True):
+        part = table[table[panel] == name]
+        for shift, (series, colour) in enumerate(zip(hues, colours, strict=True)):
+            rows = part[part[hue] == series] if hue else part
+            y = np.array([labels.index(text) for text in rows[label]]) + (shift - (len(hues) - 1) / 2) * 0.18
+            if low and high:
+                axis.hlines(y, rows[low], rows[high], color=colour, linewidth=2, alpha=0.7)
+            axis.plot(rows[value], y, "o", color=colour, label=series or "ours, 95 % interval", zorder=3)
+        if published and part[published].notna().any():
+            rows = part[part[published].notna()]
+            y = [labels.index(text) for text in rows[label]]
+            axis.plot(rows[published], y, "D", color=PUBLISHED, markersize=5, label="published", zorder=2)
+        if chance is not None:
+            axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
+        axis.set(title=name, xlabel=xlabel)
+        axis.set_yticks(range(len(labels)), labels)
+        axis.set_ylim(len(labels) - 0.5, -0.5)
+    _legend(figure, axes[0])
+    figure.suptitle(title, x=0.01, ha="left", y=1.02)
+    figure.tight_layout()
+    return figure
+
+
+def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend for all panels, right of them."""
+    entries = {}
+    for axis in axes:
+        entries.update(dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True)))
+    if entries:
+        figure.legend(entries.values(), entries.keys(), loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)

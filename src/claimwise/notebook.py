@@ -1,0 +1,92 @@
+"""Runs one notebook with its section of params.yaml and makes the executed copy byte-stable.
+
+``notebooks/NAME.ipynb`` is clean and never written to; the executed copy goes to ``reports/DATA/NAME.ipynb``
+and ``.html``. What differs between two identical runs (time stamps, random ids, progress bars) is removed,
+also after a failure: a failed run leaves the copy with its traceback, which is what one wants to read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from nbconvert import HTMLExporter
+from nbformat import NotebookNode
+
+from claimwise.settings import ParamsError, Settings
+
+_ADDRESS = re.compile(r"at 0x[0-9a-f]+")
+
+
+def parameters(settings: Settings, name: str) -> dict[str, Any]:
+    """What a notebook is run with: the data, the model and the cache, and its own section."""
+    shared = {"data": settings.data, "model": settings.model_settings, "cache": settings.cache}
+    return shared | settings.section(name)
+
+
+def check(notebook: Path, given: Mapping[str, Any]) -> None:
+    """Every parameter is one that the notebook declares, and every declared one is given.
+
+    Raises:
+        ParamsError: names those that are unknown or missing (papermill itself would only warn).
+    """
+    declared = set(papermill.inspect_notebook(notebook))
+    if unknown := sorted(set(given) - declared):
+        raise ParamsError(
+            f"{notebook.name}: unknown parameter {', '.join(map(repr, unknown))} in params.yaml; "
+            f"the notebook takes {', '.join(sorted(declared))}"
+        )
+    if missing := sorted(declared - set(given)):
+        raise ParamsError(f"{notebook.name}: parameter {', '.join(map(repr, missing))} is missing in params.yaml")
+
+
+def normalise(notebook: NotebookNode) -> NotebookNode:
+    """Remove what changes between identical runs, so that `dvc repro -f` gives the same bytes."""
+    notebook.metadata.pop("papermill", None)
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+        cell.metadata = NotebookNode({k: v for k, v in cell.metadata.items() if k not in ("papermill", "execution")})
+        if cell.cell_type != "code":
+            continue
+        kept = [output for output in cell.outputs if output.get("name") != "stderr"]
+        for output in kept:
+            data = output.get("data", {})
+            if "text/plain" in data:
+                data["text/plain"] = _ADDRESS.sub("at 0x0", data["text/plain"])
+        cell.outputs = kept
+    return notebook
+
+
+def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
+    """Execute a notebook and write its normalised copy and HTML; returns the copy's path.
+
+    Raises:
+        ParamsError: a parameter is unknown or missing.
+        papermill.PapermillExecutionError: a cell failed; the copy holds the traceback.
+    """
+    source = folder / "notebooks" / f"{name}.ipynb"
+    target = folder / "reports" / settings.data / f"{name}.ipynb"
+    given = parameters(settings, name)
+    check(source, given)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        papermill.execute_notebook(
+            source, target, parameters=given, kernel_name="python3", cwd=folder, progress_bar=False, log_output=False
+        )
+    finally:
+        if target.is_file():
+            executed = normalise(nbformat.read(target, as_version=4))
+            nbformat.write(executed, target)
+    target.with_suffix(".html").write_text(_html(executed, name), encoding="utf-8")
+    return target
+
+
+def _html(notebook: NotebookNode, name: str) -> str:
+    exporter = HTMLExporter(template_name="lab")
+    body, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": name}})
+    return body

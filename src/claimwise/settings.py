@@ -1,0 +1,95 @@
+"""params.yaml, read and checked: a misspelt key is an error that names it, not a silently unused value."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+DataName = Literal["sample", "public"]
+
+
+class ParamsError(ValueError):
+    """params.yaml is malformed; the message names the file and the key."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScoredCorpus(_Strict):
+    """What the score stage does with one corpus."""
+
+    documents: int | None = None
+    metrics: list[str] | None = None
+
+
+class ScoreSettings(_Strict):
+    """The ``score`` section."""
+
+    metrics: list[str]
+    corpora: dict[DataName, dict[str, ScoredCorpus]]
+
+
+class Settings(BaseModel):
+    """The whole of params.yaml; keys that are no field are the notebooks' sections."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    data: DataName
+    model: str
+    models: dict[str, dict[str, Any]]
+    cache: str
+    corpora: dict[DataName, list[str]]
+    metrics: dict[str, dict[str, Any]]
+    score: ScoreSettings
+
+    @model_validator(mode="after")
+    def _model_is_listed(self) -> Settings:
+        if self.model not in self.models:
+            raise ValueError(f"model: found {self.model!r}, expected one of {', '.join(self.models)}")
+        return self
+
+    @property
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """The notebooks' sections by name."""
+        return dict(self.model_extra or {})
+
+    def section(self, name: str) -> dict[str, Any]:
+        """The parameters of one notebook.
+
+        Raises:
+            ParamsError: there is no such section (with a suggestion).
+        """
+        if name not in self.sections:
+            close = difflib.get_close_matches(name, self.sections, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ParamsError(f"params.yaml has no section {name!r}{hint}")
+        return dict(self.sections[name] or {})
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        """The chosen entry of ``models``."""
+        return self.models[self.model]
+
+
+def read(path: str | Path = "params.yaml") -> Settings:
+    """Read params.yaml.
+
+    Raises:
+        ParamsError: the file is not there, is no YAML, or has a wrong or missing key.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ParamsError(f"{path} is not there; run from the project's folder or name the file")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Settings.model_validate(content)
+    except yaml.YAMLError as error:
+        raise ParamsError(f"{path} is not YAML: {error}") from None
+    except ValidationError as error:
+        lines = [f"{path}, {'.'.join(map(str, e['loc'])) or 'top level'}: {e['msg']}" for e in error.errors()]
+        raise ParamsError("\n".join(lines)) from None

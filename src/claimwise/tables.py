@@ -1,0 +1,73 @@
+"""Result tables: written byte-stably as csv and json, shown in notebooks as escaped HTML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from IPython.display import HTML
+
+from claimwise.statistics import Interval
+
+
+def save(table: pd.DataFrame, path: str | Path) -> pd.DataFrame:
+    """Write a table as csv (six significant digits, LF, UTF-8) and return it."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    return table
+
+
+def save_metrics(values: Mapping, path: str | Path) -> None:
+    """Write nested numbers as json, for ``dvc metrics show``; NaN becomes null."""
+
+    def plain(value):
+        if isinstance(value, Mapping):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, float | np.floating):
+            return None if np.isnan(value) else float(f"{value:.6g}")
+        return int(value) if isinstance(value, np.integer) else value
+
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def plus_minus(interval: Interval, scale: float = 100, digits: int = 1) -> str:
+    """An interval as people write it.
+
+    >>> plus_minus(Interval(0.704, 0.68, 0.72))
+    '70.4 ± 2.0'
+    >>> plus_minus(Interval(float("nan"), float("nan"), float("nan")))
+    '–'
+    """
+    if np.isnan(interval.value):
+        return "–"
+    return f"{scale * interval.value:.{digits}f} ± {scale * interval.half:.{digits}f}"
+
+
+def show(table: pd.DataFrame, caption: str = "", digits: int = 3) -> HTML:
+    """A table for a notebook: no index, escaped text, numbers with ``digits`` decimals, gaps as an en dash.
+
+    Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes.
+    """
+
+    def cell(value) -> str:
+        if value is None or (isinstance(value, float | np.floating) and np.isnan(value)) or value is pd.NA:
+            return "–"
+        if isinstance(value, float | np.floating):
+            return f"{value:.{digits}f}"
+        return str(value)
+
+    shown = table.map(cell).rename(columns=lambda name: str(name).replace("_", " "))
+    html = shown.to_html(index=False, escape=True, border=0, justify="left")
+    return HTML(f"<p><b>{_escape(caption)}</b></p>{html}" if caption else html)
+
+
+def _escape(text: str) -> str:
+    import html
+
+    return html.escape(text)
