@@ -99,6 +99,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         label=_label(),
         error=_optional("an error type where the label is 0, else empty"),
         passage=_optional("the text the claim was labelled against, where it is not the example's document"),
+        extra=_optional("another text that a prompt may show beside the passage and that does not count"),
     ),
     "preferences": _table(
         key=["first_id", "second_id", "rater"],

@@ -1,0 +1,111 @@
+"""Claims against people's claims, by prompt (ACUEval Table 2, FENICE Table 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from claimwise import claims, text
+from claimwise.corpora import Corpus
+from claimwise.easiness import easiness
+from claimwise.models.base import Decomposition, Model
+from claimwise.statistics import bootstrap_mean
+
+MEASURES = ("precision", "recall", "f1")
+
+#: Rows of ACUEval's Table 2 that stand beside ours.
+PUBLISHED_ROWS = {
+    "factscore-decompose-sentence": "FactScore prompt",
+    "acueval-decompose-1shot": "1-shot",
+    "acueval-decompose-3shot": "3-shot",
+    "acueval-decompose-5shot": "5-shot",
+}
+
+
+def per_example(corpus: Corpus, decomposers: Sequence[str], model: Model, batch: int = 64) -> pd.DataFrame:
+    """Easiness of every reference summary's claims, for every decomposer.
+
+    Returns:
+        One row an example and decomposer: ``decomposer, origin, split, document_id``, easiness ``precision``,
+        ``recall``, ``f1`` in [0, 1] (NaN where there are no claims), ``n_claims``, ``n_gold``, ``duplicates``
+        (share of claims with the words of an earlier one) and ``coverage`` (share of the summary's words that
+        stand in some claim).
+    """
+    gold = corpus.gold_claims.sort_values(["example_id", "claim_index"]).groupby("example_id")["claim"].agg(list)
+    examples = corpus.examples[corpus.examples["id"].isin(gold.index) & (corpus.examples["system"] == "reference")]
+    rows = []
+    for name in decomposers:
+        decomposer = claims.decomposer(name, model, corpus.recorded_claims)
+        for start in range(0, len(examples), batch):
+            part = examples.iloc[start : start + batch]
+            for example, made in zip(part.itertuples(), decomposer.decompose(part), strict=True):
+                scores = _row(example.summary, made, gold[example.id])
+                rows.append((name, example.origin, example.split, example.document_id, *scores))
+    columns = [
+        "decomposer",
+        "origin",
+        "split",
+        "document_id",
+        *MEASURES,
+        "n_claims",
+        "n_gold",
+        "duplicates",
+        "coverage",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _row(summary: str, made: Decomposition, gold: list[str]) -> tuple:
+    texts = [claim.text for claim in made.claims]
+    bags = [frozenset(text.words(claim)) for claim in texts]
+    wanted = set(text.words(summary))
+    covered = wanted & set().union(*bags)
+    duplicates = 1 - len(set(bags)) / len(bags) if bags else np.nan
+    coverage = len(covered) / len(wanted) if wanted else np.nan
+    return *easiness(texts, gold), len(texts), len(gold), duplicates, coverage
+
+
+def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """Means with 95 % bootstrap intervals over documents, one row an (origin, decomposer).
+
+    Returns:
+        ``origin, decomposer, n`` (documents), for each measure m in percent ``m``, ``m_low``, ``m_high``, and the means
+        of the other columns; ``no_claims`` counts the documents left out because nothing was generated.
+    """
+    results = []
+    for (origin, name), part in rows.groupby(["origin", "decomposer"], sort=False):
+        row: dict = {"origin": origin, "decomposer": name, "n": int(part["f1"].notna().sum())}
+        for measure in MEASURES:
+            interval = bootstrap_mean(100 * part[measure], part["document_id"], draws, seed)
+            row |= {measure: interval.value, f"{measure}_low": interval.low, f"{measure}_high": interval.high}
+        row |= {key: part[key].mean() for key in ("n_claims", "n_gold", "duplicates", "coverage")}
+        results.append(row | {"no_claims": int(part["f1"].isna().sum())})
+    return pd.DataFrame(results)
+
+
+def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Adds ``published_precision``: ACUEval's Table 2, where the row has a counterpart there."""
+    values = published.set_index(["origin", "row"])["value"]
+    keys = zip(ours["origin"], ours["decomposer"].map(PUBLISHED_ROWS), strict=True)
+    return ours.assign(published_precision=[values.get(key, np.nan) for key in keys])
+
+
+def long_form(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a measure, for a figure with P, R and F1 side by side."""
+    parts = [
+        rows[["origin", "decomposer"]].assign(
+            measure=measure.capitalize() if measure != "f1" else "F1",
+            value=rows[measure],
+            low=rows[f"{measure}_low"],
+            high=rows[f"{measure}_high"],
+        )
+        for measure in MEASURES
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
+    """F1 by origin and decomposer, for ``dvc metrics show``."""
+    return {origin: dict(zip(part["decomposer"], part["f1"], strict=True)) for origin, part in rows.groupby("origin")}

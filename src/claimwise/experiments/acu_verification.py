@@ -1,0 +1,157 @@
+"""Verdicts against people's labels, by prompt (ACUEval Table 3).
+
+Two tasks share the table. *Support*: does the document support the claim? *Presence*: does a candidate summary
+state the reference's claim (ROSE's protocol)? There the prompt with context ``document+extra`` sees the source
+document beside the candidate summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import accuracy_score
+
+from claimwise import prompts, statistics
+from claimwise.corpora import Corpus
+from claimwise.models.base import Model
+from claimwise.prompts import Demonstration, Prompt
+from claimwise.verification import PromptedVerifier
+
+#: Rows of ACUEval's Table 3 that stand beside ours.
+PUBLISHED_ROWS = {
+    "factscore-verify-retrieved": "FactScore prompt",
+    "acueval-verify-zeroshot": "zero-shot",
+    "acueval-verify-fewshot": "few-shot",
+    "acueval-verify-fewshot-document": "few-shot + document",
+}
+
+
+def labelled_claims(corpus: Corpus) -> pd.DataFrame:
+    """The corpus's labelled claims with what they are checked against.
+
+    Returns:
+        ``example_id, document_id, split, origin, claim, label, error, document, extra``: ``document`` is the
+        example's document, or the passage where the claim was labelled against one; ``extra`` is text that a
+        prompt may show beside and that must not count (the source, in the presence task).
+    """
+    gold = corpus.gold_claims.dropna(subset=["label"])
+    frame = gold.merge(
+        corpus.examples[["id", "document_id", "split", "origin", "document", "summary"]],
+        left_on="example_id",
+        right_on="id",
+    )
+    for column, otherwise in (("passage", "document"), ("extra", "summary")):
+        frame[column] = frame[column].fillna(frame[otherwise]) if column in frame else frame[otherwise]
+    frame["document"] = frame["passage"]
+    columns = ["example_id", "document_id", "split", "origin", "claim", "label", "error", "document", "extra"]
+    # Claims that are checked against the same text stand together: `run` asks about them in one go.
+    return frame.sort_values(["example_id", "document"], kind="stable", ignore_index=True)[columns]
+
+
+def draw_demonstrations(claims: pd.DataFrame, shots: int, seed: int) -> list[Demonstration]:
+    """As many supported as unsupported claims of the validation split, each of another document."""
+    pool = claims[claims["split"] == "validation"].sample(frac=1, random_state=seed).drop_duplicates("document_id")
+    half = shots // 2
+    chosen = pd.concat([pool[pool["label"] == 1].head(shots - half), pool[pool["label"] == 0].head(half)])
+    return [
+        Demonstration(passage=row.document, claim=row.claim, label=bool(row.label))
+        for row in chosen.sample(frac=1, random_state=seed).itertuples()
+    ]
+
+
+def run(
+    claims: pd.DataFrame, prompt_names: Sequence[str], model: Model, shots: int, seed: int, batch: int = 64
+) -> pd.DataFrame:
+    """Verdicts of every prompt on the validation and test claims: adds ``prompt, support, reason``."""
+    groups = claims.groupby(["example_id", "document"], sort=False)
+    documents = groups["document"].first().tolist()
+    extras = groups["extra"].first().tolist()
+    texts = groups["claim"].agg(list).tolist()
+    results = []
+    for name in prompt_names:
+        verifier = PromptedVerifier(model, _prompt(name, claims, shots, seed))
+        verdicts = []
+        for at in range(0, len(documents), batch):
+            part = slice(at, at + batch)
+            verdicts += verifier.verify(documents[part], texts[part], extras[part])
+        flat = [verdict for group in verdicts for verdict in group]
+        results.append(claims.assign(prompt=name, support=[v.support for v in flat], reason=[v.reason for v in flat]))
+    return pd.concat(results, ignore_index=True).drop(columns=["document", "extra"])
+
+
+def _prompt(name: str, claims: pd.DataFrame, shots: int, seed: int) -> Prompt:
+    prompt = prompts.load(name)
+    return prompt.with_demonstrations(draw_demonstrations(claims, shots, seed)) if prompt.demonstrations else prompt
+
+
+def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """One row an (origin, prompt) on the test split, and a row for the answer that is always the same.
+
+    Returns:
+        ``origin, prompt, n, unparsed, accuracy`` (at 0.5, with interval; percent), ``balanced_accuracy`` (at the
+        threshold tuned on validation, percent), ``auc, ece, yes`` (share answered Yes) and ``supported`` (share
+        labelled so: an answer of Yes to everything has this accuracy).
+    """
+    rows = []
+    for (origin, name), part in verdicts.groupby(["origin", "prompt"], sort=False):
+        test, validation = part[part["split"] == "test"], part[part["split"] == "validation"]
+        unparsed = int(test["support"].isna().sum())
+        test, validation = test.dropna(subset=["support"]), validation.dropna(subset=["support"])
+        correct = (test["support"] >= 0.5) == (test["label"] == 1)
+        accuracy = statistics.bootstrap_mean(100 * correct, test["document_id"], draws, seed)
+        threshold = statistics.best_threshold(validation["support"], validation["label"])
+        rows.append(
+            {
+                "origin": origin,
+                "prompt": name,
+                "n": len(test),
+                "unparsed": unparsed,
+                "accuracy": accuracy.value,
+                "accuracy_low": accuracy.low,
+                "accuracy_high": accuracy.high,
+                "balanced_accuracy": 100 * statistics.balanced_accuracy(test["label"], test["support"], threshold),
+                "auc": statistics.auc(test["label"], test["support"]),
+                "ece": statistics.calibration(test["label"], test["support"])[0],
+                "yes": float((test["support"] >= 0.5).mean()),
+                "supported": float(test["label"].mean()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def majority(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of always giving the validation split's commoner answer, one row an origin."""
+    rows = []
+    first = verdicts[verdicts["prompt"] == verdicts["prompt"].iloc[0]]
+    for origin, part in first.groupby("origin", sort=False):
+        common = float(part.loc[part["split"] == "validation", "label"].mean() >= 0.5)
+        test = part[part["split"] == "test"]
+        answer = np.full(len(test), common)
+        rows.append(
+            {
+                "origin": origin,
+                "prompt": "always " + ("Yes" if common else "No"),
+                "n": len(test),
+                "accuracy": 100 * accuracy_score(test["label"], answer),
+                "balanced_accuracy": 50.0,
+                "auc": 0.5,
+                "yes": common,
+                "supported": float(test["label"].mean()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_error(verdicts: pd.DataFrame, prompt: str) -> pd.DataFrame:
+    """For each error type of the test claims: how many, and the share found (support < 0.5), for one prompt."""
+    rows = verdicts[(verdicts["prompt"] == prompt) & (verdicts["split"] == "test") & (verdicts["label"] == 0)]
+    rows = rows[rows["support"].notna()].assign(found=lambda frame: frame["support"] < 0.5)
+    grouped = rows.groupby("error")["found"]
+    return pd.DataFrame({"n": grouped.size(), "found": grouped.mean()}).reset_index().sort_values("found")
+
+
+def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
+    """Accuracy by origin and prompt, for ``dvc metrics show``."""
+    return {origin: dict(zip(part["prompt"], part["accuracy"], strict=True)) for origin, part in rows.groupby("origin")}

@@ -1,0 +1,108 @@
+"""Systems ranked by the faithfulness of their summaries (ACUEval Tables 5 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from claimwise import text
+from claimwise.corpora import Corpus
+from claimwise.statistics import bootstrap_mean
+
+#: A reply of fewer words than this, or one that says that it will not, is no answer.
+FEWEST_WORDS = 5
+REFUSALS = (
+    "i am unable",
+    "i'm unable",
+    "i cannot",
+    "i can't",
+    "unable to summarize",
+    "cannot summarize",
+    "no passage",
+)
+
+
+def answered(summary: str) -> bool:
+    """Whether a reply is a summary at all, the leaderboard's answer rate.
+
+    >>> answered("I am unable to summarize this text."), answered("The council voted to close two schools.")
+    (False, True)
+    """
+    start = summary.strip().lower().replace("’", "'")[:120]
+    return text.word_count(summary) >= FEWEST_WORDS and not any(refusal in start for refusal in REFUSALS)
+
+
+def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: int) -> pd.DataFrame:
+    """One row a system, best first by the first metric.
+
+    Args:
+        corpus: its examples; only those that the first metric scored or could not score are counted.
+        scores: score tables of our metrics; the first ranks.
+        draws: bootstrap draws.
+        seed: of the draws.
+
+    Returns:
+        ``system, n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers), and for every metric, ours
+        and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for the first one;
+        ``faithful``: share of summaries that people labelled faithful, where there are labels.
+    """
+    first = next(iter(scores))
+    examples = corpus.examples[corpus.examples["id"].isin(scores[first]["example_id"])]
+    frame = examples.assign(
+        answered=examples["summary"].map(answered),
+        words=examples["summary"].map(text.word_count),
+        **{name: examples["id"].map(t.set_index("example_id")["score"]) for name, t in scores.items()},
+        **{name: examples["id"].map(t.set_index("example_id")["score"]) for name, t in corpus.scores.groupby("metric")},
+    )
+    metrics = [*scores, *corpus.scores["metric"].unique()]
+    rows = []
+    for system, part in frame.groupby("system"):
+        kept = part[part["answered"]]
+        interval = bootstrap_mean(kept[first], kept["document_id"], draws, seed)
+        rows.append(
+            {
+                "system": system,
+                "n": len(part),
+                "answered": 100 * part["answered"].mean(),
+                "words": kept["words"].mean(),
+                f"{first}_low": interval.low,
+                f"{first}_high": interval.high,
+                **{name: kept[name].mean() for name in metrics},
+                "faithful": kept["label"].mean(),
+            }
+        )
+    result = pd.DataFrame(rows).sort_values(first, ascending=False, ignore_index=True)
+    ordered = ["system", "n", "answered", "words", first, f"{first}_low", f"{first}_high", *metrics[1:], "faithful"]
+    return result[ordered].dropna(axis=1, how="all")
+
+
+def agreement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Kendall's tau-b and Pearson's r between the metric's system means and every other column's.
+
+    Returns:
+        ``beside, systems`` (how many have both), ``kendall, p, pearson``.
+    """
+    skipped = {"system", "n", "answered", metric, f"{metric}_low", f"{metric}_high"}
+    results = []
+    for name in [column for column in rows.columns if column not in skipped]:
+        both = rows[[metric, name]].dropna()
+        if len(both) > 2:
+            tau = stats.kendalltau(both[metric], both[name])
+            results.append(
+                {
+                    "beside": name,
+                    "systems": len(both),
+                    "kendall": tau.statistic,
+                    "p": tau.pvalue,
+                    "pearson": np.corrcoef(both[metric], both[name])[0, 1],
+                }
+            )
+    return pd.DataFrame(results)
+
+
+def headline(rows: pd.DataFrame, metric: str) -> Mapping[str, float]:
+    """The metric's mean by system, for ``dvc metrics show``."""
+    return dict(zip(rows["system"], rows[metric], strict=True))

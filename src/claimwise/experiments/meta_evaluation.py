@@ -1,0 +1,127 @@
+"""Metrics against people's labels of whole summaries (ACUEval Tables 1 and 7, FENICE Table 3).
+
+One threshold per group (an origin, or a whole corpus) is tuned on its validation rows; the test rows are only
+reported. Metrics are compared on the rows that all of them scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from claimwise import statistics
+from claimwise.corpora import Corpus
+
+#: Rows of ACUEval's Table 1 that stand beside ours, by metric.
+PUBLISHED_ROWS = {
+    "acueval": "ACUEval",
+    "holistic": "BelugaEval",
+    "fenice-t5 (published)": "FENICE (T5 claims)",
+}
+
+HUMAN = "human"
+
+
+def collect(corpus: Corpus, scores: Mapping[str, pd.DataFrame], by_origin: bool) -> pd.DataFrame:
+    """One row an example, one column a metric.
+
+    Args:
+        corpus: labelled examples; its published per-example scores become metrics of their own.
+        scores: our metrics' score tables.
+        by_origin: tune and report every origin by itself, else the corpus as one group.
+
+    Returns:
+        ``id, group, split, system, document_id, label, rating`` and the metrics' columns. ``rating`` is the mean human
+        rating where the corpus has one, else the share of the summary's claims that people found supported,
+        else the label.
+    """
+    columns = {name: table.set_index("example_id")["score"] for name, table in scores.items()}
+    human = None
+    for name, table in corpus.scores.groupby("metric"):
+        series = table.set_index("example_id")["score"]
+        if name.startswith(HUMAN):
+            human = series
+        else:
+            columns[name] = series
+    if human is None:
+        human = corpus.gold_claims.groupby("example_id")["label"].mean()
+    frame = corpus.examples.dropna(subset=["label"])
+    frame = frame.assign(
+        group=frame["origin"] if by_origin else "all",
+        rating=frame["id"].map(human).fillna(frame["label"]),
+        **{name: frame["id"].map(series) for name, series in columns.items()},
+    )
+    return frame[["id", "group", "split", "system", "document_id", "label", "rating", *columns]]
+
+
+def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int, seed: int) -> pd.DataFrame:
+    """One row a (group, metric).
+
+    Returns:
+        ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric,
+        left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
+        over documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
+        points and its two-sided ``p``, Kendall's ``kendall_system`` and ``kendall_summary`` with the human rating.
+    """
+    results = []
+    for group, part in rows.groupby("group", sort=False):
+        scored = part.dropna(subset=list(metrics))
+        test, validation = scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
+        everything = part[part["split"] == "test"]
+        thresholds = {m: statistics.best_threshold(validation[m], validation["label"]) for m in metrics}
+        base = test[baseline] > thresholds[baseline]
+        for metric in metrics:
+            threshold, scores = thresholds[metric], test[metric]
+            interval = statistics.bootstrap_accuracy(test["label"], scores, threshold, test["document_id"], draws, seed)
+            difference, p = statistics.paired_bootstrap(
+                test["label"], scores > threshold, base, test["document_id"], draws, seed
+            )
+            many = test["system"].nunique() > 2
+            results.append(
+                {
+                    "group": group,
+                    "metric": metric,
+                    "n": len(test),
+                    "faithful": test["label"].mean(),
+                    "unscored": int(everything[metric].isna().sum()),
+                    "threshold": threshold,
+                    "balanced_accuracy": 100 * interval.value,
+                    "low": 100 * interval.low,
+                    "high": 100 * interval.high,
+                    "published_interval": 100
+                    * statistics.published_interval(test["label"], scores, threshold, seed=seed),
+                    "auc": statistics.auc(test["label"], scores),
+                    "difference": 100 * difference.value,
+                    "p": p if metric != baseline else np.nan,
+                    "kendall_system": statistics.kendall_system(scores, test["rating"], test["system"])
+                    if many
+                    else np.nan,
+                    "kendall_summary": statistics.kendall_summary(scores, test["rating"], test["document_id"])
+                    if many
+                    else np.nan,
+                }
+            )
+    return pd.DataFrame(results)
+
+
+def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Adds ``published``: the balanced accuracy that the papers report for the metric of the same kind.
+
+    Args:
+        ours: rows with ``corpus``, ``group`` and ``metric``.
+        published: rows of ``claimwise.published.table``.
+    """
+    values = published.drop_duplicates(["corpus", "origin", "row"]).set_index(["corpus", "origin", "row"])["value"]
+    rows = ours["metric"].map(PUBLISHED_ROWS)
+    keys = zip(ours["corpus"], ours["group"].replace("all", "cnndm"), rows, strict=True)
+    return ours.assign(published=[values.get(key, np.nan) for key in keys])
+
+
+def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
+    """Balanced accuracy by corpus, group and metric, for ``dvc metrics show``."""
+    return {
+        f"{corpus}/{group}": dict(zip(part["metric"], part["balanced_accuracy"], strict=True))
+        for (corpus, group), part in rows.groupby(["corpus", "group"])
+    }

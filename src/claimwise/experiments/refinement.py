@@ -1,0 +1,136 @@
+"""Summaries revised after claim-level feedback and after a holistic critique (ACUEval sec. 5.4, Table 4).
+
+The same model revises with the same prompt; only the feedback differs. A revision is also scored by metrics
+that did not give the feedback, and by how much of the summary it kept, so that deleting cannot win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from claimwise import metrics, prompts, text
+from claimwise.easiness import rouge_l_f1
+from claimwise.metrics import Evaluation, MetricSpec
+from claimwise.models.base import Feedback, Model
+from claimwise.statistics import bootstrap_mean
+
+#: A claim with less support counts as unsupported (the paper does not say; decided here).
+SUPPORTED = 0.5
+
+ORIGINAL, HOLISTIC, CLAIMS = "original", "holistic critique", "unsupported claims"
+
+
+def choose(examples: pd.DataFrame, evaluation: Evaluation, per_origin: int, seed: int) -> pd.DataFrame:
+    """Test summaries with at least one unsupported claim, up to ``per_origin`` of each origin, drawn at random."""
+    wrong = evaluation.verdicts.loc[evaluation.verdicts["support"] < SUPPORTED, "example_id"].unique()
+    pool = examples[(examples["split"] == "test") & examples["id"].isin(wrong)]
+    drawn = [part.sample(min(per_origin, len(part)), random_state=seed) for _, part in pool.groupby("origin")]
+    return pd.concat(drawn).sort_values("id", ignore_index=True)
+
+
+def revise(
+    examples: pd.DataFrame,
+    evaluation: Evaluation,
+    model: Model,
+    *,
+    revise_claims: str,
+    critique: str,
+    revise_comment: str,
+) -> pd.DataFrame:
+    """Original and revised summaries, long: ``id, feedback, summary, comment, reason``, three rows an example.
+
+    A reply that could not be read leaves the original summary in place, with the reason.
+    """
+    documents, summaries = examples["document"].tolist(), examples["summary"].tolist()
+    rows = evaluation.claims.merge(evaluation.verdicts, on=["example_id", "claim_index"])
+    wrong = rows[rows["support"] < SUPPORTED].groupby("example_id")["claim"].agg(tuple)
+    by_claims = [Feedback(unsupported=wrong[key]) for key in examples["id"]]
+    critiques = model.critique(documents, summaries, prompts.load(critique))
+    by_comment = [Feedback(comment=c.text) for c in critiques]
+    frames = [_frame(examples, ORIGINAL, summaries, [""] * len(examples), [None] * len(examples))]
+    for name, prompt, feedback in ((HOLISTIC, revise_comment, by_comment), (CLAIMS, revise_claims, by_claims)):
+        revised = model.revise(documents, summaries, feedback, prompts.load(prompt))
+        texts = [r.text if r.text is not None else old for r, old in zip(revised, summaries, strict=True)]
+        comments = [f.comment or "\n".join(f"- {claim}" for claim in f.unsupported) for f in feedback]
+        frames.append(_frame(examples, name, texts, comments, [r.reason for r in revised]))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _frame(examples: pd.DataFrame, feedback: str, summaries: list, comments: list, reasons: list) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"id": examples["id"], "feedback": feedback, "summary": summaries, "comment": comments, "reason": reasons}
+    )
+
+
+def score(
+    revisions: pd.DataFrame, examples: pd.DataFrame, specs: Mapping[str, MetricSpec], model: Model
+) -> pd.DataFrame:
+    """Every version scored by every metric, and what it kept of the original.
+
+    Returns:
+        The revisions with one column a metric, ``kept`` (ROUGE-L F1 to the original summary), ``words``, ``changed``,
+        and the example's ``origin`` and ``document_id``.
+    """
+    base = examples.set_index("id")
+    frame = revisions.assign(
+        **{name: revisions["id"].map(base[name]) for name in ("origin", "document_id")},
+        kept=[rouge_l_f1(base.loc[r.id, "summary"], r.summary) for r in revisions.itertuples()],
+        words=revisions["summary"].map(text.word_count),
+        changed=[base.loc[r.id, "summary"] != r.summary for r in revisions.itertuples()],
+    )
+    versions = examples.set_index("id").loc[frame["id"]].reset_index()
+    versions["summary"] = frame["summary"].to_numpy()
+    versions["id"] = (frame["id"] + " | " + frame["feedback"]).to_numpy()
+    for name, spec in specs.items():
+        frame[name] = metrics.evaluate(name, spec, model, versions).scores["score"].to_numpy()
+    return frame
+
+
+def stated(revisions: pd.DataFrame, gold: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
+    """Which of people's labelled claims a version still states: the check that needs no verdict on the document.
+
+    The model is asked whether the *summary* supports each claim that people wrote for the original.
+
+    Returns:
+        ``id, feedback, errors_left`` and ``facts_kept``: mean support that the version gives to the claims
+        labelled unsupported, and to those labelled supported.
+    """
+    groups = gold.groupby("example_id")
+    kept = revisions[revisions["id"].isin(groups.groups)]
+    parts = [groups.get_group(key) for key in kept["id"]]
+    verdicts = model.verify(kept["summary"].tolist(), [p["claim"].tolist() for p in parts], prompts.load(prompt))
+    rows = []
+    for version, part, group in zip(kept.itertuples(), parts, verdicts, strict=True):
+        support = pd.Series([v.support for v in group], index=part["label"].to_numpy())
+        rows.append((version.id, version.feedback, support.get(0.0, np.nan), support.get(1.0, np.nan)))
+    frame = pd.DataFrame(rows, columns=["id", "feedback", "errors_left", "facts_kept"])
+    for column in ("errors_left", "facts_kept"):
+        frame[column] = frame[column].map(np.mean).astype(float)
+    return frame
+
+
+def table(scored: pd.DataFrame, measures: list[str], draws: int, seed: int) -> pd.DataFrame:
+    """Means by origin and feedback, and over all origins.
+
+    Returns:
+        ``origin, feedback, n, changed`` and for each measure ``m`` its mean with ``m_low`` and ``m_high`` (95 %,
+        bootstrap over documents).
+    """
+    results = []
+    both = pd.concat([scored, scored.assign(origin="all")]) if len(scored["origin"].unique()) > 1 else scored
+    for (origin, feedback), part in both.groupby(["origin", "feedback"], sort=False):
+        row: dict = {"origin": origin, "feedback": feedback, "n": len(part), "changed": part["changed"].mean()}
+        for measure in measures:
+            interval = bootstrap_mean(part[measure], part["document_id"], draws, seed)
+            row |= {measure: interval.value, f"{measure}_low": interval.low, f"{measure}_high": interval.high}
+        results.append(row)
+    return pd.DataFrame(results)
+
+
+def headline(rows: pd.DataFrame, measures: list[str]) -> Mapping[str, Mapping[str, float]]:
+    """Means over all origins by feedback, for ``dvc metrics show``."""
+    rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
+    return {row.feedback: {m: getattr(row, m) for m in measures} for row in rows.itertuples()}
