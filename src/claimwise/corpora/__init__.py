@@ -1,0 +1,114 @@
+"""Public and shipped corpora as tables: ``load("sample").examples``.
+
+Each loader reads published files (``registry``: download, checksum, mirror) into the tables of ``claimwise.schema``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+
+from claimwise.corpora import (
+    aggrefact,
+    factcg,
+    factcheck_gpt,
+    factscore,
+    fave,
+    genaudit,
+    halueval,
+    llmsummeval,
+    longdoc,
+    qags,
+    rose,
+    sample,
+    sample_papers,
+    summac,
+    summedits,
+    summeval,
+    vectara,
+    wice,
+)
+from claimwise.corpora.base import Corpus, read, write
+from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry, fetch
+from claimwise.corpora.user import ExamplesError, read_examples
+
+__all__ = [
+    "LOADERS",
+    "AlteredFileError",
+    "Corpus",
+    "ExamplesError",
+    "MissingFileError",
+    "Registry",
+    "fetch",
+    "load",
+    "names",
+    "read",
+    "read_examples",
+    "write",
+]
+
+#: The corpora by name; a loader takes the registry to fetch its files from.
+LOADERS: dict[str, Callable[[Registry], Corpus]] = {
+    "sample": sample.load,
+    "sample_presence": sample.load_presence,
+    "sample_papers": sample_papers.load,
+    "aggrefact_ftsota": aggrefact.load_ftsota,
+    "aggrefact_exf": aggrefact.load_exf,
+    "aggrefact": aggrefact.load,
+    "rose": rose.load,
+    "rose_presence": rose.load_presence,
+    "summeval": summeval.load,
+    "halueval": halueval.load,
+    "halueval_full": halueval.load_full,
+    "llmsummeval_pairwise": llmsummeval.load_pairwise,
+    "llmsummeval": llmsummeval.load,
+    "wice": wice.load,
+    "qags": qags.load,
+    "vectara": vectara.load,
+    "fave": fave.load,
+    "longsciverify": longdoc.load,
+    "longeval": longdoc.load_longeval,
+    "summedits": summedits.load,
+    "summac_factcc": summac.load_factcc,
+    "summac_polytope": summac.load_polytope,
+    "summac_xsumfaith": summac.load_xsumfaith,
+    "summac_cogensumm": summac.load_cogensumm,
+    "factcg": factcg.load,
+    "genaudit_usb": genaudit.load,
+    "factcheck_gpt": factcheck_gpt.load,
+    "factscore": factscore.load,
+}
+
+
+def names() -> list[str]:
+    """The corpora that ``load`` knows; those that ship with the project come first.
+
+    >>> names()[:3]
+    ['sample', 'sample_presence', 'sample_papers']
+    """
+    return list(LOADERS)
+
+
+def load(name: str, files: Registry | None = None) -> Corpus:
+    """Load a corpus by name.
+
+    Args:
+        name: one of ``names()``.
+        files: where to take published files from; the package's registry with the folders that the environment
+            names (CLAIMWISE_MIRROR, CLAIMWISE_RAW), if not given.
+
+    Raises:
+        ValueError: no corpus has this name.
+        MissingFileError: a file is neither in the mirror nor downloadable.
+        AlteredFileError: a file is not the published one.
+
+    >>> load("sampel")
+    Traceback (most recent call last):
+    ...
+    ValueError: no corpus named 'sampel'; did you mean 'sample'? There are: sample, sample_presence, ...
+    """
+    if name not in LOADERS:
+        near = difflib.get_close_matches(name, LOADERS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise ValueError(f"no corpus named {name!r}{hint} There are: {', '.join(LOADERS)}")
+    return LOADERS[name](files or Registry.from_environment())

@@ -1,0 +1,213 @@
+"""What a corpus is: five tables, how a loader fills them, and how they are kept on disk.
+
+Text is kept as published, with one exception: NUL bytes are removed (they end strings in many tools), and
+counted in the corpus's notes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from claimwise import schema
+
+#: The tables of a corpus, in the order in which they are written.
+TABLES = ("examples", "gold_claims", "preferences", "recorded_claims", "scores")
+
+_ARROW = {"float64": pa.float64(), "int64": pa.int64()}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus as validated tables (columns in ``claimwise.schema``); a table it lacks is empty.
+
+    Attributes:
+        examples: one (document, summary) pair a row.
+        gold_claims: claims that people wrote or labelled.
+        preferences: which of two summaries people preferred.
+        recorded_claims: claims that published systems made.
+        scores: published scores, one an example and metric.
+        notes: what the loader left out or noticed, counted, e.g. ``{"three-way ties left out": 19}``.
+        questions: for corpora that answer questions: the question of each example.
+    """
+
+    examples: pd.DataFrame
+    gold_claims: pd.DataFrame
+    preferences: pd.DataFrame
+    recorded_claims: pd.DataFrame
+    scores: pd.DataFrame
+    notes: Mapping[str, int] = field(default_factory=dict)
+    questions: Mapping[str, str] = field(default_factory=dict)
+
+
+class Rows:
+    """Collects a corpus's rows while a loader reads its files.
+
+    >>> rows = Rows("toy")
+    >>> first = rows.example("doc1", "lead", document="It rained.", summary="It rained.", label=1)
+    >>> rows.gold(first, [{"claim": "It rained", "label": 1}])
+    >>> corpus = rows.corpus()
+    >>> corpus.examples[["id", "system", "label"]].values.tolist()
+    [['toy:doc1:lead', 'lead', 1.0]]
+    >>> corpus.gold_claims[["claim_index", "claim"]].values.tolist(), len(corpus.scores)
+    ([[0, 'It rained']], 0)
+    """
+
+    def __init__(self, corpus: str) -> None:
+        self.name = corpus
+        self.notes: Counter[str] = Counter()
+        self.questions: dict[str, str] = {}
+        self._rows: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+
+    def example(
+        self,
+        *key: str | int,
+        document: str,
+        summary: str,
+        system: str | None = None,
+        split: str = "test",
+        origin: str | None = None,
+        label: float = math.nan,
+        document_key: str | None = None,
+    ) -> str:
+        """Add an example and return its id, the corpus's name and the key's parts joined by colons.
+
+        Args:
+            key: what makes the id unique in the corpus; its last part names the system, if ``system`` does not.
+            document: the source.
+            summary: the summary.
+            system: what wrote the summary.
+            split: validation, test or another split.
+            origin: where the documents come from; the corpus's name, if not given.
+            label: 1 faithful, 0 not, NaN unlabelled.
+            document_key: what to group by, where ``document`` is not the source that examples share.
+        """
+        example_id = ":".join([self.name, *map(str, key)])
+        self._rows["examples"].append(
+            {
+                "id": example_id,
+                "corpus": self.name,
+                "split": split,
+                "origin": origin or self.name,
+                "system": system or str(key[-1]),
+                "document_id": schema.document_id(document if document_key is None else document_key),
+                "document": document,
+                "summary": summary,
+                "label": label,
+            }
+        )
+        return example_id
+
+    def gold(self, example_id: str, claims: Iterable[Mapping[str, Any]]) -> None:
+        """Add claims that people wrote or labelled: mappings of claim, label, error and passage."""
+        for index, claim in enumerate(claims):
+            row = {"label": math.nan, "error": None, "passage": None, **claim}
+            self._rows["gold_claims"].append({"example_id": example_id, "claim_index": index, **row})
+
+    def recorded(self, example_id: str, decomposer: str, claims: Iterable[str]) -> None:
+        """Add the claims that a published system made of an example's summary."""
+        for index, claim in enumerate(claims):
+            self._rows["recorded_claims"].append(
+                {"example_id": example_id, "decomposer": decomposer, "claim_index": index, "claim": claim}
+            )
+
+    def prefer(self, first_id: str, second_id: str, rater: str, preferred: str) -> None:
+        """Add a judgement: ``preferred`` is first, second or equal."""
+        self._rows["preferences"].append(
+            {"first_id": first_id, "second_id": second_id, "rater": rater, "preferred": preferred}
+        )
+
+    def score(self, example_id: str, metric: str, score: float, reason: str | None = None) -> None:
+        """Add a published score. How many claims are behind it is not published: both counts are 0."""
+        row = {"example_id": example_id, "metric": metric, "score": score, "reason": reason}
+        self._rows["scores"].append({**row, "n_claims": 0, "n_unparsed": 0})
+
+    def note(self, what: str, count: int = 1) -> None:
+        """Count something that the loader left out or noticed."""
+        self.notes[what] += count
+
+    def corpus(self) -> Corpus:
+        """Build and validate the tables.
+
+        Raises:
+            TableError: a table breaks its schema; the message names corpus, table, row and column.
+        """
+        tables = {name: self._table(name) for name in TABLES}
+        return Corpus(**tables, notes=dict(self.notes), questions=dict(self.questions))
+
+    def _table(self, name: str) -> pd.DataFrame:
+        rows = [{key: self._clean(value) for key, value in row.items()} for row in self._rows[name]]
+        return schema.validate(_frame(rows, name), name, f"corpus {self.name}, table {name}")
+
+    def _clean(self, value: Any) -> Any:
+        if isinstance(value, str) and "\x00" in value:
+            self.note("NUL bytes removed", value.count("\x00"))
+            return value.replace("\x00", "")
+        return value
+
+
+def _frame(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
+    """Rows as a frame with all of a schema's columns, optional ones as objects with None for nothing."""
+    frame = pd.DataFrame(rows, columns=list(schema.SCHEMAS[name].columns))
+    for column, expected in schema.SCHEMAS[name].columns.items():
+        if str(expected.dtype) == "object":
+            values = frame[column].astype(object)
+            frame[column] = values.where(values.notna(), None)
+        else:
+            frame[column] = frame[column].astype(_pandas_type(expected))
+    return frame
+
+
+def _pandas_type(column: Any) -> str:
+    return str(column.dtype) if str(column.dtype) in _ARROW else "str"
+
+
+def write(corpus: Corpus, folder: str | Path) -> None:
+    """Write a corpus's tables as parquet files and its notes as ``about.json``; equal content, equal bytes.
+
+    Args:
+        corpus: what ``load`` returned.
+        folder: is created where it does not exist.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in TABLES:
+        columns = schema.SCHEMAS[name].columns
+        types = pa.schema(
+            [(column, _ARROW.get(str(expected.dtype), pa.string())) for column, expected in columns.items()]
+        )
+        frame = schema.validate(getattr(corpus, name), name, f"{folder}, table {name}")
+        # without pandas' metadata, which names the versions of pandas and pyarrow
+        table = pa.Table.from_pandas(frame, schema=types, preserve_index=False).replace_schema_metadata(None)
+        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    about = {"notes": dict(corpus.notes), "questions": dict(corpus.questions)}
+    text = json.dumps(about, indent=2, sort_keys=True, ensure_ascii=False)
+    (folder / "about.json").write_text(text + "\n", encoding="utf-8")
+
+
+def read(folder: str | Path) -> Corpus:
+    """Read what ``write`` wrote.
+
+    Raises:
+        FileNotFoundError: a table's file is not there.
+        TableError: a table breaks its schema.
+    """
+    folder = Path(folder)
+    tables = {}
+    for name in TABLES:
+        file = folder / f"{name}.parquet"
+        if not file.is_file():
+            raise FileNotFoundError(f"{file} is not there; write it with claimwise.corpora.write(corpus, folder)")
+        tables[name] = schema.validate(
+            _frame(pq.read_table(file).to_pandas().to_dict("records"), name), name, str(file)
+        )
+    return Corpus(**tables, **json.loads((folder / "about.json").read_text(encoding="utf-8")))

@@ -1,0 +1,75 @@
+"""Vectara's hallucination leaderboard, version 1: real summaries by 13 LLMs, with HHEM-2.3 scores."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from importlib import resources
+from math import nan
+
+from claimwise.corpora.base import Corpus, Rows
+from claimwise.corpora.files import read_csv, read_jsonl
+from claimwise.corpora.registry import Registry
+
+_DATASET = "vectara_leaderboard"
+
+
+def _source_rows() -> dict[int, int]:
+    """Row of the source file for each article id that word overlap with 33 models' summaries settles.
+
+    The leaderboard publishes no sources; the ids were matched to a public copy of them. Ids whose best match is less
+    than 0.1 better than the second are not in the table.
+    """
+    with resources.as_file(resources.files(__package__) / "vectara_source_rows.csv") as file:
+        return {int(row["article_id"]): int(row["source_row"]) for row in read_csv(file)}
+
+
+def load(files: Registry) -> Corpus:
+    """One example a model and article; no labels. Metric ``hhem-2.3 (published)`` in [0, 1].
+
+    Left out and counted: summaries whose source is not settled, and rows that stand twice. A summary that the
+    leaderboard counts as no answer has no score; nor has one whose words (a refusal, mostly) the same model gave to
+    several articles: the published scores are by the summary's hash, and cannot be told apart.
+    """
+    # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
+    sources = read_csv(
+        files.fetch(_DATASET, "leaderboard_summaries.csv"), encoding="gb18030", encoding_errors="replace"
+    )
+    source_rows = _source_rows()
+    rows = Rows("vectara")
+    for path in files.paths(_DATASET, "*/summaries.jsonl"):
+        model = "/".join(path.split("/")[-3:-1])
+        judgements = read_jsonl(files.fetch(_DATASET, path.replace("summaries", "judgments")))
+        scores = defaultdict(set)
+        for judgement in judgements:
+            valid = judgement["is_valid"]
+            scores[judgement["summary_uid"]].add(judgement["hhem_score"] if valid else None)
+        seen = set()
+        for entry in read_jsonl(files.fetch(_DATASET, path)):
+            article = entry["article_id"]
+            if article not in source_rows:
+                rows.note("summaries whose source is not settled (left out)")
+                continue
+            if article in seen:
+                rows.note("rows that stand twice (left out)")
+                continue
+            seen.add(article)
+            example = rows.example(
+                model,
+                article,
+                document=sources[source_rows[article]]["source"].replace("\ufffd", "€"),
+                summary=entry["summary"],
+                system=model,
+                origin="leaderboard",
+            )
+            _score(rows, example, scores[entry["summary_uid"]])
+    return rows.corpus()
+
+
+def _score(rows: Rows, example: str, published: set[float | None]) -> None:
+    reason = None
+    if len(published) > 1:
+        reason = "several published scores for these words"
+    elif published == {None}:
+        reason = "not an answer, by the leaderboard"
+    score = next(iter(published)) if reason is None else nan
+    rows.score(example, "hhem-2.3 (published)", score, reason)
