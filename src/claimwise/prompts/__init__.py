@@ -3,7 +3,21 @@
 A file is YAML front matter (where it comes from, its role, how it is used) and a Jinja2 template whose
 variables are written as the papers write them (``{{ Document }}``). A missing variable is an error. Few-shot
 demonstrations are data too: a YAML list that the template loops over, so that an embedded model, which reads
-no prose, learns from the same demonstrations that a language model is shown.
+no prose, learns from the same demonstrations that a language model is shown. Prompts that differ in their
+demonstrations only share one template: a file without one names, as ``template``, the prompt that has it.
+
+What a template may show depends on its role:
+
+=========  ==================================================================================
+decompose  ``Summary`` (a summary, or one sentence of it where the scope is ``sentence``)
+verify     ``Document``, ``ACU``; with the context ``document+extra`` also ``Extra``
+judge      ``Document``, ``Summary``
+critique   ``Document``, ``Statement``; ``References``, the sources' names, where it has any
+revise     ``Document``, ``Summary``, and ``Unsupported`` (statements) or ``Comment`` or both
+summarise  ``Sources`` (each with ``reference``, ``title``, ``text``), ``Question``
+=========  ==================================================================================
+
+``reply`` names the parser (see ``prompts.parsers``) that reads the answer.
 """
 
 from __future__ import annotations
@@ -13,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
 import jinja2
@@ -30,7 +45,10 @@ class PromptError(ValueError):
 
 
 class Demonstration(BaseModel):
-    """A worked example in a prompt: a passage and its claims, or a document, a claim and its label."""
+    """A worked example in a prompt: a passage and its claims, or a document, a claim and its label.
+
+    ``extra`` is the further document that a prompt with context ``document+extra`` shows.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,6 +56,7 @@ class Demonstration(BaseModel):
     claims: tuple[str, ...] = ()
     claim: str | None = None
     label: bool | None = None
+    extra: str | None = None
 
 
 class _Header(BaseModel):
@@ -51,6 +70,8 @@ class _Header(BaseModel):
     demonstrations: str | None = None
     shots: int = 0
     max_tokens: int = 256
+    stop: tuple[str, ...] = ()
+    template: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +88,7 @@ class Prompt:
             ``document+extra``, the passage to check against and another document that must not be used.
         demonstrations: the worked examples, in order; the first ``shots`` of their file.
         max_tokens: longest reply.
+        stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
         template: the text, with its variables.
     """
 
@@ -79,6 +101,7 @@ class Prompt:
     context: str = "document"
     demonstrations: tuple[Demonstration, ...] = field(default=(), repr=False)
     max_tokens: int = 256
+    stop: tuple[str, ...] = ()
 
     def render(self, **variables: Any) -> str:
         """Fill the template.
@@ -105,9 +128,7 @@ class Prompt:
     @property
     def fingerprint(self) -> str:
         """A hash of everything in the prompt, for cache keys."""
-        return hashlib.sha256(
-            repr((self.template, self.scope, self.context, self.demonstrations)).encode()
-        ).hexdigest()
+        return hashlib.sha256(repr((self.template, self.scope, self.context, self.demonstrations)).encode()).hexdigest()
 
 
 def names(role: Role | None = None) -> list[str]:
@@ -116,9 +137,7 @@ def names(role: Role | None = None) -> list[str]:
     >>> "acueval-decompose-5shot" in names("decompose")
     True
     """
-    files = sorted(
-        f.name.removesuffix(".txt") for f in resources.files(__name__).iterdir() if f.name.endswith(".txt")
-    )
+    files = sorted(f.name.removesuffix(".txt") for f in resources.files(__name__).iterdir() if f.name.endswith(".txt"))
     return [name for name in files if role is None or load(name).role == role]
 
 
@@ -137,19 +156,27 @@ def load(name: str) -> Prompt:
     file = folder / f"{name}.txt"
     if not file.is_file():
         raise PromptError(f"no prompt named {name!r}; there are: {', '.join(names())}")
-    _, front, template = file.read_text(encoding="utf-8").split("---\n", 2)
-    header = _Header.model_validate(yaml.safe_load(front))
+    header, template = _read(file)
+    if header.template:
+        _, template = _read(folder / f"{header.template}.txt")
     demonstrations: tuple[Demonstration, ...] = ()
     if header.demonstrations:
         entries = yaml.safe_load((folder / header.demonstrations).read_text(encoding="utf-8"))
         demonstrations = tuple(Demonstration.model_validate(entry) for entry in entries[: header.shots])
         if len(demonstrations) < header.shots:
-            raise PromptError(
-                f"prompt {name}: {header.shots} shots asked, {header.demonstrations} has {len(entries)}"
-            )
+            raise PromptError(f"prompt {name}: {header.shots} shots asked, {header.demonstrations} has {len(entries)}")
     return Prompt(
         name=name,
         template=template.rstrip("\n"),
         demonstrations=demonstrations,
-        **header.model_dump(exclude={"demonstrations", "shots"}),
+        **header.model_dump(exclude={"demonstrations", "shots", "template"}),
     )
+
+
+def _read(file: Traversable) -> tuple[_Header, str]:
+    """A prompt file's front matter and its template."""
+    try:
+        _, front, template = file.read_text(encoding="utf-8").split("---\n", 2)
+        return _Header.model_validate(yaml.safe_load(front)), template
+    except (ValueError, yaml.YAMLError) as error:
+        raise PromptError(f"prompt file {file.name}: expected front matter between two lines '---': {error}") from None

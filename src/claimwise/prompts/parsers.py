@@ -1,0 +1,283 @@
+"""What a model's reply says: one parser for each ``reply`` kind that a prompt may name.
+
+A parser returns a value, or none and the reason why; it never guesses. What a careful reader would accept is
+accepted: numbers past 9, bullets of every kind, preambles, code fences, trailing commas, "Yes." with an
+explanation. Refusals and empty replies have a reason of their own, so that tables can count them.
+
+==================  ==================================================  ===================================
+kind                reply                                               value
+==================  ==================================================  ===================================
+list                a bulleted or numbered list                         tuple of str
+json-claims         JSON with a list of texts                           tuple of str
+yes-no, true-false  the answer first, then perhaps an explanation       1.0 or 0.0
+final-yes-no        reasoning, then the answer                          1.0 or 0.0
+supported-reasoning "Reasoning: ... Supported: Yes"                     1.0 or 0.0
+supported-label     supported / partially_supported / not_supported     1.0, 0.25 or 0.0
+claims-supported    a list of claims, each with "Supported: Yes"        1.0 where all are, else 0.0
+rating-1-5, stars   a number from 1 to 5, anywhere sensible             (s - 1) / 4
+rating-0-100        a number from 0 to 100                              s / 100
+choice-a-e          a letter, E best                                    0.0, 0.25 ... 1.0
+critique-block      "Critique: ... Supported: ... Revised Claim: ..."   ``CritiqueParts``
+rating-comment      a rating, then a comment                            ``CritiqueParts``
+feedback            "Feedback: ..."                                     ``CritiqueParts``
+corrected-summary   "Corrected summary: ..."                            str
+text                anything                                            str
+==================  ==================================================  ===================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from claimwise.prompts import lists, ratings
+from claimwise.prompts.lists import EMPTY
+
+REFUSAL = "refusal"
+
+_REFUSED = re.compile(
+    r"^\W*(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|my apologies|unfortunately|as an ai|i cannot|i can['’]?t"
+    r"|i(?: am|['’]m) (?:not able|unable)|i(?: will|['’]ll) not|i won['’]t)\b",
+    re.IGNORECASE,
+)
+_INABILITY = re.compile(
+    r"\b(?:cannot|can['’]?t|unable|not able|won['’]t|will not|do(?: no|n['’])t have)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A reply's value, or None and the reason why there is none."""
+
+    value: Any
+    reason: str | None = None
+
+
+class CritiqueParts(NamedTuple):
+    """The parts of a critique; ``support`` and ``revised`` are None where the reply has none."""
+
+    text: str
+    support: float | None = None
+    revised: str | None = None
+
+
+#: Kinds whose answer is one of a few tokens: a model that gives probabilities is asked for those of the answers,
+#: and the value is their mean weighted by probability: p(Yes) / (p(Yes) + p(No)) (ACUEval sec. 3), and
+#: sum k p(k) rescaled from 1-5 to [0, 1] (ACUEval appendix A).
+CHOICES: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "yes-no": {"Yes": 1.0, "No": 0.0},
+        "true-false": {"True": 1.0, "False": 0.0},
+        "rating-1-5": {str(k): (k - 1) / 4 for k in range(1, 6)},
+    }
+)
+
+
+def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
+    """Read a reply.
+
+    Args:
+        kind: a key of the table above.
+        reply: what the model wrote.
+        cut: the reply was stopped by its length limit; the last item of a list, which is then incomplete, is
+            left out.
+
+    Raises:
+        KeyError: there is no such kind.
+
+    >>> parse("list", "Sure! Here they are:\\n 9. It rained.\\n10) We left.").value
+    ('It rained.', 'We left.')
+    >>> parse("yes-no", "**Yes**, because the passage says so.").value, parse("yes-no", "Perhaps.")
+    (1.0, Parsed(value=None, reason='neither yes nor no: Perhaps.'))
+    >>> parse("rating-1-5", "It omits a name. Final score: 4/5").value
+    0.75
+    """
+    parser = _PARSERS[kind]
+    if reply is None or not reply.strip():
+        return Parsed(None, EMPTY)
+    value, reason = parser(reply.strip(), cut)
+    if value is None and is_refusal(reply):
+        reason = REFUSAL
+    return Parsed(value, None if value is not None else reason)
+
+
+def is_refusal(reply: str) -> bool:
+    """Whether the reply says that it will not answer, rather than answering.
+
+    >>> is_refusal("I'm sorry, but I cannot help with that."), is_refusal("I'm sorry to say that it rained.")
+    (True, False)
+    """
+    head = reply.strip()[:300]
+    return bool(_REFUSED.match(head)) and bool(_INABILITY.search(head))
+
+
+_MARKUP = re.compile(r"[*_`#\"“”]+")
+_PREFIX = r"(?:(?:the |my |final |short )*(?:answer|verdict|response|statement)(?: is)?\s*[:\-]?\s*)?"
+_QUOTED = 80  # characters of an unparsed reply that its reason shows
+
+
+def _shown(reply: str) -> str:
+    line = " ".join(reply.split())
+    return line if len(line) <= _QUOTED else line[: _QUOTED - 3] + "..."
+
+
+def _answer(yes: str, no: str) -> Callable[[str, bool], tuple[float | None, str]]:
+    """Reader of a reply that gives one of two words first, or as a sentence of its own at the end."""
+    first = re.compile(rf"\W*{_PREFIX}({yes}|{no})\b(?!\s*(?:and|or|/)\s*(?:{yes}|{no})\b)", re.IGNORECASE)
+    last = re.compile(rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)({yes}|{no})\W*$", re.IGNORECASE)
+
+    def read(reply: str, cut: bool) -> tuple[float | None, str]:
+        text = _MARKUP.sub("", reply)
+        found = first.match(text) or last.search(text)
+        if not found:
+            return None, f"neither {yes} nor {no}: {_shown(reply)}"
+        return float(found.group(1).lower() == yes), ""
+
+    return read
+
+
+_FINAL = re.compile(
+    r"(?:answer|verdict|conclusion|supported|consistent\?)\W*(?:is|:|-)?\W*(yes|no)\b|(?:^|[.!?:\n]\s*)(yes|no)\b(?=\W)",
+    re.IGNORECASE,
+)
+_FINAL_WORDS = re.compile(r"\b(?:is|are|it's|summary|statement|remains)\s+(not\s+|in)?(?:\w+ly\s+)?consistent", re.I)
+
+
+def _final_yes_no(reply: str, cut: bool) -> tuple[float | None, str]:
+    """The last yes or no of a reply that reasons first; "(in)consistent" in its last sentences where it has none."""
+    text = _MARKUP.sub("", reply) + " "
+    answers = [a or b for a, b in _FINAL.findall(text)]
+    if answers:
+        return float(answers[-1].lower() == "yes"), ""
+    words = _FINAL_WORDS.findall(text[-300:])
+    if words:
+        return float(not words[-1]), ""
+    return None, f"no final yes or no: {_shown(reply[-_QUOTED:])}"
+
+
+_SUPPORTED = re.compile(r"\bsupported\W{0,12}?[\[(]?\s*(yes|no)\b", re.IGNORECASE)
+
+
+def _supported(reply: str, cut: bool) -> tuple[float | None, str]:
+    found = _SUPPORTED.findall(_MARKUP.sub("", reply))
+    if not found:
+        return None, f"no 'Supported: Yes' or 'Supported: No': {_shown(reply[-_QUOTED:])}"
+    return float(found[-1].lower() == "yes"), ""
+
+
+_LABEL = re.compile(r"\b(not|partially|fully)?[\s_-]*(un)?supported\b", re.IGNORECASE)
+_LABEL_PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
+
+
+def _supported_label(reply: str, cut: bool) -> tuple[float | None, str]:
+    """WiCE's three labels; a partially supported claim lies below one half, since not all of it is supported."""
+    place = _LABEL_PLACE.findall(reply)
+    labels = {
+        "no" if un or word.lower() == "not" else "part" if word.lower() == "partially" else "yes"
+        for word, un in _LABEL.findall(place[-1] if place else reply)
+    }
+    if len(labels) != 1:
+        return None, f"{'several labels' if labels else 'no label'}: {_shown(reply)}"
+    return {"yes": 1.0, "part": 0.25, "no": 0.0}[labels.pop()], ""
+
+
+def _claims_supported(reply: str, cut: bool) -> tuple[float | None, str]:
+    """The product of the claims' 0/1 verdicts (Factored Verification eq. 1)."""
+    answers = [answer.lower() == "yes" for answer in _SUPPORTED.findall(_MARKUP.sub("", reply))]
+    if not answers:
+        return None, f"no claim with 'Supported: Yes' or 'Supported: No': {_shown(reply)}"
+    if cut and all(answers):
+        return None, "the reply was cut off before its last claim"
+    return float(all(answers)), ""
+
+
+_BLOCK = re.compile(
+    r"critique\W*:(?P<critique>.*?)\bsupported\W*:\W*(?P<answer>yes|no)\b\W*?"
+    r"(?:revised claim\W*:(?P<revised>.*))?$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_REVISION = re.compile(r"^\W*(?:n/?a|none|not applicable)\b", re.IGNORECASE)
+
+
+def _strip(text: str) -> str:
+    return text.strip().strip('*_`"“” \n').strip()
+
+
+def _critique_block(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
+    found = _BLOCK.search(reply)
+    if not found:
+        support, reason = _supported(reply, cut)
+        if support is None:
+            return None, reason
+        return CritiqueParts(_strip(_SUPPORTED.split(reply)[0]), support), ""
+    revised = _strip(found["revised"] or "")
+    none = not revised or cut or _NO_REVISION.match(revised)
+    return CritiqueParts(
+        _strip(found["critique"]), float(found["answer"].lower() == "yes"), None if none else revised
+    ), ""
+
+
+def _rating_comment(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
+    support, _ = ratings.one_to_five(reply, cut)
+    comment = re.sub(r"^\W*(?:consistency\W*)?[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)[\s.:)\-–—]*", "", reply, flags=re.I)
+    if not comment.strip():
+        return None, "a score without a comment"
+    return CritiqueParts(comment.strip(), support), ""
+
+
+def _after(marker: str) -> Callable[[str, bool], tuple[str | None, str]]:
+    pattern = re.compile(rf"\b{marker}\W*?:\W*?\n?", re.IGNORECASE)
+
+    def read(reply: str, cut: bool) -> tuple[str | None, str]:
+        text = _strip(pattern.split(reply, maxsplit=1)[-1])
+        if is_refusal(text):
+            return None, REFUSAL
+        return (text, "") if text else (None, EMPTY)
+
+    return read
+
+
+def _feedback(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
+    text, reason = _after("feedback")(reply, cut)
+    return (CritiqueParts(text), "") if text else (None, reason)
+
+
+_PREAMBLE = re.compile(
+    r"^(?:(?:sure|certainly|of course|okay|ok)\b[^\n]*\n+)?"
+    r"(?:here(?: i|['’])s (?:the|a|my) [^\n]*?(?:summary|version)[^\n:]*:\s*"
+    r"|\W*(?:revised |corrected )?summary\W*:\W*)?",
+    re.IGNORECASE,
+)
+
+
+def _text(reply: str, cut: bool) -> tuple[str | None, str]:
+    """The reply without a preamble ("Here is the revised summary:")."""
+    text = _strip(_PREAMBLE.sub("", reply, count=1))
+    if is_refusal(text):
+        return None, REFUSAL
+    return (text, "") if text else (None, EMPTY)
+
+
+_PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
+    "list": lists.bullets,
+    "json-claims": lists.json_claims,
+    "yes-no": _answer("yes", "no"),
+    "true-false": _answer("true", "false"),
+    "final-yes-no": _final_yes_no,
+    "supported-reasoning": _supported,
+    "supported-label": _supported_label,
+    "claims-supported": _claims_supported,
+    "rating-1-5": ratings.one_to_five,
+    "stars": ratings.one_to_five,
+    "rating-0-100": ratings.zero_to_hundred,
+    "choice-a-e": ratings.a_to_e,
+    "critique-block": _critique_block,
+    "rating-comment": _rating_comment,
+    "feedback": _feedback,
+    "corrected-summary": _after("corrected summary"),
+    "text": _text,
+}
+KINDS = tuple(_PARSERS)

@@ -1,0 +1,109 @@
+"""Ratings in replies: a number on a scale of 1 to 5 or 0 to 100, or a letter from A to E, as a share of the scale."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
+_NUMBER = r"(?<![\d.])(\d+(?:\.\d+)?)(?![\d%])(?!\.\d)(?!\s?[-–]\d)"  # no percentage, no 6-1 of a football match
+_THEN = r"(?=\s*(?:$|[^\w\s]|(?:for|in|on|out|overall|because|since|due|based|with|to|as)\b))"
+_OF_FIVE = r"(?:\s*(?:/|out of)\s*(?:5\b|five\b))"
+_SCALE = re.compile(
+    r"\b(?:scale|range|from|between)\W+(?:of\W+|from\W+|between\W+)*(?:1|one)\W*(?:-|–|to|and)\W*(?:5|five)\b"
+    r"|\(\s*1\s*[-–]\s*5\s*\)",
+    re.IGNORECASE,
+)
+_SCORE = r"(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ing)|give|giving|assign(?:ed|ing)?|award(?:ed|ing)?)"
+# From the plainest statement of a rating to the least plain; the first kind that occurs decides.
+_PLACES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"^\W*{_NUMBER}{_OF_FIVE}?(?:\s*\(|\W*(?:$|\n|stars?\b))",
+        rf"\b(?:final|overall|total)\s+(?:\w+\s+)?(?:score|rating)\b[^\d\n]{{0,60}}?{_NUMBER}",
+        rf"\b(?:score|rating|stars)\s*(?:\([^)\d]*\)\s*)?(?::|=|of|is|would be)\s*(?:an?\s+)?\W{{0,4}}{_NUMBER}",
+        rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}{_OF_FIVE}",
+        rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b(?:as|an?|with|to|at|it|of|summary|score)\s+(?:\w+\s+){{0,4}}?{_NUMBER}{_THEN}",
+        rf"\ban?\s+perfect\s+(?:\w+\s+){{0,3}}?{_NUMBER}{_THEN}",
+        rf"{_NUMBER}\s*stars?\b",
+        rf"{_NUMBER}{_OF_FIVE}",
+        rf"\bscore\s+{_NUMBER}\W*$",
+        rf"[.:;!?\n]\s*{_NUMBER}\W*$",
+    )
+)
+_BREAKDOWN = re.compile(r"\bbreak\s?down\b", re.IGNORECASE)
+_STAR_WORD = re.compile(rf"\b({'|'.join(_WORDS)})[\s-]+stars?\b", re.IGNORECASE)
+
+
+def one_to_five(reply: str, cut: bool = False) -> tuple[float | None, str]:
+    """A rating s from 1 to 5 as (s - 1) / 4.
+
+    A rating given before a "breakdown" into aspects is the rating. Where a reply otherwise gives several ratings
+    of the same kind that differ, it has none: which of them is meant would be a guess.
+
+    >>> [one_to_five(r)[0] for r in ("4", "Four stars. It omits a name.", "On a scale of 1 to 5 I rate it 2.")]
+    [0.75, 0.75, 0.25]
+    >>> one_to_five("Score: 7")
+    (None, 'rating 7 is not from 1 to 5')
+    """
+    text = _STAR_WORD.sub(lambda m: f"{_WORDS[m[1].lower()]} stars", _SCALE.sub(" ", re.sub(r"[*_`]", "", reply)))
+    rating, reason = _rating(_BREAKDOWN.split(text, maxsplit=1)[0], _PLACES, 1, 5)
+    return (rating, reason) if rating is not None else _rating(text, _PLACES, 1, 5)
+
+
+_HUNDRED_SCALE = re.compile(
+    r"\b(?:scale|range|from|between)\W+(?:of\W+|from\W+|between\W+)*"
+    r"(?:0|zero)\W*(?:-|–|to|and)\W*(?:100|one hundred)\b",
+    re.IGNORECASE,
+)
+_HUNDRED_PLACES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"^\W*(\d+(?:\.\d+)?)\s*%?(?:\s*(?:/|out of)\s*100)?\W*(?:$|\n)",
+        r"\b(?:scores?|rating)\b[^\d\n]{0,60}?(\d+(?:\.\d+)?)\b",
+        r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:/|out of)\s*100\b",
+        r"^\W*(\d+(?:\.\d+)?)[\s.,:;–-]+[A-Z]",
+        r"[.:;!?\n]\s*(\d+(?:\.\d+)?)\W*$",
+    )
+)
+
+
+def zero_to_hundred(reply: str, cut: bool = False) -> tuple[float | None, str]:
+    """A rating from 0 to 100 as a share of 100.
+
+    >>> zero_to_hundred("Scores: 85"), zero_to_hundred("I would give it 7 of 10.")[0]
+    ((0.85, ''), None)
+    """
+    return _rating(_HUNDRED_SCALE.sub(" ", re.sub(r"[*_`]", "", reply)), _HUNDRED_PLACES, 0, 100)
+
+
+def _rating(text: str, places: tuple[re.Pattern, ...], low: float, high: float) -> tuple[float | None, str]:
+    reason = "no rating in the reply"
+    for place in places:
+        numbers = {float(number) for number in place.findall(text)}
+        found = {number for number in numbers if low <= number <= high}
+        if len(found) > 1:
+            return None, f"several ratings: {', '.join(f'{n:g}' for n in sorted(found))}"
+        if found:
+            return (found.pop() - low) / (high - low), ""
+        if numbers:  # perhaps the score of a match, or a year: a plainer rating may follow
+            reason = f"rating {numbers.pop():g} is not from {low:g} to {high:g}"
+    return None, reason
+
+
+_LETTER = re.compile(
+    r"^\W*(?:(?:the |my )?(?:answer|choice|option|rating|score)(?: is)?\W*)?"
+    r"\(?([A-Ea-e])(?:\)|[.:,]|\s*$|\s*[-–]|\s+\()"
+    r"|\b(?:answer|choice|option)(?: is)?\W{1,3}([A-E])\b"
+)
+
+
+def a_to_e(reply: str, cut: bool = False) -> tuple[float | None, str]:
+    """A letter from A (worst) to E (best) as a share of the scale.
+
+    >>> a_to_e("D"), a_to_e("E: The summary is completely consistent. 5 points."), a_to_e("Excellent")[0]
+    ((0.75, ''), (1.0, ''), None)
+    """
+    found = _LETTER.search(reply)
+    if not found:
+        return None, "no letter from A to E in the reply"
+    return "ABCDE".index((found[1] or found[2]).upper()) / 4, ""

@@ -1,0 +1,224 @@
+"""Replies as real models write them, and what a careful reader makes of each."""
+
+import collections
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from claimwise.prompts import parsers
+from claimwise.prompts.parsers import CritiqueParts, parse
+
+TWELVE = "\n".join(f"{k}. Fact number {k} holds" for k in range(1, 13))
+
+LISTS = [
+    ("- It rained.\n- We left.", ("It rained.", "We left.")),
+    ("* It rained.\n\n* We left.", ("It rained.", "We left.")),
+    ("• It rained.\n• We left.", ("It rained.", "We left.")),
+    ("– It rained.\n— We left.", ("It rained.", "We left.")),
+    ("1) It rained.\n2) We left.", ("It rained.", "We left.")),
+    ("(1) It rained.\n(2) We left.", ("It rained.", "We left.")),
+    ("a. It rained.\nb. We left.", ("It rained.", "We left.")),
+    (TWELVE, tuple(f"Fact number {k} holds" for k in range(1, 13))),
+    ("Sure! Here are the facts:\n\n- It rained.\n- We left.\n\nLet me know!", ("It rained.", "We left.")),
+    ("- It rained.\n- It rained.\n- We left.", ("It rained.", "We left.")),
+    ("- It rained\n  all day.\n- We left.", ("It rained all day.", "We left.")),
+    ("- **Fact 1:** It rained.\n- Claim 2: We left.", ("It rained.", "We left.")),
+    ("Fact 1: It rained.\nFact 2: We left.", ("It rained.", "We left.")),
+    ("- Weather:\n    - It rained.\n    - It was cold.", ("It rained.", "It was cold.")),
+    ("The claims are: - It rained. - We left at 5.30.", ("It rained.", "We left at 5.30.")),
+    ("The claims are:\n- It rained.\n- We left.", ("It rained.", "We left.")),
+    ("- 3.5 million people left.\n- The 2-1 win counted.", ("3.5 million people left.", "The 2-1 win counted.")),
+    ("1. 1.5 million left.", ("1.5 million left.",)),
+    ("---\n- It rained.\n---", ("It rained.",)),
+]
+
+JSON = [
+    ('{"claims": ["It rained.", "We left."]}', ("It rained.", "We left.")),
+    ('```json\n{"claims": ["It rained.", "We left."]}\n```', ("It rained.", "We left.")),
+    ('Here is the output:\n{"claims": ["It rained.", "We left."]}\nDone.', ("It rained.", "We left.")),
+    ('{"claims": ["It rained.", "We left.",],}', ("It rained.", "We left.")),
+    ("{'claims': [\"It rained.\", 'We left.']}", ("It rained.", "We left.")),
+    ('{’claims’: ["Ann’s dog left."]}', ("Ann’s dog left.",)),
+    ('["It rained.", "We left."]', ("It rained.", "We left.")),
+    ('{"claims": [{"claim": "It rained."}, {"claim": "We left."}]}', ("It rained.", "We left.")),
+    ('{"claims": ["It rained.", "We le', ("It rained.",)),
+    ('{"claims": ["He said \\"no\\".", "We left."]}', ('He said "no".', "We left.")),
+    ("- It rained.\n- We left.", ("It rained.", "We left.")),
+]
+
+ANSWERS = [
+    ("yes-no", "Yes", 1.0),
+    ("yes-no", " yes.", 1.0),
+    ("yes-no", "No", 0.0),
+    ("yes-no", "**No**, the passage does not say so. Yes, it is close.", 0.0),
+    ("yes-no", "Answer: Yes", 1.0),
+    ("yes-no", "The answer is no.", 0.0),
+    ("yes-no", "The passage does not say when it rained. No.", 0.0),
+    ("yes-no", "There is no mention of rain.", None),
+    ("yes-no", "Yes and no.", None),
+    ("yes-no", "Yes/No", None),
+    ("yes-no", "Nothing says so.", None),
+    ("yes-no", "It depends.", None),
+    ("true-false", "True. It rained.", 1.0),
+    ("true-false", "False", 0.0),
+    ("final-yes-no", "The article says 'no rain'. The summary says it rained. So the answer is no.", 0.0),
+    ("final-yes-no", "Step 1: it rained.\n\nYes, the summary is consistent with the article.", 1.0),
+    ("final-yes-no", "Every fact is there. Therefore the summary is consistent with the article.", 1.0),
+    ("final-yes-no", "A date differs. Therefore, the summary is not consistent with the article.", 0.0),
+    ("final-yes-no", "A date differs. Therefore, the summary is inconsistent.", 0.0),
+    ("final-yes-no", "Let us look at the dates.", None),
+    ("supported-reasoning", 'Reasoning: it says "rain". Supported: Yes', 1.0),
+    ("supported-reasoning", 'Reasoning: "Supported: Yes" is what I would say of "rain".\nSupported: **No**', 0.0),
+    ("supported-reasoning", "Supported: [No]", 0.0),
+    ("supported-reasoning", "Reasoning: it says rain.", None),
+    ("supported-label", "<output><answer>partially_supported</answer></output>", 0.25),
+    ("supported-label", "<explanation>Supported by 5.</explanation><answer>not_supported</answer>", 0.0),
+    ("supported-label", "The claim is supported.", 1.0),
+    ("supported-label", "The claim is unsupported.", 0.0),
+    ("supported-label", "Partly supported and partly not supported.", None),
+    ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: Yes", 1.0),
+    ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: [No]", 0.0),
+    ("claims-supported", "All fine.", None),
+    ("rating-1-5", "4", 0.75),
+    ("rating-1-5", "4.5", 0.875),
+    ("rating-1-5", " 5 (perfect consistency)", 1.0),
+    ("rating-1-5", "Consistency Score: 2\n\nIt omits the score of 3-1.", 0.25),
+    ("rating-1-5", "On a scale of 1 to 5, I would rate this summary a 3.", 0.5),
+    ("rating-1-5", "It won 3-1 and scored 2 goals. Final score: 5/5", 1.0),
+    ("rating-1-5", "A score of 4 out of 5. Breakdown: facts 5/5, style 2/5.", 0.75),
+    ("rating-1-5", "Facts: 5/5. Style: 2/5.", None),
+    ("rating-1-5", "Score: 8/10", None),
+    ("rating-1-5", "Score: 0", None),
+    ("rating-1-5", "The summary is consistent.", None),
+    ("stars", "Four stars. The summary misses the 2 goals.", 0.75),
+    ("stars", "5 stars", 1.0),
+    ("stars", "3", 0.5),
+    ("rating-0-100", "85", 0.85),
+    ("rating-0-100", "Scores: 100", 1.0),
+    ("rating-0-100", "I would score it 40 out of 100 because it omits 3 names.", 0.4),
+    ("rating-0-100", "On a scale from 0 to 100 the score is 70.", 0.7),
+    ("rating-0-100", "Score: 120", None),
+    ("choice-a-e", "D", 0.75),
+    ("choice-a-e", "E: The summary is completely consistent.", 1.0),
+    ("choice-a-e", "The answer is (B).", 0.25),
+    ("choice-a-e", "A summary like this is consistent.", None),
+]
+
+
+@pytest.mark.parametrize(("reply", "claims"), LISTS)
+def test_lists(reply, claims):
+    assert parse("list", reply).value == claims
+
+
+@pytest.mark.parametrize(("reply", "claims"), JSON)
+def test_json_claims(reply, claims):
+    assert parse("json-claims", reply).value == claims
+
+
+@pytest.mark.parametrize(("kind", "reply", "value"), ANSWERS)
+def test_answers(kind, reply, value):
+    parsed = parse(kind, reply)
+    assert parsed.value == value
+    assert (parsed.reason is None) == (value is not None)
+
+
+@pytest.mark.parametrize("kind", parsers.KINDS)
+@pytest.mark.parametrize("reply", [None, "", " \n"])
+def test_an_empty_reply_has_no_value_of_any_kind(kind, reply):
+    assert parse(kind, reply) == parsers.Parsed(None, parsers.EMPTY)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind != "rating-comment"])
+def test_a_refusal_has_no_value_but_a_reason(kind):
+    refused = "I'm sorry, but as an AI language model I cannot assess the text."
+    found = parse(kind, refused)
+    if kind == "feedback":
+        found = parse(kind, "Feedback: " + refused)
+    assert found == parsers.Parsed(None, parsers.REFUSAL)
+
+
+def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item():
+    assert parse("list", "- It rained.\n- We le", cut=True).value == ("It rained.",)
+    assert parse("list", "- It rained", cut=True).value == ("It rained",)  # the only one there is
+
+
+def test_a_list_without_bullets_is_not_guessed_at():
+    assert parse("list", "It rained. We left.") == parsers.Parsed(None, "no list in the reply")
+
+
+def test_critiques():
+    block = 'Critique: It says "may".\nSupported: "No"\nRevised Claim: Creatine may help.'
+    assert parse("critique-block", block).value == CritiqueParts('It says "may".', 0.0, "Creatine may help.")
+    one_line = 'Critique: All of it is there. Supported: "Yes" Revised Claim: "N/A"'
+    assert parse("critique-block", one_line).value == CritiqueParts("All of it is there.", 1.0, None)
+    bold = "**Critique:** Wrong year.\n\n**Supported:** No\n\n**Revised Claim:** It was 2010."
+    assert parse("critique-block", bold).value == CritiqueParts("Wrong year.", 0.0, "It was 2010.")
+    assert parse("critique-block", "It is wrong. Supported: No").value == CritiqueParts("It is wrong.", 0.0, None)
+    assert parse("critique-block", "It is wrong.").value is None
+    assert parse("rating-comment", "2\n\nThe summary gets the year wrong.").value == CritiqueParts(
+        "The summary gets the year wrong.", 0.25
+    )
+    assert parse("rating-comment", "4").value is None
+    assert parse("feedback", "Feedback:\nThe year is wrong.").value == CritiqueParts("The year is wrong.")
+
+
+def test_texts_lose_their_preamble_only():
+    assert parse("corrected-summary", 'Sure.\n\nCorrected summary: "It rained."').value == "It rained."
+    assert parse("corrected-summary", "It rained.").value == "It rained."
+    assert parse("text", "Sure!\n\nHere is the revised summary:\n\nIt rained. Then: sun.").value == (
+        "It rained. Then: sun."
+    )
+    assert parse("text", "Revised Summary: It rained.").value == "It rained."
+    assert parse("text", "Here the river is wide: 2 km.").value == "Here the river is wide: 2 km."
+
+
+mirror = pytest.mark.skipif(
+    "CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR does not name a folder of public files"
+)
+
+
+def recorded(pattern: str, key: str) -> list[str]:
+    files = sorted(Path(os.environ["CLAIMWISE_MIRROR"]).glob(pattern))
+    return [json.loads(line)[key] for file in files for line in file.open(encoding="utf-8")]
+
+
+@mirror
+@pytest.mark.parametrize(
+    ("model", "template", "kind", "replies", "unparsed"),
+    [
+        ("gpt-3.5-turbo-0301", "rts", "rating-1-5", 1200, 0),
+        ("gpt-3.5-turbo-0301", "altrts", "rating-1-5", 1200, 0),
+        ("gpt-3.5-turbo-0301", "mcq", "choice-a-e", 1500, 0),
+        ("gpt-3.5-turbo-0301", "altmcq", "choice-a-e", 1200, 0),
+        ("gpt-3.5-turbo-0301", "stareval", "stars", 1200, 0),
+        ("gpt-4-0314", "rts", "rating-1-5", 1200, 2),  # these two name errors and give no rating
+        ("llama-2-7b-chat-hf", "rts", "rating-1-5", 1200, 0),
+        ("llama-2-13b-chat-hf", "rts", "rating-1-5", 1200, 0),
+        ("llama-2-70b-chat-hf", "rts", "rating-1-5", 1200, 0),
+    ],
+)
+def test_recorded_summeval_ratings(model, template, kind, replies, unparsed):
+    texts = recorded(f"DAMO-NLP-SG/LLM_summeval/*/eval_model_generations/{model}/*/consistency_{template}.txt", "resp")
+    values = [parse(kind, text).value for text in texts]
+    assert (len(values), values.count(None)) == (replies, unparsed)
+
+
+@mirror
+@pytest.mark.parametrize(
+    ("model", "scope", "labels"),
+    [
+        ("gpt-3.5-turbo-0613", "claim", {1.0: 184, 0.25: 68, 0.0: 48}),
+        ("gpt-4-0613", "claim", {1.0: 83, 0.25: 153, 0.0: 64}),
+        ("gpt-3.5-turbo-0613", "subclaim", {1.0: 43, 0.25: 9, 0.0: 36}),
+        ("gpt-4-0613", "subclaim", {1.0: 124, 0.25: 33, 0.0: 141}),
+    ],
+)
+def test_recorded_wice_verdicts(model, scope, labels):
+    texts = recorded(
+        f"ryokamoi/wice/*/code_and_resources/model_outputs/entailment_classification/oracle_chunks/{scope}/"
+        f"*entailment={model}/test.raw_outputs.jsonl",
+        "response",
+    )
+    assert collections.Counter(parse("supported-label", text).value for text in texts) == labels
