@@ -75,6 +75,18 @@ CHOICES: Mapping[str, Mapping[str, float]] = MappingProxyType(
     }
 )
 
+#: JSON schemas for servers that can hold a reply to one.
+SCHEMAS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "json-claims": {
+            "type": "object",
+            "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
+            "required": ["claims"],
+            "additionalProperties": False,
+        }
+    }
+)
+
 
 def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     """Read a reply.

@@ -1,0 +1,103 @@
+"""Parts of a document: those that fit a model's context, and those that a claim is about."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from claimwise import text
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a document and the indices of its sentences in ``text.sentences(document)``."""
+
+    text: str
+    sentences: tuple[int, ...] = ()
+
+
+def split(document: str, fits: Callable[[str], bool], overlap: int = 2) -> list[Chunk]:
+    """The fewest runs of whole sentences that fit, neighbours sharing some sentences; nothing is left out.
+
+    A sentence that does not fit alone is cut at words. Where not even an empty text fits there is no chunk.
+
+    Args:
+        document: the text.
+        fits: whether a text is short enough; shorter texts fit where longer ones do.
+        overlap: sentences that a run repeats from the one before it, where that leaves it room to go on.
+
+    >>> [c.text for c in split("One two. Three four. Five.", lambda t: len(t) <= 21, overlap=0)]
+    ['One two. Three four.', 'Five.']
+    """
+    if fits(document):
+        return [Chunk(document)]
+    if not fits(""):
+        return []
+    spans = text.sentences(document)
+    chunks: list[Chunk] = []
+    start = 0
+    while start < len(spans):
+        count = _most(lambda n, at=start: fits(document[spans[at].start : spans[at + n - 1].end]), len(spans) - start)
+        if count == 0:
+            chunks += [Chunk(part, (start,)) for part in _cut(spans[start].text, fits)]
+            start += 1
+            continue
+        end = start + count
+        chunks.append(Chunk(document[spans[start].start : spans[end - 1].end], tuple(range(start, end))))
+        if end == len(spans):
+            break
+        start = max(end - overlap, start + 1) if count > overlap else end
+    return chunks
+
+
+def _most(holds: Callable[[int], bool], limit: int) -> int:
+    """The largest n in 0..limit for which it holds, found by halving."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def _cut(sentence: str, fits: Callable[[str], bool]) -> Iterator[str]:
+    rest = sentence
+    while rest:
+        size = max(1, _most(lambda n, rest=rest: fits(rest[:n]), len(rest)))
+        space = rest.rfind(" ", 0, size + 1)
+        size = size if size == len(rest) or space <= 0 else space  # an endless word is cut where it must be
+        yield rest[:size]
+        rest = rest[size:].lstrip()
+
+
+def retrieve(document: str, claim: str, count: int = 5) -> Chunk:
+    """The sentences most related to a claim, in the document's order (the passages that FActScore retrieves).
+
+    Sentences are ranked by the words they share with the claim, a word weighing log(1 + n / df) over the
+    document's n sentences, and by length as BM25 does.
+
+    >>> retrieve("It rained. Ann won the race. They left.", "Ann won.", count=1)
+    Chunk(text='Ann won the race.', sentences=(1,))
+    """
+    spans = text.sentences(document)
+    bags, weights, mean = _bags(document)
+    wanted = set(text.words(claim))
+    scores = [
+        sum(
+            weights[word] * 2.2 * bag[word] / (bag[word] + 0.3 + 0.9 * bag.total() / mean)
+            for word in wanted & bag.keys()
+        )
+        for bag in bags
+    ]
+    best = sorted(sorted(range(len(spans)), key=lambda i: -scores[i])[:count])
+    return Chunk(" ".join(spans[i].text for i in best), tuple(best))
+
+
+@lru_cache(maxsize=256)
+def _bags(document: str) -> tuple[list[Counter], dict[str, float], float]:
+    bags = [Counter(text.words(span.text)) for span in text.sentences(document)]
+    found = Counter(word for bag in bags for word in bag)
+    weights = {word: math.log1p(len(bags) / count) for word, count in found.items()}
+    return bags, weights, sum(bag.total() for bag in bags) / max(len(bags), 1) or 1.0

@@ -1,0 +1,293 @@
+"""A language model as a model: prompts are rendered, replies remembered raw, then read.
+
+What is remembered is the reply to a rendered prompt, not what was read from it: a better parser needs no new
+call, and a changed prompt repeats its own calls only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+
+from claimwise import text
+from claimwise.models import chunks
+from claimwise.models.base import (
+    NAN,
+    Claim,
+    Critique,
+    Decomposition,
+    Feedback,
+    Judgement,
+    Source,
+    Text,
+    Verdict,
+)
+from claimwise.models.cache import ResponseCache, call_key
+from claimwise.models.chunks import Chunk
+from claimwise.models.replies import LanguageModel, Reply
+from claimwise.prompts import Prompt, parsers
+from claimwise.prompts.sources import references
+
+SAMPLED = "sampled"
+TOO_LONG = "longer than the model's context"
+
+_FLUSH_SECONDS = 1.0
+_TEMPLATE_TOKENS = 512  # more than any chat template adds
+
+
+class PromptedModel:
+    """The six roles of ``base.Model``, played by any language model.
+
+    A document that does not fit the context is read in overlapping chunks: a claim or summary gets its highest
+    support over the chunks, the best chunk's sentences as evidence. Nothing is truncated.
+
+    Args:
+        language_model: what answers.
+        cache: where raw replies are kept.
+
+    >>> from claimwise import prompts
+    >>> from claimwise.models.replies import RecordedReplies
+    >>> prompt = prompts.load("acueval-verify-zeroshot")
+    >>> recorded = RecordedReplies.of("m", prompt, [{"Document": "It rained.", "ACU": "It poured."}], ["No."])
+    >>> PromptedModel(recorded, ResponseCache(":memory:")).verify(["It rained."], [["It poured."]], prompt)
+    [[Verdict(support=0.0, reason='sampled', evidence=())]]
+    """
+
+    def __init__(self, language_model: LanguageModel, cache: ResponseCache):
+        self.language_model = language_model
+        self.cache = cache
+        self.name = language_model.name
+        self.fingerprint = language_model.fingerprint
+
+    # -- the roles ---------------------------------------------------------------------------------
+
+    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+        """See ``Model.decompose``; a prompt of scope ``sentence`` is asked about every sentence of a passage."""
+        groups: list[list[text.Span | Chunk]] = [
+            list(text.sentences(passage))
+            if prompt.scope == "sentence"
+            else list(self._chunks(passage, prompt, lambda part: prompt.render(Summary=part)))
+            for passage in passages
+        ]
+        replies = iter(self._ask([prompt.render(Summary=part.text) for group in groups for part in group], prompt))
+        return [
+            _claims(group, [self._parse(next(replies), prompt) for _ in group])
+            if group
+            else Decomposition((), TOO_LONG if passage.strip() else parsers.EMPTY)
+            for passage, group in zip(passages, groups, strict=True)
+        ]
+
+    def verify(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        prompt: Prompt,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Verdict]]:
+        """See ``Model.verify``: p(Yes) / (p(Yes) + p(No)) (ACUEval sec. 3), or the verdict that was written.
+
+        Where the server gives no probabilities, support is 0 or 1 and the reason says ``sampled``.
+        """
+        parts: list[list[Chunk]] = []  # of every claim, documents in order
+        rendered: list[str] = []
+        for i, group in enumerate(claims):
+            extra = {} if extras is None else {"Extra": extras[i]}
+
+            def render(part: str, claim: str, extra: dict = extra) -> str:
+                return prompt.render(Document=part, ACU=claim, **extra)
+
+            for claim, seen in zip(group, self._shown(documents[i], group, prompt, render), strict=True):
+                parts.append(seen)
+                rendered += [render(part.text, claim) for part in seen]
+        values = iter([self._value(reply, prompt) for reply in self._ask(rendered, prompt)])
+        verdicts = iter([_best([next(values) for _ in seen], seen) for seen in parts])
+        return [[next(verdicts) for _ in group] for group in claims]
+
+    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+        """See ``Model.judge``: sum k p(k) over the ratings k, as (s - 1) / 4, or the rating that was written."""
+        seen, rendered = self._pairs(documents, summaries, prompt, "Summary")
+        values = iter([self._value(reply, prompt) for reply in self._ask(rendered, prompt)])
+        best = [_best([next(values) for _ in parts], parts) for parts in seen]
+        return [Judgement(verdict.support, verdict.reason) for verdict in best]
+
+    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+        """See ``Model.critique``; of a document in chunks, the critique that supports the statement most."""
+        seen, rendered = self._pairs(documents, statements, prompt, "Statement")
+        found = iter([_critique(self._parse(reply, prompt)) for reply in self._ask(rendered, prompt)])
+        return [_kindest([next(found) for _ in parts]) for parts in seen]
+
+    def revise(
+        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
+    ) -> list[Text]:
+        """See ``Model.revise``; a document that does not fit the context gives no revision, and a reason."""
+        return self._texts(
+            [
+                prompt.render(Document=document, Summary=summary, Unsupported=told.unsupported, Comment=told.comment)
+                for document, summary, told in zip(documents, summaries, feedback, strict=True)
+            ],
+            prompt,
+        )
+
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
+        """See ``Model.summarise``; sources that do not fit the context give no summary, and a reason."""
+        return self._texts(
+            [
+                prompt.render(Sources=group, Question=question)
+                for group, question in zip(sources, questions, strict=True)
+            ],
+            prompt,
+        )
+
+    # -- rendering ---------------------------------------------------------------------------------
+
+    def _pairs(
+        self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt, variable: str
+    ) -> tuple[list[list[Chunk]], list[str]]:
+        seen: list[list[Chunk]] = []
+        rendered: list[str] = []
+        for document, statement in zip(documents, statements, strict=True):
+
+            def render(part: str, statement: str = statement) -> str:
+                return prompt.render(Document=part, References=references(part), **{variable: statement})
+
+            parts = self._chunks(document, prompt, render)
+            seen.append(parts)
+            rendered += [render(part.text) for part in parts]
+        return seen, rendered
+
+    def _shown(
+        self, document: str, group: Sequence[str], prompt: Prompt, render: Callable[[str, str], str]
+    ) -> list[list[Chunk]]:
+        """What each claim is checked against: the document, its chunks, or the sentences retrieved for it."""
+        if prompt.context == "retrieved":
+            return [[chunks.retrieve(document, claim)] for claim in group]
+        if not group:
+            return []
+        # The longest claim decides for all, so that the claims share their chunks (and an engine their prefix).
+        longest = max(group, key=len)
+        return [self._chunks(document, prompt, lambda part: render(part, longest))] * len(group)
+
+    def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
+        return chunks.split(document, lambda part: self._fits(render(part), prompt))
+
+    def _fits(self, rendered: str, prompt: Prompt) -> bool:
+        if self.language_model.context is None:
+            return True
+        room = self.language_model.context - prompt.max_tokens
+        # A token is at least one byte, so most prompts are known to fit without counting their tokens.
+        size = len(rendered.encode("utf-8", "surrogatepass")) + _TEMPLATE_TOKENS
+        return size <= room or self.language_model.count(rendered) <= room
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    def _ask(self, rendered: Sequence[str], prompt: Prompt) -> list[Reply]:
+        """The replies to rendered prompts: those remembered, and the others from the language model.
+
+        Finished replies are stored once a second and when anything goes wrong, so that a run that is stopped
+        repeats next to nothing.
+        """
+        choices = list(parsers.CHOICES.get(prompt.reply, ()))
+        schema = parsers.SCHEMAS.get(prompt.reply)
+        decoding = {"max_tokens": prompt.max_tokens, "stop": prompt.stop, "choices": choices, "schema": schema}
+        keys = [call_key(model=self.fingerprint, prompt=one, **decoding) for one in rendered]
+        replies = {key: _reply(value) for key, value in self.cache.get(keys).items()}
+        missing = {key: one for key, one in zip(keys, rendered, strict=True) if key not in replies}
+        if missing:
+            for key, reply in self._fresh(missing, prompt, choices, schema):
+                replies[key] = reply
+        return [replies[key] for key in keys]
+
+    def _fresh(
+        self, missing: dict[str, str], prompt: Prompt, choices: list[str], schema: dict | None
+    ) -> Iterator[tuple[str, Reply]]:
+        keys, asked, model = list(missing), list(missing.values()), self.language_model
+        if choices:
+            stream = model.choice_probabilities(asked, choices, max_tokens=prompt.max_tokens)
+        else:
+            stream = model.generate(asked, max_tokens=prompt.max_tokens, stop=prompt.stop, schema=schema)
+        pending: dict[str, dict] = {}
+        stored = time.monotonic()
+        try:
+            for index, reply in stream:
+                if reply.answered:
+                    pending[keys[index]] = asdict(reply)
+                if time.monotonic() - stored > _FLUSH_SECONDS:
+                    self._store(pending, prompt)
+                    stored = time.monotonic()
+                yield keys[index], reply
+        finally:
+            self._store(pending, prompt)
+
+    def _store(self, pending: dict[str, dict], prompt: Prompt) -> None:
+        self.cache.put(pending, model=self.name, role=prompt.role)
+        pending.clear()
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _parse(self, reply: Reply, prompt: Prompt) -> parsers.Parsed:
+        if reply.text is None:
+            return parsers.Parsed(None, reply.reason or parsers.EMPTY)
+        return parsers.parse(prompt.reply, reply.text, cut=reply.cut)
+
+    def _value(self, reply: Reply, prompt: Prompt) -> tuple[float, str | None]:
+        choices = parsers.CHOICES.get(prompt.reply)
+        if reply.probabilities is not None:
+            mass = sum(reply.probabilities)
+            if not mass > 0:
+                return NAN, f"none of {', '.join(choices)} is among the probable answers"
+            return sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass, None
+        parsed = self._parse(reply, prompt)
+        if parsed.value is None:
+            return NAN, parsed.reason
+        return parsed.value, SAMPLED if choices else None
+
+    def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
+        fits = [self._fits(one, prompt) for one in rendered]
+        replies = iter(self._ask([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
+        found = [self._parse(next(replies), prompt) if ok else parsers.Parsed(None, TOO_LONG) for ok in fits]
+        return [Text(parsed.value, parsed.reason) for parsed in found]
+
+
+def _reply(value: dict) -> Reply:
+    probabilities = value.pop("probabilities")
+    return Reply(probabilities=None if probabilities is None else tuple(probabilities), **value)
+
+
+def _claims(group: Sequence[text.Span | Chunk], found: list[parsers.Parsed]) -> Decomposition:
+    """The claims of a passage's parts, each once; a sentence's claims keep its place in the passage."""
+    claims: dict[str, Claim] = {}
+    for part, parsed in zip(group, found, strict=True):
+        place = (part.start, part.end) if isinstance(part, text.Span) else (None, None)
+        for claim in parsed.value or ():
+            claims.setdefault(claim, Claim(claim, *place))
+    reason = None if claims else next((parsed.reason for parsed in found if parsed.reason), None)
+    return Decomposition(tuple(claims.values()), reason)
+
+
+def _best(values: list[tuple[float, str | None]], seen: list[Chunk]) -> Verdict:
+    """The highest support over the chunks; without any, the first chunk's reason."""
+    if not seen:
+        return Verdict(NAN, TOO_LONG)
+    supports = [value for value, _ in values]
+    known = [i for i, support in enumerate(supports) if support == support]
+    if not known:
+        return Verdict(NAN, values[0][1], seen[0].sentences if len(seen) == 1 else ())
+    best = max(known, key=lambda i: supports[i])
+    return Verdict(supports[best], values[best][1], seen[best].sentences)
+
+
+def _critique(parsed: parsers.Parsed) -> Critique:
+    if parsed.value is None:
+        return Critique("", reason=parsed.reason)
+    support = NAN if parsed.value.support is None else parsed.value.support
+    return Critique(parsed.value.text, support, parsed.value.revised)
+
+
+def _kindest(found: list[Critique]) -> Critique:
+    """The critique that finds most support; one without a verdict comes before one that could not be read."""
+
+    def rank(critique: Critique) -> tuple[bool, float]:
+        return critique.reason is None, -1.0 if critique.support != critique.support else critique.support
+
+    return max(found, key=rank, default=Critique("", reason=TOO_LONG))

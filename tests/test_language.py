@@ -1,0 +1,220 @@
+"""Any language model as a model: rendering, remembering, reading, and documents longer than the context."""
+
+import math
+
+import pytest
+
+from claimwise import prompts
+from claimwise.models import chunks
+from claimwise.models.base import Claim, Feedback, Model, Source, Text
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import TOO_LONG, PromptedModel
+from claimwise.models.replies import RecordedReplies, Reply, Tally
+from claimwise.prompts import parsers, sources
+
+
+class Scripted:
+    """Answers by a function of the prompt; one character is one token."""
+
+    name = fingerprint = "scripted"
+
+    def __init__(self, answer, context=None, fail_after=None):
+        self.answer, self.context, self.fail_after = answer, context, fail_after
+        self.tally, self.asked = Tally(), []
+
+    def _replies(self, asked):
+        for index in reversed(range(len(asked))):  # any order is allowed
+            if self.fail_after is not None and len(self.asked) >= self.fail_after:
+                raise ConnectionError("the server is gone")
+            self.asked.append(asked[index])
+            reply = self.answer(asked[index])
+            yield index, reply if isinstance(reply, Reply) else Reply(reply)
+
+    def generate(self, prompts, *, max_tokens, stop=(), schema=None):
+        return self._replies(prompts)
+
+    def choice_probabilities(self, prompts, choices, *, max_tokens):
+        return self._replies(prompts)
+
+    def count(self, text):
+        return len(text)
+
+
+def model(answer, **options):
+    return PromptedModel(Scripted(answer, **options), ResponseCache(":memory:"))
+
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+
+
+def test_a_prompted_model_is_a_model():
+    assert isinstance(model(lambda prompt: "Yes"), Model)
+
+
+def test_support_is_the_share_of_yes_among_yes_and_no():
+    judged = model(lambda prompt: Reply(probabilities=(0.3, 0.1)))
+    assert judged.verify(["It rained."], [["It rained.", "It poured."]], ZERO)[0][1].support == pytest.approx(0.75)
+
+
+def test_expected_rating_is_rescaled():
+    # 0.5 * 5 + 0.5 * 2 = 3.5, and (3.5 - 1) / 4 = 0.625
+    judged = model(lambda prompt: Reply(probabilities=(0.0, 0.2, 0.0, 0.0, 0.2)))
+    found = judged.judge(["D."], ["S."], prompts.load("belugaeval-judge-consistency"))
+    assert found[0].score == pytest.approx(0.625)
+    assert found[0].reason is None
+
+
+def test_without_probabilities_the_verdict_is_sampled_and_an_unread_one_is_nan():
+    replies = {"It rained.": "Yes.", "We left.": "No, it does not.", "Odd.": "Perhaps."}
+    judged = model(lambda prompt: next(text for claim, text in replies.items() if f"Statement: {claim}" in prompt))
+    yes, no, odd = judged.verify(["Doc."], [list(replies)], ZERO)[0]
+    assert (yes.support, yes.reason) == (1.0, "sampled")
+    assert (no.support, no.reason) == (0.0, "sampled")
+    assert math.isnan(odd.support)
+    assert odd.reason == "neither yes nor no: Perhaps."
+
+
+def test_neither_answer_in_reach_is_nan():
+    verdict = model(lambda prompt: Reply(probabilities=(0.0, 0.0))).verify(["D."], [["C."]], ZERO)[0][0]
+    assert math.isnan(verdict.support)
+    assert verdict.reason == "none of Yes, No is among the probable answers"
+
+
+def test_written_verdicts_are_read_as_such():
+    judged = model(lambda prompt: 'Reasoning: it says "rain". Supported: No')
+    verdict = judged.verify(["D."], [["C."]], prompts.load("factored-verify-cot"))[0][0]
+    assert (verdict.support, verdict.reason) == (0.0, None)
+
+
+def test_results_keep_the_order_and_the_groups():
+    judged = model(lambda prompt: Reply(probabilities=(len(prompt), 1000.0)))
+    found = judged.verify(["A.", "B.", "C."], [["x", "xxxx"], [], ["xx"]], ZERO)
+    assert [len(group) for group in found] == [2, 0, 1]
+    assert found[0][0].support < found[1 + 1][0].support < found[0][1].support
+
+
+def test_equal_prompts_are_asked_once_and_never_again():
+    asked = model(lambda prompt: "- It rained.")
+    prompt = prompts.load("acueval-decompose-5shot")
+    first = asked.decompose(["It rained.", "It rained.", "We left."], prompt)
+    assert len(asked.language_model.asked) == 2
+    assert asked.decompose(["We left.", "It rained."], prompt) == [first[2], first[0]]
+    assert len(asked.language_model.asked) == 2
+    asked.decompose(["It rained."], prompts.load("acueval-decompose-3shot"))
+    assert len(asked.language_model.asked) == 3
+
+
+def test_a_better_parser_needs_no_new_call(monkeypatch):
+    asked = model(lambda prompt: "It rained; we left")
+    prompt = prompts.load("acueval-decompose-0shot")
+    assert asked.decompose(["P."], prompt)[0].reason == "no list in the reply"
+    monkeypatch.setitem(parsers._PARSERS, "list", lambda reply, cut: (tuple(reply.split("; ")), ""))
+    assert [claim.text for claim in asked.decompose(["P."], prompt)[0].claims] == ["It rained", "we left"]
+    assert len(asked.language_model.asked) == 1
+
+
+def test_a_failure_is_not_remembered_but_what_was_finished_is():
+    cache = ResponseCache(":memory:")
+    broken = PromptedModel(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0)), fail_after=3), cache)
+    claims = [[f"Claim {k}." for k in range(5)]]
+    with pytest.raises(ConnectionError):
+        broken.verify(["D."], claims, ZERO)
+    repaired = PromptedModel(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0))), cache)
+    assert [v.support for v in repaired.verify(["D."], claims, ZERO)[0]] == [1.0] * 5
+    assert len(repaired.language_model.asked) == 2
+
+
+def test_a_refused_call_gives_its_reason_and_is_asked_again_in_a_later_run():
+    asked = model(lambda prompt: Reply(reason="content filter"))
+    for _ in range(2):
+        verdict = asked.verify(["D."], [["C."]], ZERO)[0][0]
+        assert math.isnan(verdict.support)
+        assert verdict.reason == "content filter"
+    assert len(asked.language_model.asked) == 2
+
+
+def test_sentence_prompts_ask_about_every_sentence_and_keep_its_place():
+    asked = model(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1] + "\n- Both.")
+    found = asked.decompose(["It rained. We left."], prompts.load("factscore-decompose-sentence"))[0]
+    assert found.claims == (Claim("It rained.", 0, 10), Claim("Both.", 0, 10), Claim("We left.", 11, 19))
+
+
+def test_retrieved_prompts_show_the_claims_sentences_and_name_them():
+    asked = model(lambda prompt: Reply(probabilities=(1.0, 1.0)))
+    document = "Ann won the race. It rained. They left. Bo ate. Cars drove. Dogs sat. Eve ran."
+    prompt = prompts.load("factscore-verify-retrieved")
+    verdict = asked.verify([document], [["Ann won."]], prompt)[0][0]
+    assert 0 in verdict.evidence
+    assert len(verdict.evidence) == 5
+    assert asked.language_model.asked[0].endswith("Ann won. True or False?")
+    assert asked.language_model.asked[0].startswith("Ann won the race. It rained.")
+
+
+def test_the_extra_document_is_shown():
+    asked = model(lambda prompt: Reply(probabilities=(1.0, 1.0)))
+    asked.verify(["PASSAGE"], [["C."]], prompts.load("acueval-verify-fewshot-document"), ["EXTRA"])
+    assert "Document: EXTRA\n\nPassage: PASSAGE\n\nStatement: C." in asked.language_model.asked[0]
+
+
+def test_critiques_revisions_and_summaries():
+    block = 'Critique: It says "may". Supported: "No" Revised Claim: It may help.'
+    document = sources.papers([Source("Ling (2009)", "T", "It may help.")])
+    asked = model(lambda prompt: block)
+    critique = asked.critique([document], ["It helps."], prompts.load("factored-critique-claim"))[0]
+    assert (critique.text, critique.support, critique.revised) == ('It says "may".', 0.0, "It may help.")
+    assert "The claim is from Ling (2009):" in asked.language_model.asked[0]
+    revised = model(lambda prompt: "Corrected summary: It may help.")
+    told = Feedback(comment='- For the sentence "It helps." in the summary: It says "may".')
+    assert revised.revise(["D."], ["It helps."], [told], prompts.load("factored-revise-critiques")) == [
+        Text("It may help.")
+    ]
+    summary = model(lambda prompt: "Ling (2009) found that it may help.")
+    found = summary.summarise([[Source("Ling (2009)", "T", "A.")]], ["Why?"], prompts.load("factored-summarise"))
+    assert found == [Text("Ling (2009) found that it may help.")]
+
+
+LONG = " ".join(f"Sentence number {k} says little." for k in range(60))
+
+
+def test_a_long_document_is_read_in_chunks_and_the_best_one_counts():
+    def answer(prompt):
+        return Reply(probabilities=(0.9, 0.1) if "number 41 " in prompt else (0.2, 0.8))
+
+    read = model(answer, context=900)
+    verdict = read.verify([LONG], [["A claim.", "Another, longer claim."]], ZERO)[0][1]
+    assert verdict.support == pytest.approx(0.9)
+    assert 41 in verdict.evidence
+    assert len(read.language_model.asked) > 4
+    assert all(len(prompt) <= 900 - ZERO.max_tokens for prompt in read.language_model.asked)
+    seen = "".join(read.language_model.asked)
+    assert all(f"number {k} " in seen for k in range(60))
+
+
+def test_what_cannot_be_read_in_chunks_has_a_reason():
+    short = model(lambda prompt: "Corrected summary: S.", context=900)
+    found = short.revise([LONG], ["S."], [Feedback(comment="C.")], prompts.load("factored-revise-self"))
+    assert found == [Text(None, TOO_LONG)]
+    tiny = model(lambda prompt: "Yes", context=20)
+    assert tiny.verify(["D."], [["C."]], ZERO)[0][0].reason == TOO_LONG
+    assert tiny.decompose(["P."], prompts.load("acueval-decompose-0shot"))[0].reason == TOO_LONG
+    assert tiny.critique(["D."], ["S."], prompts.load("factored-critique-claim"))[0].reason == TOO_LONG
+    assert tiny.language_model.asked == []
+
+
+@pytest.mark.parametrize("limit", [7, 20, 45, 200])
+def test_chunks_leave_nothing_out(limit):
+    document = "One two three. Four! Averyveryverylongwordindeed five.\nSix seven eight nine ten. Eleven."
+    parts = chunks.split(document, lambda part: len(part) <= limit)
+    assert all(len(part.text) <= limit for part in parts)
+    for word in document.split():  # a word longer than the limit is there in pieces
+        pieces = [word] if len(word) <= limit else [word[:limit], word[limit : 2 * limit]]
+        assert all(any(piece in part.text for part in parts) for piece in pieces)
+
+
+def test_recorded_replies_take_the_same_path():
+    prompt = prompts.load("recorded-judge-rating")
+    asked = [{"Document": "D.", "Summary": "S."}, {"Document": "D.", "Summary": "T."}]
+    recorded = RecordedReplies.of("gpt-4", prompt, asked, ["It is fine. Final score: 4", "Final score: none"])
+    found = PromptedModel(recorded, ResponseCache(":memory:")).judge(["D."] * 3, ["S.", "T.", "U."], prompt)
+    assert [f.reason for f in found] == ["sampled", "no rating in the reply", "no recorded reply"]
+    assert found[0].score == 0.75
