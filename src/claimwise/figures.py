@@ -94,6 +94,37 @@ def dots(
     return figure
 
 
+def paired_bars(
+    table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: str = "", title: str = ""
+) -> Figure:
+    """Bars side by side in groups, one panel a metric, each panel with its own scale cut to what differs.
+
+    Args:
+        table: one row a bar.
+        x: column of the groups, in the table's order.
+        y: column of the heights.
+        hue: column that tells the bars of a group apart.
+        panel: column that names the panel.
+        ylabel: name and unit of the heights.
+        title: what the figure shows.
+    """
+    panels = list(dict.fromkeys(table[panel]))
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels), 3.6), squeeze=False)
+    for axis, name in zip(axes[0], panels, strict=True):
+        part = table[table[panel] == name]
+        sns.barplot(part, x=x, y=y, hue=hue, ax=axis, errorbar=None)
+        for container in axis.containers:
+            axis.bar_label(container, fmt="%.3f", fontsize=8, padding=2)
+        spread = part[y].max() - part[y].min()
+        axis.set_ylim(max(0, part[y].min() - 1.5 * spread), part[y].max() + 0.5 * spread)
+        axis.set(title=name, xlabel="", ylabel=ylabel)
+        axis.get_legend().remove()
+    _legend(figure, axes[0])
+    figure.suptitle(title, x=0.01, ha="left", y=1.02)
+    figure.tight_layout()
+    return figure
+
+
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     """One legend for all panels, right of them."""
     entries = {}

@@ -7,9 +7,11 @@ with sentences for claims, or with recorded claims, gives their ablations.
 from __future__ import annotations
 
 import difflib
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -17,11 +19,29 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from tqdm import tqdm
 
-from claimwise import claims, holistic, prompts, schema, verification
+from claimwise import claims, holistic, prompts, schema, store, verification
+from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Decomposition, Judgement, Model, Verdict
 
+#: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
+DEFAULT_METRICS: dict[str, dict[str, str]] = {
+    "acueval": {
+        "decompose": "acueval-decompose-5shot",
+        "verify": "acueval-verify-zeroshot",
+        "aggregate": "mean",
+    },
+    "factored": {
+        "decompose": "acueval-decompose-5shot",
+        "verify": "acueval-verify-zeroshot",
+        "aggregate": "product",
+    },
+    "sentences": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "mean"},
+    "holistic": {"judge": "belugaeval-judge-consistency"},
+    "word-overlap": {"judge": "word-overlap"},
+}
 
-class MetricError(ValueError):
+
+class MetricError(ClaimwiseError):
     """There is no metric of that name, or its definition in params.yaml is wrong."""
 
 
@@ -49,6 +69,21 @@ class Evaluation:
     claims: pd.DataFrame
     verdicts: pd.DataFrame
     scores: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path) -> Evaluation:
+        """Read the tables that ``write`` wrote."""
+        return cls(*(store.read_table(folder, name) for name in ("claims", "verdicts", "scores")))
+
+    def write(self, folder: Path) -> None:
+        """Write parquet; the folder is complete or not there, whenever the process is killed."""
+        partial = folder.with_name(folder.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        for name in ("claims", "verdicts", "scores"):
+            getattr(self, name).to_parquet(partial / f"{name}.parquet", index=False)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
 
 
 def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:

@@ -8,7 +8,6 @@ also after a failure: a failed run leaves the copy with its traceback, which is 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +21,29 @@ from claimwise.settings import ParamsError, Settings
 _ADDRESS = re.compile(r"at 0x[0-9a-f]+")
 
 
-def parameters(settings: Settings, name: str) -> dict[str, Any]:
-    """What a notebook is run with: the data, the model and the cache, and its own section."""
-    shared = {"data": settings.data, "model": settings.model_settings, "cache": settings.cache}
-    return shared | settings.section(name)
-
-
-def check(notebook: Path, given: Mapping[str, Any]) -> None:
-    """Every parameter is one that the notebook declares, and every declared one is given.
+def parameters(settings: Settings, name: str, notebook: Path) -> dict[str, Any]:
+    """What a notebook is run with: its own section, and of the shared settings those that it declares.
 
     Raises:
-        ParamsError: names those that are unknown or missing (papermill itself would only warn).
+        ParamsError: the section has a parameter that the notebook does not take, or lacks one that it takes
+            (papermill itself would only warn).
     """
     declared = set(papermill.inspect_notebook(notebook))
-    if unknown := sorted(set(given) - declared):
+    shared = {
+        "data": settings.data,
+        "model": settings.model_settings,
+        "cache": settings.cache,
+        "definitions": settings.metrics,
+    }
+    section = settings.section(name)
+    if unknown := sorted(set(section) - declared):
         raise ParamsError(
-            f"{notebook.name}: unknown parameter {', '.join(map(repr, unknown))} in params.yaml; "
-            f"the notebook takes {', '.join(sorted(declared))}"
+            f"params.yaml, {name}: unknown parameter {', '.join(map(repr, unknown))}; "
+            f"the notebook takes {', '.join(sorted(declared - set(shared)))}"
         )
-    if missing := sorted(declared - set(given)):
-        raise ParamsError(f"{notebook.name}: parameter {', '.join(map(repr, missing))} is missing in params.yaml")
+    if missing := sorted(declared - set(section) - set(shared)):
+        raise ParamsError(f"params.yaml, {name}: parameter {', '.join(map(repr, missing))} is missing")
+    return {key: value for key, value in shared.items() if key in declared} | section
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
@@ -71,8 +73,7 @@ def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
     """
     source = folder / "notebooks" / f"{name}.ipynb"
     target = folder / "reports" / settings.data / f"{name}.ipynb"
-    given = parameters(settings, name)
-    check(source, given)
+    given = parameters(settings, name, source)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         papermill.execute_notebook(

@@ -22,6 +22,8 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
+from claimwise.errors import ClaimwiseError
+
 #: Error types of unsupported claims; ``citation`` is a true statement credited to the wrong source.
 ERROR_TYPES = (
     "entity",
@@ -35,7 +37,7 @@ ERROR_TYPES = (
 )
 
 
-class TableError(ValueError):
+class TableError(ClaimwiseError):
     """A table lacks a column or holds a value it must not hold; the message says where and what to do."""
 
 

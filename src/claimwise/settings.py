@@ -9,10 +9,12 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from claimwise.errors import ClaimwiseError
+
 DataName = Literal["sample", "public"]
 
 
-class ParamsError(ValueError):
+class ParamsError(ClaimwiseError):
     """params.yaml is malformed; the message names the file and the key."""
 
 

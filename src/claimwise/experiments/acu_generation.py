@@ -109,3 +109,45 @@ def long_form(rows: pd.DataFrame) -> pd.DataFrame:
 def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
     """F1 by origin and decomposer, for ``dvc metrics show``."""
     return {origin: dict(zip(part["decomposer"], part["f1"], strict=True)) for origin, part in rows.groupby("origin")}
+
+
+def decomposers(prompts: Sequence[str], corpus: Corpus) -> list[str]:
+    """The two that need no model, the prompts, and the published systems on record for the corpus."""
+    recorded = [f"recorded:{name}" for name in sorted(corpus.recorded_claims["decomposer"].unique())]
+    return [claims.WholeSummary.name, claims.Sentences.name, *prompts, *recorded]
+
+
+def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
+    """Test summaries by origin."""
+    return rows.groupby("origin", sort=False)["n"].max().to_dict()
+
+
+def display(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the notebook shows."""
+    columns = ["origin", "decomposer", "precision", "recall", "f1", "f1_low", "f1_high", "n_claims", "n_gold"]
+    return rows[[*columns, "duplicates", "coverage", "no_claims", "published_precision"]]
+
+
+def findings(rows: pd.DataFrame) -> list[str]:
+    """What the table says, in words, whichever way it came out."""
+    sentences = []
+    for origin, part in rows.groupby("origin", sort=False):
+        part = part.set_index("decomposer")
+        ours = part[part.index.str.contains("decompose")]
+        best, split = ours["f1"].idxmax(), part.loc[claims.Sentences.name]
+        verdict = "beyond" if ours.loc[best, "f1_low"] > split["f1_high"] else "within the interval of"
+        sentences.append(
+            f"**{origin}**: the best prompt is `{best}` with F1 {ours.loc[best, 'f1']:.1f} "
+            f"({ours.loc[best, 'f1_low']:.1f} to {ours.loc[best, 'f1_high']:.1f}), {verdict} the sentence split's "
+            f"{split['f1']:.1f}; it writes {ours.loc[best, 'n_claims']:.1f} claims a summary where people wrote "
+            f"{ours.loc[best, 'n_gold']:.1f}. On precision alone the sentence split, which needs no model, has "
+            f"{split['precision']:.1f} against {ours.loc[best, 'precision']:.1f}."
+        )
+        recorded = part[part.index.str.startswith("recorded:")]
+        if len(recorded):
+            top = recorded["f1"].idxmax()
+            sentences.append(
+                f"**{origin}**: of the claims on record, `{top}` has F1 {recorded.loc[top, 'f1']:.1f} "
+                f"({recorded.loc[top, 'f1_low']:.1f} to {recorded.loc[top, 'f1_high']:.1f})."
+            )
+    return sentences

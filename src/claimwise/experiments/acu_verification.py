@@ -87,15 +87,15 @@ def _prompt(name: str, claims: pd.DataFrame, shots: int, seed: int) -> Prompt:
 
 
 def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
-    """One row an (origin, prompt) on the test split, and a row for the answer that is always the same.
+    """One row a (task, prompt) on the test split, and a row for the answer that is always the same.
 
     Returns:
-        ``origin, prompt, n, unparsed, accuracy`` (at 0.5, with interval; percent), ``balanced_accuracy`` (at the
+        ``task, prompt, n, unparsed, accuracy`` (at 0.5, with interval; percent), ``balanced_accuracy`` (at the
         threshold tuned on validation, percent), ``auc, ece, yes`` (share answered Yes) and ``supported`` (share
         labelled so: an answer of Yes to everything has this accuracy).
     """
     rows = []
-    for (origin, name), part in verdicts.groupby(["origin", "prompt"], sort=False):
+    for (task, name), part in verdicts.groupby(["task", "prompt"], sort=False):
         test, validation = part[part["split"] == "test"], part[part["split"] == "validation"]
         unparsed = int(test["support"].isna().sum())
         test, validation = test.dropna(subset=["support"]), validation.dropna(subset=["support"])
@@ -104,7 +104,7 @@ def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         threshold = statistics.best_threshold(validation["support"], validation["label"])
         rows.append(
             {
-                "origin": origin,
+                "task": task,
                 "prompt": name,
                 "n": len(test),
                 "unparsed": unparsed,
@@ -118,20 +118,20 @@ def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                 "supported": float(test["label"].mean()),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.concat([pd.DataFrame(rows), _constant(verdicts)]).sort_values("task", kind="stable", ignore_index=True)
 
 
-def majority(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy of always giving the validation split's commoner answer, one row an origin."""
+def _constant(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy of always giving the validation split's commoner answer, one row a task."""
     rows = []
     first = verdicts[verdicts["prompt"] == verdicts["prompt"].iloc[0]]
-    for origin, part in first.groupby("origin", sort=False):
+    for task, part in first.groupby("task", sort=False):
         common = float(part.loc[part["split"] == "validation", "label"].mean() >= 0.5)
         test = part[part["split"] == "test"]
         answer = np.full(len(test), common)
         rows.append(
             {
-                "origin": origin,
+                "task": task,
                 "prompt": "always " + ("Yes" if common else "No"),
                 "n": len(test),
                 "accuracy": 100 * accuracy_score(test["label"], answer),
@@ -153,5 +153,45 @@ def by_error(verdicts: pd.DataFrame, prompt: str) -> pd.DataFrame:
 
 
 def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """Accuracy by origin and prompt, for ``dvc metrics show``."""
-    return {origin: dict(zip(part["prompt"], part["accuracy"], strict=True)) for origin, part in rows.groupby("origin")}
+    """Accuracy by task and prompt, for ``dvc metrics show``."""
+    return {task: dict(zip(part["prompt"], part["accuracy"], strict=True)) for task, part in rows.groupby("task")}
+
+
+def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
+    """Test claims by task."""
+    return rows.groupby("task", sort=False)["n"].max().to_dict()
+
+
+def display(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the notebook shows."""
+    columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "balanced_accuracy"]
+    return rows[[*columns, "auc", "ece", "yes", "supported"]]
+
+
+def published_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """ACUEval's Table 3 as it is printed: systems down, corpora across."""
+    return rows.pivot_table(index="row", columns="origin", values="value", sort=False).reset_index()
+
+
+def findings(rows: pd.DataFrame) -> list[str]:
+    """What the table says, in words, whichever way it came out."""
+    sentences = []
+    for task, part in rows.groupby("task", sort=False):
+        constant = part[part["prompt"].str.startswith("always")].iloc[0]
+        part = part[~part["prompt"].str.startswith("always")].set_index("prompt")
+        best = part["accuracy"].idxmax()
+        verdict = "more than" if part.loc[best, "accuracy_low"] > constant["accuracy"] else "not clearly more than"
+        sentences.append(
+            f"**{task}**: `{best}` agrees with people on {part.loc[best, 'accuracy']:.1f} % of {part.loc[best, 'n']} "
+            f"claims ({part.loc[best, 'accuracy_low']:.1f} to {part.loc[best, 'accuracy_high']:.1f}), {verdict} "
+            f"{constant['prompt']} ({constant['accuracy']:.1f} %). Its supports rank claims with an AUC of "
+            f"{part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
+        )
+        beside = [name for name in part.index if prompts.load(name).context == "document+extra"]
+        if "presence" in task and beside:
+            row = part.loc[beside[0]]
+            sentences.append(
+                f"**{task}**: with the source document in view the answer is Yes for {100 * row['yes']:.0f} % of the "
+                f"claims, where {100 * row['supported']:.0f} % are present; accuracy {row['accuracy']:.1f} %."
+            )
+    return sentences

@@ -106,3 +106,49 @@ def agreement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 def headline(rows: pd.DataFrame, metric: str) -> Mapping[str, float]:
     """The metric's mean by system, for ``dvc metrics show``."""
     return dict(zip(rows["system"], rows[metric], strict=True))
+
+
+#: Names of the Vectara folders' models in ACUEval's Table 5.
+PUBLISHED_ROWS = {
+    "meta-llama/Llama-2-70b-chat-hf": "Llama-2 70B",
+    "meta-llama/Llama-2-13b-chat-hf": "Llama-2 13B",
+    "meta-llama/Llama-2-7b-chat-hf": "Llama-2 7B",
+    "anthropic/claude-2": "Claude 2",
+    "cohere/command": "Cohere",
+    "cohere/command-chat": "Cohere-Chat",
+}
+
+
+def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Adds ACUEval's Table 5 (its score and HEM) for the systems that it lists; no columns where it lists none."""
+    wide = published.pivot_table(index="row", columns="measure", values="value")
+    rows = ours["system"].map(PUBLISHED_ROWS)
+    added = {f"{name} (published)": rows.map(wide[name]) for name in ("acueval", "hem")}
+    return ours.assign(**added).dropna(axis=1, how="all")
+
+
+def sizes(rows: pd.DataFrame) -> str:
+    """How many summaries a system has."""
+    low, high = rows["n"].min(), rows["n"].max()
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def findings(rows: pd.DataFrame, metric: str) -> list[str]:
+    """What the table says, in words, whichever way it came out."""
+    best, last = rows.iloc[0], rows.iloc[-1]
+    tied = rows.loc[rows[f"{metric}_high"] >= best[f"{metric}_low"], "system"].tolist()
+    sentences = [
+        f"`{best['system']}` has the highest mean {metric} score, {best[metric]:.3f}, `{last['system']}` the lowest, "
+        f"{last[metric]:.3f}. "
+        + (
+            f"The intervals of {len(tied) - 1} other systems overlap with the first one's: {', '.join(tied[1:])}."
+            if len(tied) > 1
+            else "No other system's interval overlaps with the first one's."
+        )
+    ]
+    for row in agreement(rows, metric).itertuples():
+        if row.beside != "words":
+            sentences.append(
+                f"Kendall's tau with `{row.beside}` over {row.systems} systems is {row.kendall:.2f} (p = {row.p:.2f})."
+            )
+    return sentences

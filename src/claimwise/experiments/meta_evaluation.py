@@ -125,3 +125,64 @@ def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
         f"{corpus}/{group}": dict(zip(part["metric"], part["balanced_accuracy"], strict=True))
         for (corpus, group), part in rows.groupby(["corpus", "group"])
     }
+
+
+def columns(rows: pd.DataFrame) -> list[str]:
+    """The metrics among the columns of ``collect``."""
+    fixed = {"id", "group", "split", "system", "document_id", "label", "rating"}
+    return [name for name in rows.columns if name not in fixed]
+
+
+def sizes(rows: pd.DataFrame) -> Mapping[str, str]:
+    """Test rows by corpus and group, with the share labelled faithful."""
+    first = rows.drop_duplicates(["corpus", "group"])
+    return {f"{r.corpus}/{r.group}": f"{r.n} ({100 * r.faithful:.0f} % faithful)" for r in first.itertuples()}
+
+
+def panels(rows: pd.DataFrame) -> pd.Series:
+    """Titles of the figure's panels."""
+    return rows["corpus"] + np.where(rows["group"] == "all", "", ", " + rows["group"])
+
+
+def display(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the notebook shows."""
+    columns = ["corpus", "group", "metric", "n", "unscored", "threshold", "balanced_accuracy", "low", "high"]
+    return rows[[*columns, "published_interval", "auc", "difference", "p", "published"]].rename(
+        columns={"published_interval": "published ±"}
+    )
+
+
+def correlations(rows: pd.DataFrame) -> pd.DataFrame:
+    """Kendall's tau-b, where there are enough systems."""
+    shown = rows.dropna(subset=["kendall_system"])
+    return shown[["corpus", "group", "metric", "kendall_system", "kendall_summary"]]
+
+
+def published_table(tables: Sequence[pd.DataFrame], ours: pd.DataFrame) -> pd.DataFrame:
+    """Published balanced accuracies of the benchmarks at hand: systems down, benchmarks across."""
+    rows = pd.concat(tables).drop_duplicates(["corpus", "origin", "row"])
+    rows = rows[rows["corpus"].isin(ours["corpus"])] if rows["corpus"].isin(ours["corpus"]).any() else rows
+    rows = rows.assign(benchmark=rows["corpus"] + ", " + rows["origin"])
+    return rows.pivot_table(index="row", columns="benchmark", values="value", sort=False).reset_index()
+
+
+def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
+    """What the table says, in words, whichever way it came out."""
+    sentences = []
+    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
+        ours = part[~part["metric"].str.contains("published")].set_index("metric")
+        best = ours["balanced_accuracy"].idxmax()
+        row = ours.loc[best]
+        p = f"p = {row['p']:.3f}" if row["p"] > 0.001 else "p ≤ 0.001"
+        against = (
+            "is the baseline itself"
+            if best == baseline
+            else f"is {row['difference']:+.1f} points from {baseline} ({p})"
+        )
+        tied = [m for m in ours.index if m != best and ours.loc[m, "high"] >= row["low"] and m != baseline]
+        sentences.append(
+            f"**{corpus}{'' if group == 'all' else ', ' + group}**: `{best}` has the highest balanced accuracy of our "
+            f"metrics, {row['balanced_accuracy']:.1f} ({row['low']:.1f} to {row['high']:.1f}), AUC {row['auc']:.2f}; it {against}."
+            + (f" Its interval overlaps with that of {', '.join(tied)}." if tied else "")
+        )
+    return sentences

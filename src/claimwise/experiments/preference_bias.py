@@ -121,3 +121,40 @@ def headline(cases: pd.DataFrame, ordered: pd.DataFrame) -> Mapping[str, Mapping
     for row in ordered.itertuples():
         values[row.metric] |= {"ordered as raters": row.ordered}
     return values
+
+
+def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
+    """Judgments by case."""
+    return rows.groupby("case", sort=False)["n"].max().to_dict()
+
+
+def long_form(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a bar: ``metric, case, author, score``."""
+    parts = [rows[["metric", "case"]].assign(author=author, score=rows[author]) for author in ("writer", "model")]
+    return pd.concat(parts, ignore_index=True)
+
+
+def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
+    """What the tables say, in words, whichever way they came out."""
+    sentences = []
+    for metric, part in cases.groupby("metric", sort=False):
+        part, row = part.set_index("case"), ordered.set_index("metric").loc[metric]
+        signs = np.sign(part["difference"])
+        if (signs > 0).all():
+            shape = "scores the model's summary higher in all three cases: the pattern of a preference bias"
+        elif (signs < 0).all():
+            shape = (
+                "scores the person's summary higher in all three cases: no bias towards the model, rather against it"
+            )
+        elif part.loc["model better", "difference"] > part.loc["model worse", "difference"]:
+            shape = "moves with the raters: its difference is larger where they preferred the model"
+        else:
+            shape = "moves against the raters"
+        clear = [case for case in part.index if part.loc[case, "low"] > 0 or part.loc[case, "high"] < 0]
+        gaps = ", ".join(f"{gap:+.3f} when {case}" for case, gap in part["difference"].items())
+        certain = "the interval leaves out zero for: " + ", ".join(clear) if clear else "every interval includes zero"
+        sentences.append(
+            f"**{metric}** {shape} (model minus writer {gaps}; {certain}). It orders {100 * row['ordered']:.0f} % of the "
+            f"{row['n']} decided pairs as the raters did ({100 * row['low']:.0f} to {100 * row['high']:.0f})."
+        )
+    return sentences

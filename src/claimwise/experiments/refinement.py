@@ -134,3 +134,63 @@ def headline(rows: pd.DataFrame, measures: list[str]) -> Mapping[str, Mapping[st
     """Means over all origins by feedback, for ``dvc metrics show``."""
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
     return {row.feedback: {m: getattr(row, m) for m in measures} for row in rows.itertuples()}
+
+
+def with_stated(scored: pd.DataFrame, gold: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
+    """Adds ``errors_left`` and ``facts_kept`` where people labelled the originals' claims."""
+    labelled = gold[gold["label"].notna() & gold["example_id"].isin(scored["id"])]
+    if labelled.empty:
+        return scored
+    return scored.merge(stated(scored, labelled, model, prompt), on=["id", "feedback"], how="left")
+
+
+def measures(scored: pd.DataFrame, specs: Mapping[str, MetricSpec]) -> list[str]:
+    """The measured columns, the metric that gave the feedback first."""
+    return [*specs, "kept", "words", *(c for c in ("errors_left", "facts_kept") if c in scored)]
+
+
+def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
+    """Summaries by origin."""
+    return rows.groupby("origin", sort=False)["n"].max().to_dict()
+
+
+def display(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
+    """The means without their intervals, which the csv and the figure have."""
+    return rows[["origin", "feedback", "n", "changed", *measures]]
+
+
+def long_form(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
+    """One row a measure and feedback, over all origins: ``feedback, measure, value, low, high``."""
+    rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
+    parts = [
+        rows[["feedback"]].assign(measure=m, value=rows[m], low=rows[f"{m}_low"], high=rows[f"{m}_high"])
+        for m in measures
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def published_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """ACUEval's Table 4 as it is printed: feedback down, corpus and scorer across."""
+    rows = rows.assign(column=rows["origin"] + ", " + rows["measure"])
+    return rows.pivot_table(index="row", columns="column", values="value", sort=False).reset_index()
+
+
+def findings(rows: pd.DataFrame, metric: str) -> list[str]:
+    """What the table says, in words, whichever way it came out."""
+    rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
+    rows = rows.set_index("feedback")
+    before, holistic, by_claims = rows.loc[ORIGINAL], rows.loc[HOLISTIC], rows.loc[CLAIMS]
+    better = "higher" if by_claims[metric] > holistic[metric] else "not higher"
+    sentences = [
+        f"By the metric that gave the feedback ({metric}), revisions score {by_claims[metric]:.3f} after claim-level "
+        f"feedback, {better} than {holistic[metric]:.3f} after a holistic critique and {before[metric]:.3f} before. They keep "
+        f"{100 * by_claims['kept']:.0f} % and {100 * holistic['kept']:.0f} % of the original (ROUGE-L)."
+    ]
+    if "errors_left" in rows:
+        sentences.append(
+            f"By people's labels, which gave no feedback: support for the wrong claims goes from {before['errors_left']:.2f} "
+            f"to {by_claims['errors_left']:.2f} (claim-level) and {holistic['errors_left']:.2f} (holistic); support for the "
+            f"right ones from {before['facts_kept']:.2f} to {by_claims['facts_kept']:.2f} and {holistic['facts_kept']:.2f}. "
+            "A method is better when the first falls more than the second."
+        )
+    return sentences

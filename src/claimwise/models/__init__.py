@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 
-KINDS = ("embedded", "transformers", "openai")
+
+class ModelError(ClaimwiseError):
+    """A `models` entry of params.yaml names no kind of model, or an option that its kind does not have."""
 
 
 def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
@@ -20,12 +23,12 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
         cache: file of finished calls; None keeps them in memory only.
 
     Raises:
-        ValueError: the kind or an option is unknown.
+        ModelError: the kind or an option is unknown.
 
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
     ...
-    ValueError: unknown kind of model 'embeded'; expected embedded, transformers or openai
+    claimwise.models.ModelError: unknown kind of model 'embeded'; expected embedded, transformers or openai
     """
     kind = settings.get("kind")
     options = {key: value for key, value in settings.items() if key != "kind"}
@@ -36,4 +39,20 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
         from claimwise.models.embedded import EmbeddedModel
 
         return CachedModel(EmbeddedModel(**options), store)
-    raise ValueError(f"unknown kind of model {kind!r}; expected embedded, transformers or openai")
+    raise ModelError(f"unknown kind of model {kind!r}; expected embedded, transformers or openai")
+
+
+def describe(settings: Mapping[str, Any]) -> str:
+    """One line on a model for tables and notebooks: which, and whether it was trained for this task.
+
+    >>> describe({"kind": "openai", "model": "m", "base_url": "http://localhost:8000/v1"})
+    'm at http://localhost:8000/v1'
+    """
+    kind = settings.get("kind")
+    if kind == "embedded":
+        return (
+            "embedded (MiniLM features and learned heads, 23 million parameters, CPU; supervised, see its model card)"
+        )
+    if kind == "transformers":
+        return f"{settings['checkpoint']} at revision {settings.get('revision', 'local')}"
+    return f"{settings['model']} at {settings['base_url']}"

@@ -1,0 +1,38 @@
+# `make` on a machine with Python 3.11, git and make: everything else is installed into .venv.
+PYTHON ?= python3.11
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Large freed blocks stay with the process: about a third faster on long inputs, with glibc.
+export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
+export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
+
+.PHONY: repro public test lint lab bench clean help
+
+help:      ## show this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+repro: .venv/ready ## set up, then regenerate every table, figure and report from the shipped sample
+	dvc repro
+
+public: .venv/ready ## the same on the public benchmarks, then back to the sample's settings
+	sh scripts/with_data.sh public dvc repro
+
+test: .venv/ready ## set up, then run the tests
+	pytest
+
+lint: .venv/ready ## style checks
+	ruff check . && ruff format --check .
+
+lab: .venv/ready ## open JupyterLab on the notebooks
+	jupyter lab notebooks
+
+bench: .venv/ready ## measure speed, as ratios within one run
+	for file in benchmarks/*.py; do python $$file || exit 1; done
+
+clean:     ## remove what can be made again (not the response cache, not .venv)
+	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis
+
+.venv/ready: pyproject.toml requirements.lock
+	$(PYTHON) -m venv .venv
+	pip install --quiet --disable-pip-version-check -r requirements.lock
+	pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@

@@ -1,0 +1,89 @@
+"""The command line: thin, every command calls one function of the rooms below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
+cache_app = typer.Typer(no_args_is_help=True, help="The file of finished calls.")
+app.add_typer(cache_app, name="cache")
+
+Params = Annotated[Path, typer.Option(help="the settings file")]
+PARAMS = Path("params.yaml")
+
+
+@app.command()
+def score(
+    file: Annotated[Path, typer.Argument(help="examples: .jsonl, .csv or .parquet with id, document, summary")],
+    metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
+    model: Annotated[str, typer.Option(help="a model of params.yaml")] = "embedded",
+    out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
+    claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
+    params: Params = PARAMS,
+) -> None:
+    """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason."""
+    from claimwise import scoring
+
+    scoring.score_file(file, metric, model, out or file.with_suffix(f".{metric}.csv"), claims, params)
+
+
+@app.command()
+def corpora(params: Params = PARAMS) -> None:
+    """Stage: load the corpora and write their tables."""
+    from claimwise import preparation, settings
+
+    for folder in preparation.prepare_corpora(settings.read(params)):
+        typer.echo(folder)
+
+
+@app.command()
+def evaluate(metric: str, params: Params = PARAMS) -> None:
+    """Stage: one metric over the corpora of the `score` section."""
+    from claimwise import scoring, settings
+
+    for folder in scoring.score_corpora(settings.read(params), metric):
+        typer.echo(folder)
+
+
+@app.command()
+def notebook(name: str, params: Params = PARAMS) -> None:
+    """Stage: execute a notebook with its section of params.yaml."""
+    from claimwise import notebook as notebooks
+    from claimwise import settings
+
+    typer.echo(notebooks.run(name, settings.read(params)))
+
+
+@cache_app.command()
+def stats(params: Params = PARAMS) -> None:
+    """How many calls are stored, by model and role."""
+    from claimwise import settings
+    from claimwise.models.cache import ResponseCache
+
+    for name, role, calls, size in ResponseCache(settings.read(params).cache).stats():
+        typer.echo(f"{name}\t{role}\t{calls} calls\t{size / 1e6:.1f} MB")
+
+
+@cache_app.command()
+def prune(
+    model: Annotated[str | None, typer.Option(help="only this model's calls")] = None, params: Params = PARAMS
+) -> None:
+    """Delete stored calls."""
+    from claimwise import settings
+    from claimwise.models.cache import ResponseCache
+
+    typer.echo(f"{ResponseCache(settings.read(params).cache).prune(model)} calls deleted")
+
+
+def main() -> None:
+    """Run the command line; an error that is a message for the user is printed as one, without a traceback."""
+    from claimwise.errors import ClaimwiseError
+
+    try:
+        app()
+    except (ClaimwiseError, FileNotFoundError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise SystemExit(2) from None

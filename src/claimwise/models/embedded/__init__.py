@@ -1,0 +1,101 @@
+"""The embedded model: every role on a laptop's CPU, offline, with weights that ship with the package."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import resources
+
+from claimwise import prompts, text
+from claimwise.models.base import Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict
+from claimwise.prompts import Prompt
+
+
+class EmbeddedModel:
+    """Plays all roles with MiniLM features and small learned heads; each part is loaded when it is first needed.
+
+    It reads no prose: a prompt reaches it as data (its demonstrations, whether it works by sentence or by passage,
+    which context it shows).
+    """
+
+    name = "embedded"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the code and weights of this package: any change makes the cached calls of the old one unused."""
+        digest = hashlib.sha256()
+        for folder in (resources.files(__name__), resources.files(__name__) / "weights"):
+            for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+                if file.is_file():
+                    digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        return f"embedded:{digest.hexdigest()}"
+
+    @cached_property
+    def _decomposer(self):
+        from claimwise.models.embedded.decomposer import Decomposer
+
+        return Decomposer()
+
+    @cached_property
+    def _verifier(self):
+        from claimwise.models.embedded.verifier import Verifier
+
+        return Verifier()
+
+    @cached_property
+    def _reviser(self):
+        from claimwise.models.embedded.reviser import Reviser
+
+        plain = prompts.load("acueval-verify-zeroshot")
+        return Reviser(lambda documents, statements: self._verifier.verify(documents, statements, plain))
+
+    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+        """See ``Model.decompose``."""
+        return self._decomposer.decompose(passages, prompt)
+
+    def verify(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        prompt: Prompt,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Verdict]]:
+        """See ``Model.verify``."""
+        return self._verifier.verify(documents, claims, prompt, extras)
+
+    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+        """See ``Model.judge``: the whole summary as one unit, no claims."""
+        return self._verifier.score_whole(documents, summaries)
+
+    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+        """See ``Model.critique``: what a look at the whole statement finds, no claims."""
+        supports = [judgement.score for judgement in self.judge(documents, statements, prompt)]
+        return self._reviser.critique(documents, statements, supports)
+
+    def revise(
+        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
+    ) -> list[Text]:
+        """See ``Model.revise``."""
+        return self._reviser.revise(documents, summaries, feedback)
+
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
+        """See ``Model.summarise``: of each source the sentence nearest to the question, cited."""
+        return [_extract(group, question) for group, question in zip(sources, questions, strict=True)]
+
+
+def _extract(sources: Sequence[Source], question: str) -> Text:
+    from claimwise.models.embedded.encoder import shared_encoder
+
+    lines = []
+    for source in sources:
+        spans = text.sentences(source.text)
+        if spans:
+            pieces = [question, *(span.text for span in spans)]
+            vectors = [encoded.whole for encoded in shared_encoder().encode(pieces, [[]] * len(pieces))]
+            nearness = [float(vectors[0] @ vector) for vector in vectors[1:]]
+            best = nearness.index(max(nearness))
+            lines.append((nearness[best], f"{source.reference} reports: {spans[best].text}"))
+    if not lines:
+        return Text(None, "no source has text")
+    return Text(" ".join(line for _, line in sorted(lines, reverse=True)))

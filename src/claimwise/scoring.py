@@ -1,0 +1,119 @@
+"""One metric over a user's own file (``claimwise score``) and over the pipeline's corpora (the ``score`` stage)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pooch
+import typer
+
+from claimwise import corpora, models, settings, statistics, store, text
+from claimwise.corpora import Corpus, read_examples
+from claimwise.metrics import DEFAULT_METRICS, Evaluation, evaluate, specification
+from claimwise.models.base import Model
+from claimwise.settings import ScoredCorpus, Settings
+
+
+def score_file(file: Path, metric: str, model: str, out: Path, claims: Path | None, params: Path) -> pd.DataFrame:
+    """Score every example of a file and write the csv; returns what was written.
+
+    Args:
+        file: examples with id, document, summary and, where there are any, label, system.
+        metric: a metric of the settings.
+        model: a model of the settings.
+        out: the csv of scores.
+        claims: where to write every claim with its support and evidence, if anywhere.
+        params: the settings file; where it is not there, the metrics of the sample run with the embedded model.
+
+    Raises:
+        ClaimwiseError: the file, the metric or the model is wrong; nothing is written.
+    """
+    metrics, entries, cache = _settings(params)
+    spec = specification(metric, metrics)
+    if model not in entries:
+        raise models.ModelError(f"unknown model {model!r}; {params} has: {', '.join(entries)}")
+    examples = read_examples(file)
+    evaluation = evaluate(metric, spec, models.load(entries[model], cache), examples)
+    scores = evaluation.scores.rename(columns={"example_id": "id"})
+    scores.to_csv(out, index=False, float_format="%.6g")
+    if claims is not None:
+        claim_report(evaluation, examples).to_csv(claims, index=False, float_format="%.6g")
+    _tell(scores, examples, out)
+    return scores
+
+
+def _settings(params: Path) -> tuple[dict, dict, str]:
+    if params.is_file():
+        read = settings.read(params)
+        return read.metrics, read.models, read.cache
+    return DEFAULT_METRICS, {"embedded": {"kind": "embedded"}}, str(Path(pooch.os_cache("claimwise"), "calls.sqlite"))
+
+
+def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
+    """Every claim with its support and the document's sentences it was checked against, best first."""
+    documents = examples.set_index("id")["document"]
+    rows = evaluation.claims.merge(evaluation.verdicts, on=["example_id", "claim_index"])
+    evidence = [
+        " | ".join(text.sentences(documents[key])[i].text for i in indices)
+        for key, indices in zip(rows["example_id"], rows["evidence"], strict=True)
+    ]
+    columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]
+    return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
+
+
+def _tell(scores: pd.DataFrame, examples: pd.DataFrame, out: Path) -> None:
+    scored = scores["score"].notna()
+    typer.echo(f"{out}: {len(scores)} summaries, mean {scores['score'].mean():.3f}, {(~scored).sum()} without a score")
+    for reason, count in scores.loc[~scored, "reason"].value_counts().items():
+        typer.echo(f"  {count} x {reason}")
+    labels = examples.loc[scored.to_numpy(), "label"]
+    if labels.notna().all() and labels.nunique() == 2:
+        area = statistics.auc(labels, scores.loc[scored, "score"])
+        typer.echo(f"  AUC against your labels: {area:.3f} (tune a threshold on other rows than you report)")
+
+
+def score_corpora(settings: Settings, metric: str) -> list[Path]:
+    """Run one metric over the corpora that the ``score`` section names; returns the folders written.
+
+    Finished calls are in the response cache, finished corpora on disk: killed and started again, nothing is
+    computed twice.
+    """
+    spec = specification(metric, settings.metrics)
+    model = models.load(settings.model_settings, settings.cache)
+    base = store.scores_folder(settings.data, metric)
+    base.mkdir(parents=True, exist_ok=True)
+    folders = []
+    for name, wanted in settings.score.corpora[settings.data].items():
+        if wanted.metrics is not None and metric not in wanted.metrics:
+            continue
+        corpus = corpora.read(store.corpus_folder(settings.data, name))
+        evaluation = evaluate(metric, spec, model, _select(corpus, wanted), recorded=corpus.recorded_claims)
+        evaluation.write(base / name)
+        _write_record(evaluation, model, spec.model_dump(exclude_none=True), base / name / "run.json")
+        folders.append(base / name)
+    return folders
+
+
+def _select(corpus: Corpus, wanted: ScoredCorpus) -> pd.DataFrame:
+    """The corpus's examples, or those of its first so many documents (in the order of their ids)."""
+    examples = corpus.examples
+    if wanted.documents is None:
+        return examples
+    first = sorted(examples["document_id"].unique())[: wanted.documents]
+    return examples[examples["document_id"].isin(first)].reset_index(drop=True)
+
+
+def _write_record(evaluation: Evaluation, model: Model, spec: dict, path: Path) -> None:
+    """What made the tables beside it, and how much of it could not be read: no time stamps, so that reruns agree."""
+    record = {
+        "model": model.name,
+        "fingerprint": model.fingerprint,
+        "metric": spec,
+        "examples": len(evaluation.scores),
+        "unscored": int(evaluation.scores["score"].isna().sum()),
+        "claims": len(evaluation.verdicts),
+        "unparsed": int(evaluation.scores["n_unparsed"].sum()),
+    }
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
