@@ -92,6 +92,7 @@ class Rows:
             document_key: what to group by, where ``document`` is not the source that examples share.
         """
         example_id = ":".join([self.name, *map(str, key)])
+        document, summary = self._clean(document), self._clean(summary)
         self._rows["examples"].append(
             {
                 "id": example_id,
@@ -185,7 +186,7 @@ def write(corpus: Corpus, folder: str | Path) -> None:
         types = pa.schema(
             [(column, _ARROW.get(str(expected.dtype), pa.string())) for column, expected in columns.items()]
         )
-        frame = schema.validate(getattr(corpus, name), name, f"{folder}, table {name}")
+        frame = schema.validate(getattr(corpus, name), name, f"{folder}, table {name}").reindex(columns=list(columns))
         # without pandas' metadata, which names the versions of pandas and pyarrow
         table = pa.Table.from_pandas(frame, schema=types, preserve_index=False).replace_schema_metadata(None)
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")

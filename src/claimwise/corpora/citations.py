@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-_REFERENCE_LINE = re.compile(r"(?P<reference>[^\n]+ \(\d{4}[a-z]?\))\. (?P<title>[^\n]*)\n(?P<abstract>.*)", re.DOTALL)
+_REFERENCE_LINE = re.compile(
+    r"(?P<reference>[^\n]+ \((?:\d{4}|n\.d\.)[a-z]?\))\. (?P<title>[^\n]*)\n(?P<abstract>.*)", re.DOTALL
+)
 
 
 class Paper(NamedTuple):
@@ -33,7 +35,7 @@ def surname(author: str) -> str:
 
 
 def cited(surnames: Sequence[str], year: str) -> str:
-    """The reference of a paper, by its authors' surnames (at least one) and year.
+    """The reference of a paper, by its authors' surnames (at least one) and year ("n.d." where it has none).
 
     >>> cited(["Ling"], "2009"), cited(["Ling", "Roy"], "2009a"), cited(["Ling", "Roy", "Ames"], "2009")
     ('Ling (2009)', 'Ling and Roy (2009a)', 'Ling et al. (2009)')

@@ -31,15 +31,17 @@ def load(files: Registry) -> Corpus:
 
 
 def _papers(entries: list[dict[str, Any]]) -> list[Paper]:
-    names = [(_surnames(entry), entry["metadata"]["year"]) for entry in entries]
-    twice = {name for name, count in Counter(names).items() if count > 1}
-    used: Counter[tuple[Any, ...]] = Counter()
+    # a missing year is published as 0
+    years = [str(entry["metadata"]["year"] or "n.d.") for entry in entries]
+    plain = [cited(_surnames(entry), year) for entry, year in zip(entries, years, strict=True)]
+    used: Counter[str] = Counter()
     papers = []
-    for entry, name in zip(entries, names, strict=True):
-        letter = ascii_lowercase[used[name]] if name in twice else ""
-        used[name] += 1
-        reference = cited(name[0], f"{name[1]}{letter}")
-        papers.append(Paper(reference, _one_line(entry["title"]), entry["summary"].strip()))
+    for entry, year, reference in zip(entries, years, plain, strict=True):
+        letter = ascii_lowercase[used[reference]] if plain.count(reference) > 1 else ""
+        used[reference] += 1
+        papers.append(
+            Paper(cited(_surnames(entry), year + letter), _one_line(entry["title"]), entry["summary"].strip())
+        )
     return papers
 
 

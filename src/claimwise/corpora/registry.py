@@ -22,6 +22,7 @@ from urllib.parse import quote
 import pooch
 import requests
 import yaml
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict
 
 from claimwise.corpora.download import GoneError, ResumingDownloader
@@ -187,8 +188,11 @@ class Registry:
             self.raw, base_url="", registry={file.key: None}, urls={file.key: address}, retry_if_failed=2
         )
         downloader = ResumingDownloader(part, file.problem, file.bytes, self.progress)
+        self.raw.mkdir(parents=True, exist_ok=True)
         try:
-            return Path(keeper.fetch(file.key, downloader=downloader))
+            # stages run in parallel and may need the same file: one downloads, the others then find it there
+            with FileLock(self.raw / ".lock"):
+                return Path(keeper.fetch(file.key, downloader=downloader))
         except (requests.RequestException, GoneError) as error:
             mirror = f"it is not in CLAIMWISE_MIRROR={self.mirror}" if self.mirror else "CLAIMWISE_MIRROR is not set"
             raise MissingFileError(

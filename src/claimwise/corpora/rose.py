@@ -78,12 +78,18 @@ def load_presence(files: Registry) -> Corpus:
         MissingFileError: none of these files is there.
     """
     provided = files.provided("Salesforce/rose")
+    labelled = {part: _labelled(provided, part) for part in _PARTS}
+    if not any(labelled.values()):
+        raise MissingFileError(
+            "the ACU labels of ROSE are missing: download rose_data.tar.gz (or the parts as parquet or json) from "
+            "https://huggingface.co/datasets/Salesforce/rose and put it at <folder>/Salesforce/rose/, with "
+            "CLAIMWISE_MIRROR=<folder>; size and checksum are not known here, so it is not verified"
+        )
     rows = Rows("rose_presence")
-    for part, (origin, split) in _PARTS.items():
-        entries = _labelled(provided, part)
+    for part, entries in labelled.items():
+        origin, split = _PARTS[part]
         if not entries:
             rows.note(f"part {part} was not provided")
-            continue
         sources = None
         for index, entry in enumerate(entries):
             if "source" not in entry:
@@ -111,12 +117,6 @@ def load_presence(files: Registry) -> Corpus:
                         for claim, label in zip(entry["reference_acus"], annotation["acu_labels"], strict=True)
                     ],
                 )
-    if len(rows.notes) == len(_PARTS):
-        raise MissingFileError(
-            "the ACU labels of ROSE are missing: download rose_data.tar.gz (or the parts as parquet or json) from "
-            "https://huggingface.co/datasets/Salesforce/rose and put it at <folder>/Salesforce/rose/, with "
-            "CLAIMWISE_MIRROR=<folder>; size and checksum are not known here, so it is not verified"
-        )
     return rows.corpus()
 
 

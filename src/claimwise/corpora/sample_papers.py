@@ -12,6 +12,8 @@ from claimwise.corpora.citations import Paper, cited, joined, surname
 from claimwise.corpora.registry import Registry
 from claimwise.corpora.sample import FOLDER, ErrorType, Strict, Text, read_checked, yaml_files
 
+MISSING = "missing:"
+
 
 class Abstract(Strict):
     """A paper; ``year_suffix`` tells apart two that would be cited alike."""
@@ -31,7 +33,10 @@ class Abstract(Strict):
 
 
 class Sentence(Strict):
-    """A sentence of a summary; only one that cites is labelled."""
+    """A sentence of a summary; only one that cites is labelled.
+
+    A citation of a paper that is not there, as models invent them, is written ``missing:`` and a name.
+    """
 
     sentence: Text
     cites: tuple[Text, ...]
@@ -80,9 +85,10 @@ class Query(Strict):
         known = {paper.id for paper in self.papers}
         for summary in self.summaries:
             for sentence in summary.sentences:
-                if not known.issuperset(sentence.cites):
+                if not known.issuperset(cite for cite in sentence.cites if not cite.startswith(MISSING)):
                     raise ValueError(
-                        f"summaries, {summary.system}: cites {list(sentence.cites)}, but the papers are {sorted(known)}"
+                        f"summaries, {summary.system}: cites {list(sentence.cites)}, but the papers are {sorted(known)}; "
+                        f"write {MISSING}Name-Year for a paper that is not there"
                     )
         return self
 
@@ -90,8 +96,8 @@ class Query(Strict):
 def load(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
     """One example a (query, summary): the document is all abstracts, each under its reference line.
 
-    Gold claims are the sentences that cite, labelled against the abstracts they cite (``passage``); a summary is
-    faithful where all of them are supported. The query is in ``Corpus.questions``.
+    Gold claims are the sentences that cite, labelled against the abstracts they cite (``passage``, empty where all
+    that is cited does not exist); a summary is faithful where all of them are supported. The query is in ``Corpus.questions``.
 
     Args:
         files: not needed; loaders share one signature.
@@ -120,7 +126,7 @@ def load(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
                         "claim": sentence.sentence,
                         "label": int(sentence.supported),
                         "error": sentence.error,
-                        "passage": joined(papers[cite] for cite in sentence.cites),
+                        "passage": joined(papers[cite] for cite in sentence.cites if cite in papers),
                     }
                     for sentence in citing
                 ],

@@ -1,0 +1,89 @@
+"""A corpus's tables: validated, kept on disk byte for byte, notes and questions with them."""
+
+import hashlib
+
+import pandas as pd
+import pytest
+
+from claimwise import corpora, schema
+from claimwise.corpora.base import TABLES, Corpus, Rows
+
+
+def toy():
+    rows = Rows("toy")
+    first = rows.example("d1", "lead", document="It\x00 rained.\r\n“Ja”, she said.", summary="Rain.", label=1)
+    second = rows.example("d1", "model", document="It rained.\r\n“Ja”, she said.", summary="", split="validation")
+    rows.gold(first, [{"claim": "It rained", "label": 1}, {"claim": "It snowed", "label": 0, "error": "entity"}])
+    rows.recorded(first, "splitter", ["It rained."])
+    rows.score(first, "m (published)", 0.25)
+    rows.score(second, "m (published)", float("nan"), "refused")
+    rows.prefer(first, second, "r1", "equal")
+    rows.questions[first] = "Did it rain? Où?"
+    rows.note("left out", 2)
+    return rows.corpus()
+
+
+def digests(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def test_nul_bytes_are_removed_and_counted_and_nothing_else_changes():
+    corpus = toy()
+    assert corpus.examples.document.tolist() == ["It rained.\r\n“Ja”, she said."] * 2
+    assert corpus.notes == {"left out": 2, "NUL bytes removed": 1}
+
+
+def test_equal_documents_share_a_document_id():
+    first, second = toy().examples.document_id
+    assert first == second
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    corpus = toy()
+    corpora.write(corpus, tmp_path / "toy")
+    back = corpora.read(tmp_path / "toy")
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(back, name), getattr(corpus, name))
+    assert back.notes == corpus.notes
+    assert back.questions == corpus.questions
+
+
+def test_equal_content_gives_equal_bytes_even_after_reading(tmp_path):
+    corpora.write(toy(), tmp_path / "one")
+    corpora.write(corpora.read(tmp_path / "one"), tmp_path / "two")
+    assert digests(tmp_path / "one") == digests(tmp_path / "two")
+    assert len(digests(tmp_path / "one")) == len(TABLES) + 1
+
+
+def test_empty_tables_keep_their_columns_on_disk(tmp_path):
+    corpora.write(Rows("empty").corpus(), tmp_path)
+    back = corpora.read(tmp_path)
+    for name in TABLES:
+        assert list(getattr(back, name).columns) == list(schema.SCHEMAS[name].columns)
+
+
+def test_optional_columns_may_be_absent_when_writing(tmp_path):
+    corpus = toy()
+    slim = Corpus(**{name: getattr(corpus, name) for name in TABLES} | {"scores": corpus.scores.drop(columns="reason")})
+    corpora.write(slim, tmp_path)
+    assert corpora.read(tmp_path).scores.reason.tolist() == [None, None]
+
+
+def test_reading_a_folder_without_tables_says_how_to_write_them(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"examples\.parquet is not there; write it with"):
+        corpora.read(tmp_path)
+
+
+def test_an_id_that_stands_twice_is_refused_with_its_row():
+    rows = Rows("toy")
+    for _ in range(2):
+        rows.example("d1", "lead", document="It rained.", summary="Rain.")
+    with pytest.raises(schema.TableError, match=r"corpus toy, table examples, row 3, column 'id'.*make it unique"):
+        rows.corpus()
+
+
+def test_a_label_that_is_neither_0_nor_1_is_refused():
+    rows = Rows("toy")
+    rows.example("d1", "lead", document="It rained.", summary="Rain.", label=2)
+    with pytest.raises(schema.TableError, match=r"column 'label': found 2\.0, expected 1"):
+        rows.corpus()

@@ -1,0 +1,332 @@
+"""Each loader on a hand-written miniature of its published files (tests/data/corpora)."""
+
+import gzip
+import json
+import math
+import shutil
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from claimwise import corpora
+from claimwise.corpora.citations import separated
+from claimwise.corpora.registry import MissingFileError, Registry, datasets, published_files
+
+MINIATURES = Path(__file__).parent / "data" / "corpora"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The published registry, pointed at the miniatures: their commit is "mini", their checksums are not checked."""
+    mirror = tmp_path_factory.mktemp("mirror")
+    shutil.copytree(MINIATURES, mirror, dirs_exist_ok=True)
+    rose = next(mirror.rglob("rose_datasets.json"))
+    rose.with_name("rose_datasets.json.gz").write_bytes(gzip.compress(rose.read_bytes()))
+    unverified = [replace(file, commit="mini", bytes=None, sha256=None, git_blob=None) for file in published_files()]
+    there = [file for file in unverified if (mirror / file.key).is_file()]
+    # one model stands for the 13 of the leaderboard
+    leaderboard = next(file for file in unverified if file.path.endswith("command/summaries.jsonl"))
+    folder = "v1_dataset_archive/v1_dataset_output/acme/lm-1"
+    there += [replace(leaderboard, path=f"{folder}/{name}.jsonl") for name in ("summaries", "judgments")]
+    return Registry(there, mirror=mirror, raw=mirror / "raw", base="http://127.0.0.1:9")
+
+
+def rows(table, *columns):
+    return table[list(columns)].to_numpy().tolist()
+
+
+def test_every_public_corpus_has_a_dataset_entry_and_every_dataset_its_files():
+    described = {name for entry in datasets().values() for name in entry.corpora}
+    assert described | {"sample", "sample_presence", "sample_papers"} == set(corpora.names())
+    assert {file.dataset for file in published_files()} == set(datasets())
+
+
+def test_aggrefact_ftsota(files):
+    corpus = corpora.load("aggrefact_ftsota", files)
+    assert rows(corpus.examples, "id", "split", "origin", "label")[:2] == [
+        ["aggrefact_ftsota:validation:Polytope:b1-10:BART", "validation", "cnndm", 1.0],
+        ["aggrefact_ftsota:validation:Wang20:7001:BART", "validation", "xsum", 0.0],
+    ]
+    assert rows(corpus.recorded_claims, "decomposer", "claim_index", "claim")[1] == [
+        "fenice-t5",
+        1,
+        "The harbour was closed for nine days.",
+    ]
+    assert rows(corpus.scores, "metric", "score")[0] == ["fenice-t5 (published)", 0.97]
+    assert corpus.notes == {"summaries that two systems wrote word for word, in one split (kept)": 1}
+    assert corpus.gold_claims.empty
+    assert corpus.preferences.empty
+
+
+def test_aggrefact_exf_counts_tiny_articles_and_pairs_in_both_splits(files):
+    notes = corpora.load("aggrefact_exf", files).notes
+    assert notes == {
+        "examples whose article has fewer than 20 words (kept)": 2,
+        "summaries that two systems wrote word for word, in both splits (kept)": 1,
+    }
+
+
+def test_aggrefact_canonical_has_old_systems_and_published_scores(files):
+    corpus = corpora.load("aggrefact", files)
+    assert rows(corpus.examples, "id", "system", "split", "label") == [
+        ["aggrefact:validation:CLIFF:12:BART", "BART", "validation", 1.0],
+        ["aggrefact:test:XSumFaith:13:PtGen", "PtGen", "test", 0.0],
+        ["aggrefact:test:XSumFaith:13:PtGen:2", "PtGen", "test", 0.0],
+    ]
+    assert rows(corpus.scores, "metric", "score") == [
+        ["DAE (published)", 0.9],
+        ["QuestEval (published)", 0.5],
+        ["DAE (published)", 0.2],
+        ["DAE (published)", 0.3],
+        ["QuestEval (published)", 0.4],
+    ]
+
+
+def test_rose(files):
+    corpus = corpora.load("rose", files)
+    assert rows(corpus.examples, "id", "split", "origin", "system")[:2] == [
+        ["rose:cnndm_test:0", "test", "cnndm", "reference"],
+        ["rose:cnndm_validation:0", "validation", "cnndm", "reference"],
+    ]
+    assert corpus.examples.label.isna().all()
+    assert corpus.gold_claims.label.isna().all()
+    assert corpus.gold_claims.claim.tolist()[:2] == ["Ida Noor won the race", "Ida Noor gave the cup away"]
+    first = corpus.recorded_claims[corpus.recorded_claims.example_id == "rose:cnndm_test:0"]
+    assert first.decomposer.tolist() == ["fenice-t5", "gpt-3.5-turbo", "gpt-3.5-turbo"]
+    assert corpus.notes == {"references of which llama2-7b made no claim": 1}
+    # dialogue turns keep their line breaks
+    assert corpus.examples.document.iloc[-1] == "Bo: Late again?\r\nKit: The tram broke down."
+
+
+def test_rose_presence_reads_the_hub_archives_lines_and_complete_parts(files):
+    corpus = corpora.load("rose_presence", files)
+    assert rows(corpus.examples, "id", "document", "summary") == [
+        ["rose_presence:xsum:0:bart", "A choir of ninety sang.", "Ninety people sang in a quarry."],
+        ["rose_presence:xsum:0:brio", "A choir of ninety sang in the quarry.", "Ninety people sang in a quarry."],
+        ["rose_presence:samsum:0:BART", "The tram broke down.", "Kit is late because the tram broke down."],
+    ]
+    assert corpus.gold_claims.label.tolist() == [1, 0, 1, 1, 0, 1]
+    assert corpus.gold_claims.passage.iloc[0] == "A choir of ninety sang in the quarry."
+    # grouped by the source, not by the system's summary
+    assert corpus.examples.document_id.nunique() == 2
+
+
+def test_rose_presence_reads_the_archive_as_it_is(files, tmp_path):
+    folder = tmp_path / "Salesforce" / "rose"
+    folder.mkdir(parents=True)
+    lines = MINIATURES / "Salesforce" / "rose" / "xsum.test.acus.aggregated.jsonl"
+    with tarfile.open(folder / "rose_data.tar.gz", "w:gz") as archive:
+        archive.add(lines, "rose_data/xsum.test.acus.aggregated.jsonl")
+    shutil.copytree(files.mirror / "darizae", tmp_path / "darizae")
+    corpus = corpora.load("rose_presence", Registry(files.files, mirror=tmp_path))
+    assert corpus.gold_claims.label.tolist() == [1, 0, 1, 1]
+
+
+def test_rose_presence_reads_parquet_parts(files, tmp_path):
+    part = json.loads((MINIATURES / "Salesforce" / "rose" / "samsum.json").read_text())
+    file = tmp_path / "Salesforce" / "rose" / "samsum" / "rose-data.parquet"
+    file.parent.mkdir(parents=True)
+    pd.DataFrame(part).to_parquet(file)
+    corpus = corpora.load("rose_presence", Registry(files.files, mirror=tmp_path))
+    assert corpus.gold_claims[["claim", "label"]].to_numpy().tolist() == [
+        ["Kit is late", 0.0],
+        ["The tram broke down", 1.0],
+    ]
+    assert set(corpus.notes) == {f"part {name} was not provided" for name in ("cnndm_test", "cnndm_validation", "xsum")}
+
+
+def test_rose_presence_without_files_says_what_to_put_where(files, tmp_path):
+    with pytest.raises(MissingFileError, match=r"datasets/Salesforce/rose and put it at <folder>/Salesforce/rose/"):
+        corpora.load("rose_presence", Registry(files.files, mirror=tmp_path, raw=tmp_path))
+
+
+def test_summeval_takes_the_mode_and_drops_three_way_ties(files):
+    corpus = corpora.load("summeval", files)
+    assert rows(corpus.examples, "id", "split", "label") == [
+        ["summeval:dm-test-1:M11", "validation", 0.0],
+        ["summeval:dm-test-1:M8", "test", 1.0],
+    ]
+    assert corpus.notes == {"three-way ties left out": 1}
+    assert rows(corpus.scores, "metric", "score") == [
+        ["human consistency (mean)", 2.0],
+        ["human consistency (mean)", 4.0],
+    ]
+    first, second = corpus.examples.document_id
+    assert first == second
+
+
+def test_halueval(files):
+    corpus = corpora.load("halueval", files)
+    assert rows(corpus.examples, "id", "split", "summary", "label")[:2] == [
+        ["halueval:validation:0:right", "validation", "The zoo sold two elephants.", 1.0],
+        ["halueval:validation:0:hallucinated", "validation", "The zoo bought two elephants.", 0.0],
+    ]
+    assert corpus.examples.split.tolist() == ["validation"] * 2 + ["test"] * 4
+
+
+def test_halueval_full_keeps_equal_documents_on_one_side(files):
+    examples = corpora.load("halueval_full", files).examples
+    assert len(examples) == 4
+    assert examples.groupby("document_id").split.nunique().tolist() == [1]
+
+
+def test_llmsummeval_pairwise(files):
+    corpus = corpora.load("llmsummeval_pairwise", files)
+    writer, other = "llmsummeval_pairwise:aaaa1111:writer-w1w1w1w1", "llmsummeval_pairwise:aaaa1111:writer-w2w2w2w2"
+    model = "llmsummeval_pairwise:aaaa1111:text-davinci-002"
+    assert rows(corpus.examples, "id", "system") == [
+        [writer, "writer"],
+        [model, "text-davinci-002"],
+        [other, "writer"],
+    ]
+    assert corpus.preferences.to_numpy().tolist() == [
+        [writer, model, "e1e1e1e1", "first"],
+        [writer, model, "e2e2e2e2", "equal"],
+        [other, model, "e1e1e1e1", "second"],
+    ]
+
+
+def test_llmsummeval_takes_the_majority_and_counts_ties(files):
+    corpus = corpora.load("llmsummeval", files)
+    assert rows(corpus.examples, "id", "split", "label")[:2] == [
+        ["llmsummeval:cnndm:0:opt", "validation", 0.0],
+        ["llmsummeval:cnndm:1:glm", "test", 1.0],
+    ]
+    assert math.isnan(corpus.examples.label.iloc[2])
+    assert corpus.notes == {"annotations without a faithfulness vote": 1, "ties, without a label": 1}
+    assert corpus.scores.score.tolist() == [pytest.approx(1 / 3), 1.0, 0.5]
+
+
+def test_wice_keeps_the_three_way_label(files):
+    corpus = corpora.load("wice", files)
+    assert rows(corpus.gold_claims, "example_id", "label", "error") == [
+        ["wice:dev1", 0.0, "partially_supported"],
+        ["wice:test1", 1.0, None],
+        ["wice:test2", 0.0, "not_supported"],
+    ]
+    expected = "(meta data) TITLE: The Brack Press\nOlen Brack founded the press in 1950."
+    assert set(corpus.examples.document) == {expected}
+    assert corpus.examples.split.tolist() == ["validation", "test", "test"]
+
+
+def test_qags_takes_the_majority_of_each_sentence(files):
+    corpus = corpora.load("qags", files)
+    assert rows(corpus.gold_claims, "claim", "label") == [
+        ["ann pell swam lake torr in five hours.", 1.0],
+        ["she was the first.", 0.0],
+    ]
+    assert rows(corpus.examples, "id", "summary", "label") == [
+        ["qags:0", "ann pell swam lake torr in five hours. she was the first.", 0.0]
+    ]
+
+
+def test_vectara_matches_sources_and_gives_a_reason_where_there_is_no_score(files):
+    corpus = corpora.load("vectara", files)
+    assert rows(corpus.examples, "id", "document")[0] == [
+        "vectara:acme/lm-1:1",
+        "The bill in Gdansk came to €5 in all.",
+    ]
+    assert corpus.notes == {
+        "summaries whose source is not settled (left out)": 1,
+        "rows that stand twice (left out)": 1,
+    }
+    assert corpus.scores.score.iloc[0] == 0.75
+    assert corpus.scores.reason.tolist() == [
+        None,
+        "several published scores for these words",
+        "several published scores for these words",
+        "not an answer, by the leaderboard",
+    ]
+    assert corpus.scores.score.isna().tolist() == [False, True, True, True]
+
+
+def test_fave_cites_each_paper_once_and_can_be_taken_apart(files):
+    corpus = corpora.load("fave", files)
+    [document] = corpus.examples.document
+    assert separated(document) == [
+        ("Norr and van der Meer (2001a)", "Moss on glass: a review", "Moss grows on damp glass.\n  It grows slowly."),
+        ("Norr and van der Meer (2001b)", "More moss", "More moss grew."),
+        ("One et al. (1999a)", "Three on lichen", "Lichen is not moss."),
+        ("Moss, by nobody at (1980)", "Moss, by nobody at all", ""),
+        ("Plato (n.d.)", "Last", "The last."),
+        ("One et al. (1999b)", "Four on lichen", "Lichen again."),
+    ]
+    assert corpus.questions == {"fave:000": "Does moss grow on glass?"}
+    assert corpus.notes == {"papers without an abstract (kept)": 1}
+
+
+def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):
+    corpus = corpora.load("summedits", files)
+    assert rows(corpus.examples, "id", "split", "origin", "system", "label") == [
+        ["summedits:p_og", "validation", "podcast", "original", 1.0],
+        ["summedits:p_1", "test", "podcast", "edited", 0.0],
+        ["summedits:p_2", "test", "podcast", "edited", 1.0],
+    ]
+    assert corpus.gold_claims.error.tolist() == [None, "entity_modification, negation_insertion_removal", None]
+
+
+def test_summac_slices(files):
+    loaded = {name: corpora.load(f"summac_{name}", files).examples for name in ("factcc", "polytope", "xsumfaith")}
+    assert rows(loaded["factcc"], "id", "split", "label") == [["summac_factcc:factcc_0", "train", 1.0]]
+    # published label 0 for an omission; nothing that it says is inaccurate
+    assert rows(loaded["polytope"], "split", "label") == [["validation", 1.0]]
+    assert rows(loaded["xsumfaith"], "system", "origin", "label") == [["PtGen", "xsum", 0.0]]
+    cogensumm = corpora.load("summac_cogensumm", files).examples
+    assert rows(cogensumm, "id", "split", "system") == [["summac_cogensumm:00aa:see17_org", "test", "see17_org"]]
+
+
+def test_factcg_leaves_out_claims_without_a_document(files):
+    corpus = corpora.load("factcg", files)
+    assert rows(corpus.examples, "id", "summary", "label") == [
+        ["factcg:stage2:0", "The author of Rain died in Ham.", 1.0]
+    ]
+    assert corpus.notes == {"stage1: claims published without their document (left out)": 1}
+
+
+def test_genaudit_labels_by_marked_spans(files):
+    corpus = corpora.load("genaudit_usb", files)
+    assert rows(corpus.examples, "id", "origin", "label") == [
+        ["genaudit_usb:genaudit:A#REDDIT-1", "reddit", 0.0],
+        ["genaudit_usb:usb:B#XSUM-1", "xsum", 1.0],
+    ]
+    assert corpus.notes == {"rows without source or summary (left out)": 1}
+
+
+def test_factcheck_gpt_keeps_stances_and_removes_nul_bytes(files):
+    corpus = corpora.load("factcheck_gpt", files)
+    assert rows(corpus.gold_claims, "label", "error") == [[1.0, None], [0.0, "refute"], [0.0, "irrelevant"]]
+    assert corpus.examples.document.iloc[0] == "The pier of Ham opened in 1902."
+    assert corpus.notes == {"NUL bytes removed": 1, "pairs of claim and evidence that stand again (kept)": 1}
+
+
+def test_factscore_has_claims_but_no_document(files):
+    corpus = corpora.load("factscore", files)
+    assert corpus.examples.document.tolist() == ["", ""]
+    assert corpus.examples.document_id.nunique() == 2
+    assert rows(corpus.gold_claims, "claim", "label") == [["Edda Holt wrote.", 1.0], ["Edda Holt wrote poems.", 0.0]]
+    assert corpus.recorded_claims.claim.tolist() == ["Edda Holt was a novelist.", "She is remembered."]
+    assert corpus.notes == {"biographies without annotation": 1}
+
+
+def test_longsciverify_averages_reviewers_and_mends_ids(files):
+    corpus = corpora.load("longsciverify", files)
+    assert corpus.examples.id.tolist()[3] == "longsciverify:0706.1000:gencomparesumabs"
+    assert corpus.examples.document.iloc[0] == "moss grows .\nit grows slowly ."
+    # model 1: always 1 and 1; model 2: 0 and 1, 0, 1; model 3: 0, its second sentence not judged
+    assert corpus.scores.score.tolist() == [1.0, pytest.approx(1 / 3), 0.0] * 2
+
+
+def test_longeval(files):
+    corpus = corpora.load("longeval", files)
+    assert rows(corpus.scores, "example_id", "score") == [["longeval:0:bigbird_pegasus", 0.75]]
+
+
+def test_a_broken_file_is_named_with_its_line(files, tmp_path):
+    shutil.copytree(files.mirror / "W4ngatang", tmp_path / "W4ngatang")
+    file = next(tmp_path.rglob("mturk_cnndm.jsonl"))
+    file.write_text(file.read_text() + '{"article": \n')
+    with pytest.raises(ValueError, match=r"mturk_cnndm\.jsonl, line 2: not JSON"):
+        corpora.load("qags", Registry(files.files, mirror=tmp_path))

@@ -1,0 +1,222 @@
+"""Counts and labels of the real public files; needs the folder that CLAIMWISE_MIRROR names."""
+
+import hashlib
+import os
+
+import pandas as pd
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from claimwise import corpora
+from claimwise.corpora.citations import separated
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("CLAIMWISE_MIRROR"),
+    reason="CLAIMWISE_MIRROR is not set: it names a folder with copies of the public files",
+)
+
+_LOADED = {}
+
+
+def load(name):
+    if name not in _LOADED:
+        _LOADED[name] = corpora.load(name)
+    return _LOADED[name]
+
+
+def counted(name):
+    """Rows and faithful ones by split and origin."""
+    groups = load(name).examples.groupby(["split", "origin"]).label
+    return {key: (len(labels), int(labels.sum())) for key, labels in groups}
+
+
+def test_aggrefact_ftsota():
+    assert counted("aggrefact_ftsota") == {
+        ("test", "cnndm"): (559, 502),
+        ("test", "xsum"): (558, 285),
+        ("validation", "cnndm"): (459, 400),
+        ("validation", "xsum"): (777, 394),
+    }
+    corpus = load("aggrefact_ftsota")
+    assert set(corpus.examples.system) == {"BART", "Pegasus", "PegasusDynamic", "T5"}
+    assert set(corpus.recorded_claims.example_id) == set(corpus.examples.id)
+    assert corpus.scores.score.between(-1, 1).all()
+    assert sum(corpus.notes.values()) == 1
+    pairs = corpus.examples.groupby(["document", "summary"]).split.nunique()
+    assert pairs.max() == 1
+
+
+def test_aggrefact_exf():
+    sizes = {key: size for key, (size, _) in counted("aggrefact_exf").items()}
+    assert sizes["test", "cnndm"] + sizes["test", "xsum"] == 798
+    assert sizes["validation", "cnndm"] + sizes["validation", "xsum"] == 852
+    assert load("aggrefact_exf").notes == {
+        "examples whose article has fewer than 20 words (kept)": 4,
+        "summaries that two systems wrote word for word, in one split (kept)": 3,
+        "summaries that two systems wrote word for word, in both splits (kept)": 1,
+    }
+
+
+def test_rose():
+    corpus = load("rose")
+    examples = corpus.examples.set_index("id")
+    part = corpus.gold_claims.example_id.str.split(":").str[1]
+    assert part.value_counts().to_dict() == {
+        "cnndm_test": 5624,
+        "cnndm_validation": 11579,
+        "xsum": 2307,
+        "samsum": 2287,
+    }
+    assert examples.groupby(["origin", "split"]).size().to_dict() == {
+        ("cnndm", "test"): 500,
+        ("cnndm", "validation"): 1000,
+        ("xsum", "test"): 500,
+        ("samsum", "test"): 500,
+    }
+    made = corpus.recorded_claims.groupby("decomposer").size().to_dict()
+    assert made == {"fenice-t5": 10296, "gpt-3.5-turbo": 11772, "llama2-7b": 9015}
+    assert corpus.notes == {"references of which llama2-7b made no claim": 41}
+
+
+def test_summeval():
+    corpus = load("summeval")
+    assert len(corpus.examples) == 1181
+    assert corpus.examples.label.sum() == 1023
+    assert corpus.notes == {"three-way ties left out": 19}
+    assert corpus.examples.document_id.nunique() == 100
+    systems = corpus.examples.groupby("split").system.unique()
+    assert not set(systems["validation"]) & set(systems["test"])
+    assert corpus.scores.score.between(1, 5).all()
+
+
+def test_halueval():
+    assert counted("halueval") == {("test", "cnndm"): (1000, 500), ("validation", "cnndm"): (200, 100)}
+    assert load("halueval").examples.groupby("document_id").split.nunique().max() == 1
+
+
+def test_llmsummeval_pairwise():
+    corpus = load("llmsummeval_pairwise")
+    assert corpus.preferences.preferred.value_counts().to_dict() == {"first": 243, "second": 239, "equal": 117}
+    assert corpus.preferences.rater.nunique() == 6
+    assert corpus.examples.system.value_counts().to_dict() == {"writer": 112, "text-davinci-002": 76}
+    assert set(corpus.preferences.first_id) | set(corpus.preferences.second_id) == set(corpus.examples.id)
+
+
+def test_wice():
+    corpus = load("wice")
+    assert corpus.examples.split.value_counts().to_dict() == {"test": 358, "validation": 349}
+    assert corpus.gold_claims.error.value_counts().to_dict() == {"partially_supported": 406, "not_supported": 75}
+    assert counted("wice") == {("test", "web"): (358, 111), ("validation", "web"): (349, 115)}
+
+
+def test_qags():
+    corpus = load("qags")
+    assert (len(corpus.examples), len(corpus.gold_claims), corpus.gold_claims.label.sum()) == (235, 714, 531)
+
+
+def test_vectara_counts():
+    corpus = load("vectara")
+    assert corpus.examples.system.nunique() == 13
+    assert corpus.examples.document_id.nunique() == 781
+    assert corpus.examples.system.value_counts().loc["meta-llama/Llama-2-70b-chat-hf"] == 652
+    assert corpus.notes == {
+        "summaries whose source is not settled (left out)": 2220,
+        "rows that stand twice (left out)": 773,
+    }
+    assert corpus.scores.reason.value_counts().to_dict() == {
+        "not an answer, by the leaderboard": 59,
+        "several published scores for these words": 3,
+    }
+    assert not corpus.examples.document.str.contains("\ufffd").any()
+
+
+def test_vectara_summaries_are_nearest_to_their_own_source():
+    examples = load("vectara").examples
+    examples = examples[examples.system == "openai/gpt-4-turbo"]
+    vectors = TfidfVectorizer(stop_words="english").fit([*examples.document, *examples.summary])
+    similarity = vectors.transform(examples.summary) @ vectors.transform(examples.document).T
+    nearest = similarity.toarray().argmax(axis=1)
+    own = sum(position == found for position, found in enumerate(nearest))
+    assert own >= 0.98 * len(examples)
+
+
+def test_fave():
+    corpus = load("fave")
+    assert len(corpus.examples) == 200
+    assert len(set(corpus.questions.values())) == 200
+    for document in corpus.examples.document:
+        papers = separated(document)
+        assert len(papers) == 8
+        assert len({paper.reference for paper in papers}) == 8
+
+
+def test_summedits():
+    corpus = load("summedits")
+    assert corpus.examples.origin.value_counts().to_dict() == {
+        "ectsum": 668,
+        "sales_email": 613,
+        "sales_call": 520,
+        "podcast": 500,
+        "qmsumm": 431,
+    }
+    assert corpus.gold_claims[corpus.gold_claims.label == 0].error.notna().sum() == 1756
+
+
+def test_training_corpora():
+    sizes = {
+        "summac_factcc": (311, 274),
+        "summac_polytope": (634, 557),
+        "summac_xsumfaith": (485, 50),
+        "summac_cogensumm": (400, 312),
+        "factcg": (3110, 1034),
+        "genaudit_usb": (1260, 654),
+        "factcheck_gpt": (3305, 696),
+    }
+    for name, (size, faithful) in sizes.items():
+        examples = load(name).examples
+        assert (len(examples), int(examples.label.sum())) == (size, faithful), name
+    assert load("factcg").notes == {"stage1: claims published without their document (left out)": 5391}
+    stances = load("factcheck_gpt").gold_claims.error.value_counts().to_dict()
+    assert stances == {"irrelevant": 2057, "partially-support": 391, "refute": 161}
+
+
+def test_polytopes_label_is_aggrefacts():
+    polytope = load("summac_polytope").examples
+    known = pd.concat([load("aggrefact_ftsota").examples, load("aggrefact_exf").examples])
+    known = known[known.id.str.contains(":Polytope:")]
+    pairs = polytope.merge(known, on="summary")
+    assert len(pairs) >= 180
+    assert (pairs.label_x == pairs.label_y).all()
+
+
+def test_factscore():
+    corpus = load("factscore")
+    labels = corpus.gold_claims.label
+    assert (int((labels == 1).sum()), int((labels == 0).sum()), int(labels.isna().sum())) == (3194, 1692, 540)
+    assert len(corpus.recorded_claims) == 5622
+
+
+def test_long_documents():
+    corpus = load("longsciverify")
+    assert corpus.examples.groupby(["origin", "system"]).size().unique().tolist() == [15]
+    assert corpus.scores.score.between(0, 1).all()
+    assert len(load("longeval").scores) == 40
+
+
+def test_a_real_corpus_is_written_byte_for_byte(tmp_path):
+    digests = []
+    for folder in ("one", "two"):
+        corpora.write(corpora.load("factcheck_gpt"), tmp_path / folder)
+        digests.append(
+            {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / folder).iterdir()}
+        )
+    assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize("name", ["aggrefact", "halueval_full", "llmsummeval"])
+def test_canonical_files_that_are_not_there_are_missing_not_wrong(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    published = corpora.Registry.from_environment()
+    offline = corpora.Registry(published.files, mirror=tmp_path, raw=tmp_path / "raw", base="http://127.0.0.1:9")
+    with pytest.raises(corpora.MissingFileError, match=r"git blob id [0-9a-f]{40}"):
+        corpora.load(name, offline)

@@ -1,0 +1,225 @@
+"""The shipped corpora hold together, and a mistake in one of their files is named."""
+
+import copy
+
+import pytest
+import yaml
+
+from claimwise import corpora
+from claimwise.corpora import sample, sample_papers
+from claimwise.corpora.citations import separated
+from claimwise.corpora.sample import SampleError
+from claimwise.schema import ERROR_TYPES
+
+DOCUMENT = {
+    "id": "news-01",
+    "domain": "news",
+    "split": "validation",
+    "title": "Rain",
+    "document": "It rained in Ham.",
+    "reference": "Rain fell in Ham.",
+    "reference_claims": ["Rain fell", "Rain fell in Ham"],
+    "summaries": [
+        {"system": name, "summary": "It rained.", "claims": [{"claim": "It rained", "supported": True}], "covers": [0]}
+        for name in ("extract", "abstract", "fluent", "careless")
+    ],
+    "preference": {"preferred": "writer", "why": "says where"},
+}
+QUERY = {
+    "id": "query-01",
+    "split": "test",
+    "query": "Does it rain?",
+    "papers": [
+        {
+            "id": "p1",
+            "authors": ["Ida Norr"],
+            "year": 2001,
+            "year_suffix": None,
+            "title": "Rain",
+            "abstract": "It did.",
+        },
+        {
+            "id": "p2",
+            "authors": ["Bo Ek", "Li Om", "Ul Ro"],
+            "year": 2002,
+            "year_suffix": "b",
+            "title": "Snow",
+            "abstract": "No.",
+        },
+    ],
+    "summaries": [
+        {
+            "system": "cited-a",
+            "summary": "Hard to say. It rained\n(Norr, 2001). It snowed (Ek et al., 2002b).",
+            "sentences": [
+                {"sentence": "Hard to say.", "cites": [], "supported": None},
+                {"sentence": "It rained (Norr, 2001).", "cites": ["p1"], "supported": True},
+                {
+                    "sentence": "It snowed (Ek et al., 2002b).",
+                    "cites": ["p2"],
+                    "supported": False,
+                    "error": "relation",
+                    "note": "it did not",
+                },
+            ],
+        }
+    ],
+}
+
+
+def with_file(folder, kind, content):
+    (folder / kind).mkdir()
+    name = content["id"] if isinstance(content, dict) else "news-01"
+    text = yaml.safe_dump(content) if isinstance(content, dict) else content
+    (folder / kind / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def changed(content, path, value):
+    content = copy.deepcopy(content)
+    *way, last = path
+    part = content
+    for step in way:
+        part = part[step]
+    part[last] = value
+    return content
+
+
+def test_sample_tables_of_a_document(tmp_path):
+    wrong = {"claim": "It snowed", "supported": False, "error": "relation", "note": "it rained"}
+    content = changed(DOCUMENT, ("summaries", 3, "claims"), [*DOCUMENT["summaries"][3]["claims"], wrong])
+    corpus = sample.load(folder=with_file(tmp_path, "documents", content))
+    assert corpus.examples[["id", "label", "split", "origin"]].to_numpy().tolist() == [
+        ["sample:news-01:reference", 1.0, "validation", "news"],
+        ["sample:news-01:extract", 1.0, "validation", "news"],
+        ["sample:news-01:abstract", 1.0, "validation", "news"],
+        ["sample:news-01:fluent", 1.0, "validation", "news"],
+        ["sample:news-01:careless", 0.0, "validation", "news"],
+    ]
+    careless = corpus.gold_claims[corpus.gold_claims.example_id == "sample:news-01:careless"]
+    assert careless[["claim_index", "claim", "label", "error"]].to_numpy().tolist() == [
+        [0, "It rained", 1.0, None],
+        [1, "It snowed", 0.0, "relation"],
+    ]
+    assert corpus.preferences.to_numpy().tolist() == [
+        ["sample:news-01:reference", "sample:news-01:fluent", "author", "first"]
+    ]
+
+
+def test_presence_turns_the_sample_round(tmp_path):
+    corpus = sample.load_presence(folder=with_file(tmp_path, "documents", DOCUMENT))
+    assert corpus.examples[["id", "document", "summary"]].to_numpy().tolist()[0] == [
+        "sample_presence:news-01:extract",
+        "It rained.",
+        "Rain fell in Ham.",
+    ]
+    assert corpus.examples.label.isna().all()
+    assert corpus.gold_claims[["claim", "label", "passage"]].to_numpy().tolist()[:2] == [
+        ["Rain fell", 1.0, "It rained in Ham."],
+        ["Rain fell in Ham", 0.0, "It rained in Ham."],
+    ]
+
+
+def test_papers_label_citing_sentences_against_what_they_cite(tmp_path):
+    corpus = sample_papers.load(folder=with_file(tmp_path, "papers", QUERY))
+    [example] = corpus.examples.to_dict("records")
+    assert example["id"] == "sample_papers:query-01:cited-a"
+    assert example["label"] == 0
+    assert separated(example["document"]) == [
+        ("Norr (2001)", "Rain", "It did."),
+        ("Ek et al. (2002b)", "Snow", "No."),
+    ]
+    assert corpus.gold_claims[["claim", "label", "error", "passage"]].to_numpy().tolist() == [
+        ["It rained (Norr, 2001).", 1.0, None, "Norr (2001). Rain\nIt did."],
+        ["It snowed (Ek et al., 2002b).", 0.0, "relation", "Ek et al. (2002b). Snow\nNo."],
+    ]
+    assert corpus.questions == {"sample_papers:query-01:cited-a": "Does it rain?"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("split",), "train", "field split: Input should be 'validation' or 'test', got 'train'"),
+        (("titel",), "Rain", "field titel: Extra inputs are not permitted"),
+        (("reference",), "", "field reference: String should have at least 1 character"),
+        (("id",), "news-02", "field id: expected 'news-01', the file's name, got 'news-02'"),
+        (("summaries", 1, "system"), "fluent", "expected extract, abstract, fluent, careless in this order"),
+        (("summaries", 2, "covers"), [0, 2], r"summaries, fluent, covers: \[2\] point beyond the 2 reference_claims"),
+        (("summaries", 0, "claims", 0, "supported"), False, "claims.0: .*an unsupported claim needs error and note"),
+        (("summaries", 0, "claims", 0, "error"), "entity", "claims.0: .*a supported claim has neither error nor note"),
+        (
+            ("preference", "preferred"),
+            "both",
+            "field preference.preferred: Input should be 'writer', 'model' or 'equal'",
+        ),
+    ],
+)
+def test_a_mistake_in_a_document_is_named_by_file_and_field(tmp_path, path, value, message):
+    folder = with_file(tmp_path, "documents", DOCUMENT)
+    (folder / "documents" / "news-01.yaml").write_text(yaml.safe_dump(changed(DOCUMENT, path, value)))
+    with pytest.raises(SampleError, match=message) as error:
+        sample.load(folder=folder)
+    assert "news-01.yaml" in str(error.value)
+
+
+def test_a_cited_paper_that_does_not_exist_leaves_the_passage_empty(tmp_path):
+    content = changed(QUERY, ("summaries", 0, "sentences", 2, "cites"), ["missing:Om-2002"])
+    corpus = sample_papers.load(folder=with_file(tmp_path, "papers", content))
+    assert corpus.gold_claims.passage.tolist() == ["Norr (2001). Rain\nIt did.", ""]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("papers", 0, "authors"), [], "field papers.0.authors: Tuple should have at least 1 item"),
+        (("papers", 1), {**QUERY["papers"][0], "id": "p3"}, "two would be cited alike .*give them a year_suffix"),
+        (
+            ("summaries", 0, "sentences", 1, "cites"),
+            ["p9"],
+            r"cites \['p9'\], but the papers are \['p1', 'p2'\]; write missing:",
+        ),
+        (("summaries", 0, "sentences", 1, "supported"), None, "a sentence that cites needs supported: true or false"),
+        (("summaries", 0, "sentences", 2, "note"), None, "an unsupported sentence needs error and note"),
+        (("summaries", 0, "summary"), "Hard to say.", "expected its sentences, joined by spaces, word for word"),
+    ],
+)
+def test_a_mistake_in_a_query_is_named_by_file_and_field(tmp_path, path, value, message):
+    with pytest.raises(SampleError, match=message) as error:
+        sample_papers.load(folder=with_file(tmp_path, "papers", changed(QUERY, path, value)))
+    assert "query-01.yaml" in str(error.value)
+
+
+def test_yaml_that_does_not_parse_is_named(tmp_path):
+    with pytest.raises(SampleError, match=r"news-01\.yaml: not YAML: "):
+        sample.load(folder=with_file(tmp_path, "documents", "title: a: b\n"))
+
+
+def test_a_folder_without_files_says_where_the_sample_is(tmp_path):
+    with pytest.raises(SampleError, match=r"no \.yaml files in .*; run from a checkout"):
+        sample.load(folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["sample", "sample_presence", "sample_papers"])
+def test_the_shipped_files_load_and_agree_with_their_labels(name):
+    corpus = corpora.load(name)
+    claims = corpus.gold_claims
+    assert set(claims.example_id) == set(corpus.examples.id)
+    assert set(corpus.examples.split) <= {"validation", "test"}
+    assert set(claims.error.dropna()) <= set(ERROR_TYPES)
+    # a document stays on one side of the split
+    assert corpus.examples.groupby("document_id").split.nunique().max() == 1
+    if name != "sample_presence":
+        worst = claims.groupby("example_id").label.min()
+        assert corpus.examples.set_index("id").label.to_dict() == worst.to_dict()
+        assert claims[claims.label == 0].error.notna().all()
+        assert claims[claims.label == 1].error.isna().all()
+
+
+def test_the_sample_has_both_labels_and_every_error_type_in_both_splits():
+    corpus = corpora.load("sample")
+    claims = corpus.gold_claims.merge(corpus.examples, left_on="example_id", right_on="id")
+    own = set(ERROR_TYPES) - {"citation"}
+    for split, part in claims.groupby("split"):
+        assert set(part.error.dropna()) == own, split
+    assert set(corpus.preferences.preferred) == {"first", "second", "equal"}
+    assert corpus.examples.groupby(["origin", "split"]).label.nunique().eq(2).all()
