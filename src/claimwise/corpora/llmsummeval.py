@@ -54,7 +54,7 @@ def load(files: Registry) -> Corpus:
     rows = Rows("llmsummeval")
     votes: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
     for entry in read_json(files.fetch("llmsummeval", "likert_evaluation_results.json")):
-        if entry["faithfulness"] is None:
+        if entry["faithfulness"] not in (0, 1):
             rows.note("annotations without a faithfulness vote")
             continue
         key = (entry["dataset"], entry["article"], entry["model"], entry["summary"])

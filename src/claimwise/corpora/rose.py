@@ -90,15 +90,12 @@ def load_presence(files: Registry) -> Corpus:
         origin, split = _PARTS[part]
         if not entries:
             rows.note(f"part {part} was not provided")
-        sources = None
+        elif "source" not in entries[0]:
+            entries = _with_sources(entries, _parts(files)[part])
         for index, entry in enumerate(entries):
-            if "source" not in entry:
-                sources = sources or {tuple(e["reference_acus"]): e for e in _parts(files)[part]}
-                known = sources.get(tuple(entry["reference_acus"]))
-                if known is None:
-                    rows.note("entries without a source that rose does not know (left out)")
-                    continue
-                entry = {**entry, "source": known["source"], "reference": known["reference"]}
+            if entry["source"] is None:
+                rows.note("references whose ACUs rose does not have, hence without a source (left out)")
+                continue
             for system, annotation in entry["annotations"].items():
                 example = rows.example(
                     part,
@@ -118,6 +115,13 @@ def load_presence(files: Registry) -> Corpus:
                     ],
                 )
     return rows.corpus()
+
+
+def _with_sources(entries: list[dict[str, Any]], known: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Entries with the source and reference of the known entry that has the same ACUs, or None for both."""
+    by_acus = {tuple(entry["reference_acus"]): entry for entry in known}
+    nothing = {"source": None, "reference": None}
+    return [{**by_acus.get(tuple(entry["reference_acus"]), nothing), **entry} for entry in entries]
 
 
 def _labelled(provided: list[Path], part: str) -> list[dict[str, Any]]:

@@ -110,7 +110,7 @@ def read_checked(file: Path, model: type[Checked]) -> Checked:
             f"got {_shorten(problem['input'])}"
             for problem in error.errors()
         ]
-        raise SampleError("\n".join(lines) + "\nmend the file; its format is in data/sample/README.md") from None
+        raise SampleError("\n".join(lines) + "\nmend the file; claimwise.corpora.sample describes the format") from None
 
 
 def _shorten(value: object) -> str:

@@ -97,7 +97,8 @@ def load(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
     """One example a (query, summary): the document is all abstracts, each under its reference line.
 
     Gold claims are the sentences that cite, labelled against the abstracts they cite (``passage``, empty where all
-    that is cited does not exist); a summary is faithful where all of them are supported. The query is in ``Corpus.questions``.
+    that is cited does not exist); a summary is faithful where all of them are supported. The query is in
+    ``Corpus.questions``.
 
     Args:
         files: not needed; loaders share one signature.
