@@ -138,6 +138,20 @@ def test_rose_presence_reads_parquet_parts(files, tmp_path):
     assert set(corpus.notes) == {f"part {name} was not provided" for name in ("cnndm_test", "cnndm_validation", "xsum")}
 
 
+def test_rose_presence_leaves_out_references_that_rose_does_not_have(files, tmp_path):
+    part = json.loads((MINIATURES / "Salesforce" / "rose" / "samsum.json").read_text())[0]
+    del part["source"], part["reference"]
+    unknown = {**part, "reference_acus": ["Kit is early", "The tram ran"]}
+    shutil.copytree(files.mirror / "darizae", tmp_path / "darizae")
+    (tmp_path / "Salesforce" / "rose").mkdir(parents=True)
+    (tmp_path / "Salesforce" / "rose" / "samsum.json").write_text(json.dumps([part, unknown]))
+    corpus = corpora.load("rose_presence", Registry(files.files, mirror=tmp_path))
+    assert corpus.examples[["id", "summary"]].to_numpy().tolist() == [
+        ["rose_presence:samsum:0:BART", "Kit is late because the tram broke down."]
+    ]
+    assert corpus.notes["references whose ACUs rose does not have, hence without a source (left out)"] == 1
+
+
 def test_rose_presence_without_files_says_what_to_put_where(files, tmp_path):
     with pytest.raises(MissingFileError, match=r"datasets/Salesforce/rose and put it at <folder>/Salesforce/rose/"):
         corpora.load("rose_presence", Registry(files.files, mirror=tmp_path, raw=tmp_path))
