@@ -94,31 +94,30 @@ def dots(
     return figure
 
 
-def paired_bars(
-    table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: str = "", title: str = ""
-) -> Figure:
-    """Bars side by side in groups, one panel a metric, each panel with its own scale cut to what differs.
+def pairs(table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: str = "", title: str = "") -> Figure:
+    """Two values a group as dots joined by a line, one panel a metric, each panel with its own scale.
 
     Args:
-        table: one row a bar.
+        table: one row a dot.
         x: column of the groups, in the table's order.
-        y: column of the heights.
-        hue: column that tells the bars of a group apart.
+        y: column of the values.
+        hue: column that tells the two dots of a group apart.
         panel: column that names the panel.
-        ylabel: name and unit of the heights.
+        ylabel: name and unit of the values.
         title: what the figure shows.
     """
     panels = list(dict.fromkeys(table[panel]))
     figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels), 3.6), squeeze=False)
     for axis, name in zip(axes[0], panels, strict=True):
-        part = table[table[panel] == name]
-        sns.barplot(part, x=x, y=y, hue=hue, ax=axis, errorbar=None)
-        for container in axis.containers:
-            axis.bar_label(container, fmt="%.3f", fontsize=8, padding=2)
-        spread = part[y].max() - part[y].min()
-        axis.set_ylim(max(0, part[y].min() - 1.5 * spread), part[y].max() + 0.5 * spread)
-        axis.set(title=name, xlabel="", ylabel=ylabel)
-        axis.get_legend().remove()
+        wide = table[table[panel] == name].pivot_table(index=x, columns=hue, values=y, sort=False)
+        axis.vlines(range(len(wide)), wide.min(axis=1), wide.max(axis=1), color="0.7", linewidth=2, zorder=1)
+        for column, marker in zip(wide.columns, "os", strict=False):
+            axis.plot(range(len(wide)), wide[column], marker, markersize=9, label=column)
+            for place, value in enumerate(wide[column]):
+                axis.annotate(f"{value:.3f}", (place, value), (9, 0), textcoords="offset points", va="center", size=9)
+        axis.set_xticks(range(len(wide)), wide.index)
+        axis.margins(x=0.25, y=0.15)
+        axis.set(title=name, ylabel=ylabel)
     _legend(figure, axes[0])
     figure.suptitle(title, x=0.01, ha="left", y=1.02)
     figure.tight_layout()

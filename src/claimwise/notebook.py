@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 import papermill
 from nbconvert import HTMLExporter
+from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
 from claimwise.settings import ParamsError, Settings
@@ -88,6 +89,8 @@ def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
 
 
 def _html(notebook: NotebookNode, name: str) -> str:
+    # The cell of defaults goes: the parameters that were used follow right after it.
     exporter = HTMLExporter(template_name="lab")
+    exporter.register_preprocessor(TagRemovePreprocessor(remove_cell_tags={"parameters"}), enabled=True)
     body, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": name}})
     return body

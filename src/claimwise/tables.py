@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -63,11 +64,17 @@ def show(table: pd.DataFrame, caption: str = "", digits: int = 3) -> HTML:
         return str(value)
 
     shown = table.map(cell).rename(columns=lambda name: str(name).replace("_", " "))
-    html = shown.to_html(index=False, escape=True, border=0, justify="left")
-    return HTML(f"<p><b>{_escape(caption)}</b></p>{html}" if caption else html)
+    numeric = [pd.api.types.is_numeric_dtype(table[column]) for column in table]
+    header = "".join(_cell("th", escape(str(name)), right) for name, right in zip(shown.columns, numeric, strict=True))
+    rows = (
+        "".join(_cell("td", escape(value), right) for value, right in zip(row, numeric, strict=True))
+        for row in shown.itertuples(index=False)
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    title = f"<p><b>{escape(caption)}</b></p>" if caption else ""
+    return HTML(f"{title}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>")
 
 
-def _escape(text: str) -> str:
-    import html
-
-    return html.escape(text)
+def _cell(tag: str, content: str, right: bool) -> str:
+    """Numbers line up at the right, words at the left."""
+    return f'<{tag} style="text-align:{"right" if right else "left"}">{content}</{tag}>'

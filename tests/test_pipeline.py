@@ -1,0 +1,167 @@
+"""The contracts that hold the compendium together: names, dependencies, parameters, clean notebooks, environments."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import nbformat
+import papermill
+import pytest
+import yaml
+from imports import ROOT, _file, _imported, dependencies, modules, notebook_dependencies
+
+from claimwise import settings
+from claimwise.metrics import DEFAULT_METRICS
+
+NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+PARAMS = settings.read(ROOT / "params.yaml")
+
+
+def _code_dependencies(stage: str) -> set[str]:
+    return {path for path in STAGES[stage]["deps"] if path.startswith(("src/", "notebooks/"))}
+
+
+def test_stage_notebook_and_section_have_one_name():
+    assert set(STAGES) - {"corpora", "score"} == set(NOTEBOOKS) == set(PARAMS.sections)
+    for name in NOTEBOOKS:
+        assert STAGES[name]["cmd"] == f"claimwise notebook {name}"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_stage_depends_on_exactly_what_its_notebook_imports(name):
+    assert _code_dependencies(name) == notebook_dependencies(name)
+
+
+@pytest.mark.parametrize(("stage", "module"), [("corpora", "claimwise.preparation"), ("score", "claimwise.scoring")])
+def test_the_other_stages_depend_on_exactly_what_they_import(stage, module):
+    assert _code_dependencies(stage) == dependencies({module})
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_stage_names_only_its_own_section_of_the_params(name):
+    others = set(NOTEBOOKS) - {name}
+    assert not others & {str(entry).split(".")[0] for entry in STAGES[name]["params"]}
+    assert name in STAGES[name]["params"]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_source_notebooks_are_clean_and_take_exactly_their_section(name):
+    path = ROOT / "notebooks" / f"{name}.ipynb"
+    cells = nbformat.read(path, as_version=4).cells
+    for cell in cells:
+        if cell.cell_type == "code":
+            assert not cell.outputs
+            assert cell.execution_count is None
+    assert cells[0].source.startswith("# ")
+    declared = set(papermill.inspect_notebook(path))
+    shared = {"data", "model", "cache", "definitions"}
+    assert declared - shared == set(PARAMS.section(name))
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_stage_writes_its_report_tables_and_figures_under_its_own_name(name):
+    outs = [next(iter(out)) for key in ("outs", "metrics", "plots") for out in STAGES[name][key]]
+    assert {f"reports/${{data}}/{name}.ipynb", f"reports/${{data}}/{name}.html"} <= set(outs)
+    assert all(Path(out).stem.startswith(name) for out in outs)
+
+
+def test_imports_have_no_circle():
+    every = modules({"claimwise.cli"}) | modules(
+        {f"claimwise.experiments.{path.stem}" for path in (ROOT / "src/claimwise/experiments").glob("[a-z]*.py")}
+    )
+    graph = {name: _imported(_top_level(_file(name).read_text()), name) for name in every}
+    for name in graph:
+        seen, left = set(), set(graph[name])
+        while left:
+            other = left.pop()
+            # A package imports its modules to re-export them; that a module imports its package's siblings is no circle.
+            if other not in seen and not name.startswith(other + "."):
+                seen.add(other)
+                left |= graph.get(other, set())
+        assert name not in seen, f"{name} imports itself by way of {sorted(seen)}"
+
+
+def _top_level(code: str) -> str:
+    return "\n".join(line for line in code.splitlines() if not line.startswith((" ", "\t")) or "import" not in line)
+
+
+@pytest.mark.parametrize("module", ["metrics", "statistics", "figures", "tables", "scoring", "experiments.refinement"])
+def test_imports_without_torch(module):
+    code = f"import sys, claimwise.{module}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_command_line_knows_the_metrics_of_the_params_without_them():
+    assert PARAMS.metrics == DEFAULT_METRICS
+
+
+def _requirements() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.split(r"[<>=!\[ ]", name)[0]).lower()
+
+
+def test_environment_yml_is_in_step_with_pyproject():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    assert sorted(pip) == sorted(["-e .", *_requirements()])
+    assert "python=3.11" in environment["dependencies"]
+
+
+def test_the_lock_pins_every_requirement_and_nothing_is_local_to_a_machine():
+    from packaging.requirements import Requirement
+
+    lock = (ROOT / "requirements.lock").read_text().splitlines()
+    pins = dict(line.split("==") for line in lock if line and not line.startswith("#"))
+    pins = {_normal(name): version for name, version in pins.items()}
+    for entry in _requirements():
+        requirement = Requirement(entry)
+        assert pins[_normal(requirement.name)] in requirement.specifier, entry
+    assert not any("+" in version or "@" in version for version in pins.values())
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "reports").glob("*/*.ipynb")), ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_committed_reports_ran_to_their_end(path):
+    cells = nbformat.read(path, as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
+    assert path.with_suffix(".html").is_file()
+
+
+def test_the_public_results_hold_no_text_of_the_corpora(mirror):
+    """No ten words in a row of any public document stand in what is committed of the public run."""
+    from claimwise import corpora, text
+
+    results = [p for folder in ("reports", "tables") for p in (ROOT / folder / "public").glob("*.*") if p.suffix != ".html"]
+    assert results
+    seen = set()
+    for path in results:
+        words = text.words(_strings(path))
+        seen.update(zip(*(words[i:] for i in range(10)), strict=False))
+    for name in ("aggrefact_ftsota", "rose", "llmsummeval_pairwise", "qags"):
+        examples = corpora.load(name).examples
+        for passage in [*examples["document"].unique(), *examples["summary"]]:
+            words = text.words(passage)
+            found = seen.intersection(zip(*(words[i:] for i in range(10)), strict=False))
+            assert not found, f"{name}: {found}"
+
+
+def _strings(path: Path) -> str:
+    """The text of a result: of a notebook its sources and outputs, without the figures' bytes."""
+    if path.suffix != ".ipynb":
+        return path.read_text(encoding="utf-8")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("image/png", None)
+    return json.dumps(cells)
