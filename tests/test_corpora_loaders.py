@@ -109,7 +109,7 @@ def test_rose_presence_reads_the_hub_archives_lines_and_complete_parts(files):
         ["rose_presence:samsum:0:BART", "The tram broke down.", "Kit is late because the tram broke down."],
     ]
     assert corpus.gold_claims.label.tolist() == [1, 0, 1, 1, 0, 1]
-    assert corpus.gold_claims.passage.iloc[0] == "A choir of ninety sang in the quarry."
+    assert corpus.gold_claims.extra.iloc[0] == "A choir of ninety sang in the quarry."
     # grouped by the source, not by the system's summary
     assert corpus.examples.document_id.nunique() == 2
 

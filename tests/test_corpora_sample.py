@@ -114,7 +114,7 @@ def test_presence_turns_the_sample_round(tmp_path):
         "Rain fell in Ham.",
     ]
     assert corpus.examples.label.isna().all()
-    assert corpus.gold_claims[["claim", "label", "passage"]].to_numpy().tolist()[:2] == [
+    assert corpus.gold_claims[["claim", "label", "extra"]].to_numpy().tolist()[:2] == [
         ["Rain fell", 1.0, "It rained in Ham."],
         ["Rain fell in Ham", 0.0, "It rained in Ham."],
     ]

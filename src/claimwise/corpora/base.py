@@ -109,9 +109,9 @@ class Rows:
         return example_id
 
     def gold(self, example_id: str, claims: Iterable[Mapping[str, Any]]) -> None:
-        """Add claims that people wrote or labelled: mappings of claim, label, error and passage."""
+        """Add claims that people wrote or labelled: mappings of claim, label, error, passage and extra."""
         for index, claim in enumerate(claims):
-            row = {"label": math.nan, "error": None, "passage": None, **claim}
+            row = {"label": math.nan, "error": None, "passage": None, "extra": None, **claim}
             self._rows["gold_claims"].append({"example_id": example_id, "claim_index": index, **row})
 
     def recorded(self, example_id: str, decomposer: str, claims: Iterable[str]) -> None:

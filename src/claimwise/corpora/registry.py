@@ -26,6 +26,7 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict
 
 from claimwise.corpora.download import GoneError, ResumingDownloader
+from claimwise.errors import ClaimwiseError
 
 BASE = "https://raw.githubusercontent.com"
 
@@ -35,11 +36,11 @@ _PROJECT = Path(__file__).resolve().parents[3]
 ROOT = _PROJECT if (_PROJECT / "pyproject.toml").is_file() else Path.cwd()
 
 
-class MissingFileError(FileNotFoundError):
+class MissingFileError(ClaimwiseError):
     """A public file is neither in a mirror nor downloadable; the message says both ways to provide it."""
 
 
-class AlteredFileError(ValueError):
+class AlteredFileError(ClaimwiseError):
     """A file is not the one that was published: it is truncated or changed."""
 
 

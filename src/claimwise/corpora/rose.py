@@ -72,7 +72,7 @@ def load_presence(files: Registry) -> Corpus:
     ``reference`` are taken from ``rose`` where the file, like the archive, has none.
 
     The system's summary stands in the ``document`` column (claims are checked against it), the reference in
-    ``summary``; a claim's ``passage`` is the source document.
+    ``summary``; a claim's ``extra`` is the source document.
 
     Raises:
         MissingFileError: none of these files is there.
@@ -110,7 +110,7 @@ def load_presence(files: Registry) -> Corpus:
                 rows.gold(
                     example,
                     [
-                        {"claim": claim, "label": int(label), "passage": entry["source"]}
+                        {"claim": claim, "label": int(label), "extra": entry["source"]}
                         for claim, label in zip(entry["reference_acus"], annotation["acu_labels"], strict=True)
                     ],
                 )

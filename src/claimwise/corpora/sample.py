@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.registry import ROOT, Registry
+from claimwise.errors import ClaimwiseError
 from claimwise.schema import ERROR_TYPES
 
 FOLDER = ROOT / "data" / "sample"
@@ -23,7 +24,7 @@ ErrorType = Literal[ERROR_TYPES]
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
-class SampleError(ValueError):
+class SampleError(ClaimwiseError):
     """A hand-written file breaks its format; the message names file, field, what was expected and what to do."""
 
 
@@ -173,7 +174,7 @@ def load_presence(files: Registry | None = None, folder: Path = FOLDER) -> Corpu
     """The sample in ROSE's form: is a claim of the reference present in a system's summary?
 
     The system's summary stands in the ``document`` column, since claims are checked against it, the reference in
-    ``summary``. A claim's ``passage`` is the source document, which ACUEval's "+ document" prompt shows beside.
+    ``summary``. A claim's ``extra`` is the source document, which ACUEval's "+ document" prompt shows beside.
     ``document_id`` is the source's, so that groups stay together.
     """
     rows = Rows("sample_presence")
@@ -191,7 +192,7 @@ def load_presence(files: Registry | None = None, folder: Path = FOLDER) -> Corpu
             rows.gold(
                 example,
                 [
-                    {"claim": claim, "label": int(index in summary.covers), "passage": entry.document}
+                    {"claim": claim, "label": int(index in summary.covers), "extra": entry.document}
                     for index, claim in enumerate(entry.reference_claims)
                 ],
             )

@@ -11,13 +11,14 @@ from typing import Any
 import pandas as pd
 
 from claimwise import schema
+from claimwise.errors import ClaimwiseError
 
 _REQUIRED = ("id", "document", "summary")
 _DEFAULTS = {"label": math.nan, "system": "user", "origin": "user", "split": "test"}
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": math.nan}
 
 
-class ExamplesError(ValueError):
+class ExamplesError(ClaimwiseError):
     """A user's file cannot be read as examples; the message names file, line and field, and what to do."""
 
 

@@ -35,12 +35,14 @@ import yaml
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict
 
+from claimwise.errors import ClaimwiseError
+
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
 
 _ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
 
 
-class PromptError(ValueError):
+class PromptError(ClaimwiseError):
     """A prompt is not there, is malformed, or lacks a variable."""
 
 
