@@ -1,0 +1,55 @@
+"""Fixtures that several test files share."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import settings
+
+from claimwise import corpora, schema
+
+# A shared machine may be slow at any moment; no test asserts a time.
+settings.register_profile("claimwise", deadline=None, max_examples=60)
+settings.load_profile("claimwise")
+
+
+@pytest.fixture(scope="session")
+def published_corpus():
+    """Loads public corpora, each once; skips without the folder of public files."""
+    folder = os.environ.get("CLAIMWISE_MIRROR")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("CLAIMWISE_MIRROR is not set: it names a folder with copies of the public files")
+    loaded = {}
+
+    def load(name):
+        if name not in loaded:
+            loaded[name] = corpora.load(name)
+        return loaded[name]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def examples_table():
+    """Makes a table of schema ``examples`` from rows that say only what matters."""
+
+    def make(*rows):
+        filled = [
+            {
+                "id": f"e{number}",
+                "corpus": "made",
+                "split": "test",
+                "origin": "made",
+                "system": "made",
+                "document": "The cat sat on the mat.",
+                "summary": "The cat sat.",
+                "label": float("nan"),
+                **row,
+            }
+            for number, row in enumerate(rows)
+        ]
+        filled = [{"document_id": schema.document_id(row["document"]), **row} for row in filled]
+        return schema.validate(pd.DataFrame(filled), "examples")
+
+    return make
