@@ -1,0 +1,175 @@
+"""What shared-prefix verification costs, next to the ways it replaces and to what arithmetic allows.
+
+    python benchmarks/verification.py [--device cpu] [--repeats 5]
+
+One random Llama (58 M parameters, fp32, CPU) reads a document and claims about it; random weights cost what
+trained ones do. ``bound`` is the time of one claim at a time, scaled by the multiplications that remain when
+the document is read once: 100 % would be the perfect engine. Memory is the peak of a fresh process, over what
+the process held with the model loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast, pipeline
+
+from claimwise.models.prefix import SharedPrefix
+
+SHAPES = [(800, 15), (450, 5), (300, 6), (4000, 20)]
+CLAIM = 25
+VOCABULARY = 16_000
+
+
+def model_on(device: str) -> torch.nn.Module:
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=512,
+        intermediate_size=1376,
+        num_hidden_layers=14,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        max_position_embeddings=8192,
+        tie_word_embeddings=False,
+    )
+    return AutoModelForCausalLM.from_config(config).eval().to(device)
+
+
+def prompts(document: int, claims: int) -> list[list[int]]:
+    draw = np.random.default_rng(0)
+    shared = draw.integers(3, VOCABULARY, document).tolist()
+    return [shared + draw.integers(3, VOCABULARY, CLAIM).tolist() for _ in range(claims)]
+
+
+@torch.inference_mode()
+def one_at_a_time(model, rows) -> torch.Tensor:
+    return torch.stack(
+        [
+            model(torch.tensor([row], device=model.device), use_cache=False, logits_to_keep=1).logits[0, -1]
+            for row in rows
+        ]
+    )
+
+
+@torch.inference_mode()
+def padded_batch(model, rows) -> torch.Tensor:
+    """All prompts in one batch; with one spare token in the first, so that there is something to pad."""
+    longest = max(map(len, rows)) + 1
+    ids = torch.tensor([row + [0] * (longest - len(row)) for row in rows], device=model.device)
+    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=model.device)
+    return model(ids, attention_mask=mask, use_cache=False, logits_to_keep=2).logits[:, 0]
+
+
+def shared(engine: SharedPrefix, rows) -> torch.Tensor:
+    found = dict(engine.logits(rows))
+    return torch.stack([found[i] for i in range(len(rows))])
+
+
+def decision(model) -> Callable[[list[list[int]]], object]:
+    """transformers' own way to label probabilities from next-token logits, over a tokenizer of numbered words."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = {f"w{i}": i for i in range(VOCABULARY - 300)}
+    for word in ["[UNK]", *map(chr, range(33, 127)), "Yes", "No"]:
+        words.setdefault(word, len(words))
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[UNK]")
+    fast.chat_template = "{% for m in messages %}{{ m['content'] }}\n{% endfor %}"
+    pipe = pipeline("decision", model=model, tokenizer=fast)
+
+    def run(rows):
+        document = len(rows[0]) - CLAIM
+        text = [" ".join(f"w{i}" for i in row) for row in rows]
+        state = " ".join(text[0].split()[:document])
+        return [
+            pipe({"state": state, "questions": {"q": {"type": "noul", "instructions": " ".join(t.split()[document:])}}})
+            for t in text
+        ]
+
+    return run
+
+
+def multiplications(model, spans: list[tuple[int, int]]) -> float:
+    """Of the tokens ``start:stop`` of each span: every weight of a layer once, and attention to what is before."""
+    config = model.config
+    weights = sum(p.numel() for name, p in model.named_parameters() if "layers" in name and p.ndim == 2)
+    tokens = sum(stop - start for start, stop in spans)
+    attended = sum((stop * (stop + 1) - start * (start + 1)) / 2 for start, stop in spans)
+    return tokens * weights + attended * 2 * config.hidden_size * config.num_hidden_layers
+
+
+def seconds(run: Callable[[], object], repeats: int) -> float:
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def _peak(kind: str, shape: tuple[int, int], out) -> None:
+    import resource
+
+    torch.set_num_threads(1)
+    model, rows = model_on("cpu"), prompts(*shape)
+    engine = SharedPrefix(model)
+    one_at_a_time(model, [[3, 4, 5]])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    one_at_a_time(model, rows) if kind == "alone" else shared(engine, rows)
+    out.put((before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+
+
+def peak(kind: str, shape: tuple[int, int]) -> tuple[int, int]:
+    """Peak resident kB of a fresh process before and after."""
+    context = multiprocessing.get_context("spawn")
+    out = context.Queue()
+    process = context.Process(target=_peak, args=(kind, shape, out))
+    process.start()
+    found = out.get()
+    process.join()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--skip-memory", action="store_true")
+    options = parser.parse_args()
+    model = model_on(options.device)
+    engine = SharedPrefix(model)
+    decide = decision(model)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.0f} M parameters, {model.dtype}, {options.device}, "
+          f"{torch.get_num_threads()} threads, claims of {CLAIM} tokens")  # fmt: skip
+    print("document claims |  alone s  shared s | x alone  x padded  x decision | % of bound | max difference | memory")
+    for document, claims in SHAPES:
+        rows = prompts(document, claims)
+        difference = (one_at_a_time(model, rows).log_softmax(-1) - shared(engine, rows).log_softmax(-1)).abs().max()
+        alone = seconds(lambda rows=rows: one_at_a_time(model, rows), options.repeats)
+        ours = seconds(lambda rows=rows: shared(engine, rows), options.repeats)
+        padded = seconds(lambda rows=rows: padded_batch(model, rows), max(options.repeats // 2, 1))
+        peer = seconds(lambda rows=rows: decide(rows), max(options.repeats // 2, 1))
+        length = document + CLAIM
+        bound = alone * (
+            multiplications(model, [(0, document)] + [(document, length)] * claims)
+            / multiplications(model, [(0, length)] * claims)
+        )
+        memory = "-"
+        if not options.skip_memory and options.device == "cpu":
+            (base, one), (base2, all_) = peak("alone", (document, claims)), peak("shared", (document, claims))
+            memory = f"{all_ / one:.2f}x of {one / 1024:.0f} MiB (+{(all_ - base2) / 1024:.0f} vs +{(one - base) / 1024:.0f})"
+        print(f"{document:8} {claims:6} | {alone:8.3f} {ours:9.3f} | {alone / ours:7.1f} {padded / ours:9.1f} "
+              f"{peer / ours:11.1f} | {100 * bound / ours:9.0f}% | {difference:14.1e} | {memory}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

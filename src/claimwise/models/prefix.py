@@ -1,0 +1,297 @@
+"""Next-token logits of many prompts that begin alike, each shared beginning computed once.
+
+Prompts are arranged in a tree by their common beginnings (instructions, then a document, then its claims).
+The keys and values of a beginning are computed once; everything that follows it is packed into one row
+over them, with a mask under which a token sees its own prompt only and positions that continue from the
+shared beginning. The logits are those of one prompt at a time, up to rounding.
+
+A document of P tokens with n claims of S tokens costs P + nS tokens instead of n(P + S).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from transformers import DynamicCache, PreTrainedModel
+
+Tokens = Sequence[int]
+
+_SUPPORTED = {"full_attention", "sliding_attention"}
+_WORTH = 24  # a shorter shared beginning is cheaper to compute again than to keep apart
+
+
+class UnsupportedArchitecture(ValueError):
+    """A shared prefix changes this model's logits; prompts have to run one by one or padded."""
+
+
+@dataclass
+class Node:
+    """A shared beginning: tokens ``start:stop`` of ``prompts[member]``, what follows it, and who ends after it."""
+
+    member: int
+    start: int
+    stop: int
+    children: list[Node] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+
+    def size(self, prompts: Sequence[Tokens]) -> int:
+        """Tokens in this node and below it."""
+        own = self.stop - self.start + sum(len(prompts[i]) - self.stop for i in self.leaves)
+        return own + sum(child.size(prompts) for child in self.children)
+
+
+def tree(prompts: Sequence[Tokens], worth: int = _WORTH) -> Node:
+    """Arrange prompts by their common beginnings.
+
+    Args:
+        prompts: token ids, none empty.
+        worth: fewest shared tokens that make a node of their own.
+
+    Returns:
+        The root, perhaps of no tokens. Every prompt is a leaf once, with at least one token of its own.
+
+    >>> root = tree([[1, 2, 3, 4], [1, 2, 3, 5], [1, 9]], worth=2)
+    >>> (root.start, root.stop, root.leaves), [(c.start, c.stop, c.leaves) for c in root.children]
+    ((0, 1, [2]), [(1, 3, [0, 1])])
+    """
+    return _node(prompts, sorted(range(len(prompts)), key=lambda i: tuple(prompts[i])), 0, worth)
+
+
+def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int) -> Node:
+    first, last = prompts[members[0]], prompts[members[-1]]
+    most = min(len(prompts[i]) for i in members) - 1  # a leaf keeps one token, whose logits are wanted
+    stop = start
+    while stop < most and first[stop] == last[stop]:  # sorted, so what these two share, all share
+        stop += 1
+    # A prompt that ends with its next token comes before those that it begins, and leaves the others to go on.
+    node = Node(members[0], start, stop, leaves=[i for i in members if len(prompts[i]) == stop + 1])
+    members = [i for i in members if len(prompts[i]) > stop + 1]
+    at = 0
+    while at < len(members):
+        end = at + 1
+        while end < len(members) and prompts[members[end]][stop] == prompts[members[at]][stop]:
+            end += 1
+        if end - at == 1:
+            node.leaves.append(members[at])
+        else:
+            child = _node(prompts, members[at:end], stop, worth)
+            if child.stop - child.start >= worth:
+                node.children.append(child)
+            else:
+                node.leaves += child.leaves
+                for grandchild in child.children:
+                    grandchild.start = stop
+                    node.children.append(grandchild)
+        at = end
+    return node
+
+
+@dataclass
+class _Row:
+    """Segments packed into one row: their tokens, positions, and which segment each continues (-1: the cache)."""
+
+    ids: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    segments: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    ends: list[tuple[int, int]] = field(default_factory=list)  # (prompt, place of its last token)
+
+    def add(self, tokens: Tokens, position: int, parent: int, prompt: int | None = None) -> int:
+        number = len(self.parents)
+        self.parents.append(parent)
+        self.ids += tokens
+        self.positions += range(position, position + len(tokens))
+        self.segments += [number] * len(tokens)
+        if prompt is not None:
+            self.ends.append((prompt, len(self.ids) - 1))
+        return number
+
+    def add_tree(self, node: Node, prompts: Sequence[Tokens], parent: int = -1) -> None:
+        if node.stop > node.start:
+            parent = self.add(prompts[node.member][node.start : node.stop], node.start, parent)
+        for i in node.leaves:
+            self.add(prompts[i][node.stop :], node.stop, parent, i)
+        for child in node.children:
+            self.add_tree(child, prompts, parent)
+
+
+class SharedPrefix:
+    """Runs trees of prompts through a decoder.
+
+    Args:
+        model: a causal language model, in evaluation mode.
+        row_tokens: most tokens in one packed row; bounds the memory of masks and activations.
+        chunk_tokens: most tokens of a shared beginning computed at once.
+        whole_tokens: a document and its claims of up to this many tokens together are one row, without a cache
+            in between; several such documents share a row.
+
+    Raises:
+        UnsupportedArchitecture: the model has layers that are neither full nor sliding-window attention, or
+            fails a comparison with one prompt at a time on random tokens.
+    """
+
+    def __init__(self, model: PreTrainedModel, row_tokens: int = 4096, chunk_tokens: int = 4096, whole_tokens: int = 0):
+        self._model = model
+        self._row_tokens, self._chunk_tokens, self._whole_tokens = row_tokens, chunk_tokens, whole_tokens
+        self._windows = _windows(model)
+        self._kept: tuple[tuple[int, ...], DynamicCache] | None = None  # the last root: instructions of the run
+        self._check()
+
+    @torch.inference_mode()
+    def logits(self, prompts: Sequence[Tokens]) -> Iterator[tuple[int, torch.Tensor]]:
+        """(index, logits over the vocabulary after the last token) of every prompt, as they are computed."""
+        if not prompts:
+            return
+        root = tree(prompts)
+        if not root.children and len(root.leaves) < 2:
+            root.start = root.stop = 0  # nothing is shared
+        cache = self._root(prompts[root.member][: root.stop])
+        yield from self._below(root, prompts, cache)
+
+    def _root(self, tokens: Tokens) -> DynamicCache | None:
+        """Keys and values of what all prompts share, kept for the next call: instructions are computed once a run."""
+        if not tokens:
+            return None
+        wanted = tuple(tokens)
+        if self._kept and self._kept[0] == wanted:
+            return self._kept[1]
+        cache, known = None, 0
+        if self._kept and wanted[: len(self._kept[0])] == self._kept[0]:
+            cache, known = self._kept[1], len(self._kept[0])
+        cache = self._extend(cache, tokens[known:], known)
+        self._kept = (wanted, cache)
+        return cache
+
+    def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache | None) -> Iterator:
+        row = _Row()
+        for i in node.leaves:
+            tokens = prompts[i][node.stop :]
+            if row.ids and len(row.ids) + len(tokens) > self._row_tokens:
+                yield from self._run(row, cache)
+                row = _Row()
+            row.add(tokens, node.stop, -1, i)
+        large = []
+        for child in node.children:
+            size = child.size(prompts)
+            if size > min(self._whole_tokens, self._row_tokens):
+                large.append(child)
+                continue
+            if row.ids and len(row.ids) + size > self._row_tokens:
+                yield from self._run(row, cache)
+                row = _Row()
+            row.add_tree(child, prompts)
+        if row.ids:
+            yield from self._run(row, cache)
+        for child in large:
+            extended = self._extend(cache, prompts[child.member][child.start : child.stop], child.start)
+            yield from self._below(child, prompts, extended)
+
+    def _extend(self, cache: DynamicCache | None, tokens: Tokens, position: int) -> DynamicCache:
+        """A cache of the given one's tokens and these; the given one is left as it was."""
+        cache = _share(cache)
+        for at in range(0, len(tokens), self._chunk_tokens):
+            row = _Row()
+            row.add(tokens[at : at + self._chunk_tokens], position + at, -1)
+            self._forward(self._model.base_model, row, cache)
+        return cache
+
+    def _run(self, row: _Row, cache: DynamicCache | None) -> Iterator[tuple[int, torch.Tensor]]:
+        ends = torch.tensor([place for _, place in row.ends], device=self._model.device)
+        output = self._forward(self._model, row, None if cache is None else _share(cache), logits_to_keep=ends)
+        for (prompt, _), logits in zip(row.ends, output.logits[0], strict=True):
+            yield prompt, logits
+
+    def _forward(self, module: Callable, row: _Row, cache: DynamicCache | None, **options):
+        device = self._model.device
+        return module(
+            input_ids=torch.tensor([row.ids], device=device),
+            position_ids=torch.tensor([row.positions], device=device),
+            attention_mask=self._mask(row, 0 if cache is None else cache.get_seq_length()),
+            past_key_values=cache,
+            use_cache=cache is not None,
+            **options,
+        )
+
+    def _mask(self, row: _Row, past: int) -> torch.Tensor | dict[str, torch.Tensor] | None:
+        """Which tokens each token sees: all of the cache, and what is before it in its own prompt.
+
+        None (plain causal attention, whose kernels are faster) where that is the same.
+        """
+        device = self._model.device
+        if not past and len(row.parents) == 1 and all(w is None or w >= len(row.ids) for w in self._windows.values()):
+            return None
+        sees = torch.eye(len(row.parents), dtype=torch.bool)
+        for number, parent in enumerate(row.parents):
+            if parent >= 0:
+                sees[number] |= sees[parent]
+        segments = torch.tensor(row.segments, device=device)
+        own = sees.to(device)[segments[:, None], segments[None, :]].tril_()
+        full = torch.cat([own.new_ones(len(row.ids), past), own], 1)[None, None]
+        positions = torch.tensor(row.positions, device=device)
+        seen = torch.cat([torch.arange(past, device=device), positions])
+        masks = {}
+        for kind, window in self._windows.items():
+            near = None if window is None else positions[:, None] - seen[None, :] < window
+            masks[kind] = self._typed(full if near is None else full & near)
+        return masks if len(masks) > 1 else next(iter(masks.values()))
+
+    def _typed(self, mask: torch.Tensor) -> torch.Tensor:
+        if self._model.config._attn_implementation == "sdpa":
+            return mask
+        dtype = self._model.dtype
+        return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, torch.finfo(dtype).min)
+
+    @torch.inference_mode()
+    def _check(self) -> None:
+        """Compare with one prompt at a time on random tokens: instructions, two documents, two claims each."""
+        size = self._model.config.get_text_config().vocab_size
+        draw = torch.Generator().manual_seed(0)
+
+        def tokens(count: int) -> list[int]:
+            return torch.randint(0, size, (count,), generator=draw).tolist()
+
+        start, ends = tokens(_WORTH), [tokens(5), tokens(3)]
+        prompts = [start + document + end for document in (tokens(_WORTH + 9), tokens(_WORTH)) for end in ends]
+        low = self._model.dtype in (torch.bfloat16, torch.float16)
+        try:
+            for whole in (0, self._row_tokens):
+                self._whole_tokens, kept = whole, self._whole_tokens
+                packed = dict(self.logits(prompts))
+                self._whole_tokens, self._kept = kept, None
+                for i, prompt in enumerate(prompts):
+                    alone = self._model(torch.tensor([prompt], device=self._model.device)).logits[0, -1]
+                    difference = (alone.float().log_softmax(-1) - packed[i].float().log_softmax(-1)).abs().max().item()
+                    if not difference <= (0.25 if low else 1e-4):
+                        raise UnsupportedArchitecture(f"log-probabilities differ by {difference:.2g}")
+        except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
+            raise UnsupportedArchitecture(
+                f"{type(self._model).__name__} cannot share a prefix between prompts ({error})"
+            ) from error
+
+
+def _windows(model: PreTrainedModel) -> dict[str, int | None]:
+    """The model's kinds of attention layers and their windows; one entry where all layers are alike."""
+    config = model.config.get_text_config()
+    window = getattr(config, "sliding_window", None)
+    kinds = set(getattr(config, "layer_types", None) or ["full_attention" if window is None else "sliding_attention"])
+    if not kinds <= _SUPPORTED or config._attn_implementation not in ("sdpa", "eager"):
+        raise UnsupportedArchitecture(
+            f"{type(model).__name__} cannot share a prefix between prompts: it has {', '.join(sorted(kinds))} with "
+            f"{config._attn_implementation}; expected full or sliding-window attention with sdpa or eager"
+        )
+    return {kind: None if kind == "full_attention" else window for kind in sorted(kinds)}
+
+
+def _share(cache: DynamicCache | None) -> DynamicCache:
+    """A cache that grows apart from the given one: the tensors are shared, since growing makes new ones.
+
+    Its layers keep all tokens even for sliding-window attention, because the mask does the sliding: packed
+    claims continue from the same position, not one after the other.
+    """
+    shared = DynamicCache()
+    if cache is not None:
+        shared.layers = [copy.copy(layer) for layer in cache.layers]
+    return shared

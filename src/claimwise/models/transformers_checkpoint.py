@@ -1,0 +1,164 @@
+"""A checkpoint and its tokenizer: loading, prompts as token ids, and the tokens that spell an answer."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from claimwise.models import ModelError
+from claimwise.models.cache import call_key
+from claimwise.models.transformers_engine import TransformersOptions
+
+#: StableBeluga2's format, as its model card gives it; ACUEval runs on this model.
+STABLE_BELUGA = ("### System:\n{system}\n\n### User:\n", "\n\n### Assistant:\n")
+_BELUGA_SYSTEM = (
+    "You are Stable Beluga, an AI that follows instructions extremely well. Help as much as you can. Remember, be safe, "
+    "and don't do anything illegal."
+)
+_HOLE = "\ue000prompt\ue000"  # a private-use character: no prompt holds it
+_LINE = re.compile(r"[^\n]*(?:\n+|$)")
+_PROBE = "Passage: Ann's dog, 3.5 years old.\n\nStatement: It rained\nall day.\n\nYes or No? - éü — “q”\n\n\nAnswer: "
+
+
+class Checkpoint:
+    """A loaded model with its tokenizer.
+
+    Attributes:
+        model: in evaluation mode, on its device.
+        encoder_decoder: whether it is a sequence-to-sequence model.
+        context: most tokens of a prompt and its reply, or None.
+        fingerprint: names weights, revision, dtype, device type and prompt frame.
+    """
+
+    def __init__(self, options: TransformersOptions):
+        try:
+            config = AutoConfig.from_pretrained(options.model, revision=options.revision)
+            self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+                options.model, revision=options.revision
+            )
+            self.encoder_decoder = bool(config.is_encoder_decoder)
+            kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
+            self.model: PreTrainedModel = kind.from_pretrained(
+                options.model, revision=options.revision, dtype=options.dtype
+            )
+        except (OSError, ValueError, KeyError) as error:
+            raise ModelError(
+                f"kind transformers: cannot load {options.model!r}"
+                f"{f' at revision {options.revision!r}' if options.revision else ''}: {error}; expected a folder with "
+                "config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
+            ) from error
+        self.model = self.model.eval().to(_device(options.device))
+        if self.tokenizer.pad_token_id is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
+        self._head, self._tail, added = self._frame(options)
+        self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
+        self._by_line = not self.encoder_decoder and self._whole(_PROBE) == self._lines(_PROBE)
+        self.context = options.context or _context(config, self.tokenizer)
+        self.fingerprint = call_key(
+            weights=_weights(options, config),
+            dtype=str(self.model.dtype),
+            device=self.model.device.type,
+            frame=[self._head, self._tail],
+        )
+
+    def _frame(self, options: TransformersOptions) -> tuple[str, str, bool]:
+        """What stands before and after a prompt, and whether the tokenizer has still to add its start token."""
+        if options.template == "stablebeluga2":
+            head, tail = STABLE_BELUGA
+            return head.format(system=options.system or _BELUGA_SYSTEM), tail, True
+        if options.template == "none" or not self.tokenizer.chat_template:
+            return f"{options.system}\n\n" if options.system else "", "", True
+        messages = [{"role": "system", "content": options.system}] if options.system else []
+        text = self.tokenizer.apply_chat_template(
+            [*messages, {"role": "user", "content": _HOLE}],
+            tokenize=False,
+            add_generation_prompt=True,
+            **options.template_options,
+        )
+        head, hole, tail = text.partition(_HOLE)
+        if not hole:
+            raise ModelError(f"kind transformers: the chat template of {options.model!r} does not show its prompt")
+        return head, tail, False
+
+    def encode(self, prompt: str) -> list[int]:
+        """Token ids of a prompt in its frame.
+
+        Lines are tokenised one by one where that gives the same ids, so that a document that many prompts show
+        is tokenised once.
+        """
+        text = self._head + prompt + self._tail
+        if self.encoder_decoder:
+            return self.tokenizer(text).input_ids
+        return self._start + (self._lines(text) if self._by_line else self._whole(text))
+
+    def _whole(self, text: str) -> list[int]:
+        return self.tokenizer(text, add_special_tokens=False).input_ids
+
+    def _lines(self, text: str) -> list[int]:
+        return [token for line in _LINE.findall(text) if line for token in self._line(line)]
+
+    @lru_cache(maxsize=4096)  # noqa: B019  (a checkpoint lives as long as the process)
+    def _line(self, line: str) -> list[int]:
+        return self._whole(line)
+
+    @lru_cache(maxsize=64)  # noqa: B019
+    def spellings(self, choice: str) -> list[int]:
+        """Ids of the single tokens that spell a choice: with and without a space before it, in any case."""
+        special = set(self.tokenizer.all_special_ids)
+        return sorted(
+            index
+            for token, index in self.tokenizer.get_vocab().items()
+            if token.strip(" ▁ĠĊ\n").casefold() == choice.casefold() and index not in special
+        )
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of reply tokens."""
+        return self.tokenizer.decode(ids, skip_special_tokens=True)
+
+
+def _device(name: str) -> torch.device:
+    if name != "auto":
+        return torch.device(name)
+    return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+
+
+def _context(config, tokenizer: PreTrainedTokenizerBase) -> int | None:
+    """Positions of a decoder; the tokenizer's limit where the model has none (T5's positions are relative)."""
+    positions = getattr(config.get_text_config(), "max_position_embeddings", None)
+    limit = tokenizer.model_max_length
+    return positions or (limit if limit < 1_000_000 else None)
+
+
+def _weights(options: TransformersOptions, config) -> list:
+    """Names the weights: the hub's commit, or for a folder its files with their sizes and the hash of their ends."""
+    folder = Path(options.model)
+    if not folder.is_dir():
+        return [options.model, getattr(config, "_commit_hash", None) or options.revision]
+    return [
+        [file.name, file.stat().st_size, _ends(file)]
+        for file in sorted(folder.iterdir())
+        if file.suffix in (".json", ".safetensors", ".bin", ".model", ".jinja")
+    ]
+
+
+def _ends(file: Path, most: int = 1 << 20) -> str:
+    """Hash of a file's first and last MiB: a fingerprint must not read 140 GB."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        digest.update(stream.read(most))
+        stream.seek(max(0, file.stat().st_size - most))
+        digest.update(stream.read(most))
+    return digest.hexdigest()

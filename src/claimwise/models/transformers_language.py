@@ -1,0 +1,170 @@
+"""A local checkpoint as a language model: batched greedy generation, and answers read from the logits."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture
+from claimwise.models.replies import Reply, Tally
+from claimwise.models.transformers_checkpoint import Checkpoint
+from claimwise.models.transformers_engine import TransformersOptions
+
+_log = logging.getLogger(__name__)
+_CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
+_GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
+
+
+class TransformersLanguageModel:
+    """See ``replies.LanguageModel``; replies are greedy and do not depend on what else is asked.
+
+    Yes and No are read from the logits after the prompt: the probabilities of all single-token spellings of each
+    ("Yes", " Yes", "yes", ...) are summed. The prompts of one document share its computation (see ``prefix``);
+    where the architecture does not allow that, a warning says why and padded batches are run.
+    """
+
+    def __init__(self, options: TransformersOptions):
+        self._checkpoint = Checkpoint(options)
+        self._model = self._checkpoint.model
+        self.name = options.model.rstrip("/").rsplit("/", 1)[-1]
+        self.fingerprint = self._checkpoint.fingerprint
+        self.context = self._checkpoint.context
+        self.tally = Tally()
+        self._batch_tokens = options.batch_tokens or _batch_tokens(self._model)
+        self._shared = self._sharing() if options.share_prefix and not self._checkpoint.encoder_decoder else None
+
+    def _sharing(self) -> SharedPrefix | None:
+        whole = 0 if self._model.device.type == "cpu" else _GPU_WHOLE
+        try:
+            return SharedPrefix(self._model, self._batch_tokens, self._batch_tokens, whole)
+        except UnsupportedArchitecture as error:
+            _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
+            return None
+
+    def count(self, text: str) -> int:
+        """Tokens of a prompt with its frame."""
+        return len(self._checkpoint.encode(text))
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def choice_probabilities(
+        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``; a vocabulary without one of the choices is asked to write its answer."""
+        spellings = [self._checkpoint.spellings(choice) for choice in choices]
+        if not all(spellings):
+            missing = [choice for choice, ids in zip(choices, spellings, strict=True) if not ids]
+            _log.warning("%s has no token for %s: its answers are generated and read", self.name, ", ".join(missing))
+            yield from self.generate(prompts, max_tokens=max_tokens)
+            return
+        start = time.monotonic()
+        ids = [self._checkpoint.encode(prompt) for prompt in prompts]
+        for index, logits in self._shared.logits(ids) if self._shared else self._padded(ids):
+            probabilities = logits.float().softmax(-1)
+            summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
+            self._count(len(ids[index]), 0, start)
+            start = time.monotonic()
+            yield index, Reply(probabilities=tuple(summed.tolist()))
+
+    @torch.inference_mode()
+    def _padded(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Logits after each prompt, in batches of similar lengths padded on the right."""
+        for batch in self._batches(ids):
+            tokens, mask = self._pad([ids[i] for i in batch], "right")
+            if self._checkpoint.encoder_decoder:
+                first = torch.full((len(batch), 1), self._model.config.decoder_start_token_id, device=tokens.device)
+                logits = self._model(tokens, attention_mask=mask, decoder_input_ids=first).logits[:, 0]
+            else:
+                last = mask.sum(1) - 1
+                kept, place = last.unique(return_inverse=True)
+                logits = self._model(tokens, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
+                logits = logits[torch.arange(len(batch), device=tokens.device), place]
+            yield from zip(batch, logits, strict=True)
+
+    # -- texts -------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``; batches of similar lengths, each as large as memory allows."""
+        ids = [self._checkpoint.encode(prompt) for prompt in prompts]
+        for batch in self._batches(ids, max_tokens):
+            start = time.monotonic()
+            tokens, mask = self._pad([ids[i] for i in batch], "left")
+            output = self._model.generate(
+                tokens,
+                attention_mask=mask,
+                max_new_tokens=max_tokens,
+                do_sample=False,
+                num_beams=1,
+                temperature=None,
+                top_p=None,
+                top_k=None,
+                pad_token_id=self._checkpoint.tokenizer.pad_token_id,
+                **({"stop_strings": list(stop), "tokenizer": self._checkpoint.tokenizer} if stop else {}),
+            )
+            written = output[:, 1:] if self._checkpoint.encoder_decoder else output[:, tokens.shape[1] :]
+            for index, row in zip(batch, written.tolist(), strict=True):
+                reply, length = self._read(row, max_tokens, stop)
+                self._count(len(ids[index]), length, start)
+                start = time.monotonic()
+                yield index, reply
+
+    def _read(self, row: list[int], max_tokens: int, stop: Sequence[str]) -> tuple[Reply, int]:
+        ends = self._model.generation_config.eos_token_id
+        ends = set(ends if isinstance(ends, list) else [ends]) | {self._checkpoint.tokenizer.eos_token_id}
+        length = next((at for at, token in enumerate(row) if token in ends), len(row))
+        text = self._checkpoint.decode(row[:length])
+        found = [at for at in (text.find(end) for end in stop) if at >= 0]
+        cut = length >= max_tokens and not found
+        return Reply(text[: min(found)] if found else text, cut=cut), length
+
+    # -- batches -----------------------------------------------------------------------------------
+
+    def _batches(self, ids: list[list[int]], reply: int = 0) -> Iterator[list[int]]:
+        """Positions in batches of at most the token budget when padded, longest first (memory fails early)."""
+        batch: list[int] = []
+        for i in sorted(range(len(ids)), key=lambda i: -len(ids[i])):
+            longest = len(ids[batch[0]]) if batch else len(ids[i])
+            if batch and (len(batch) + 1) * (longest + reply) > self._batch_tokens:
+                yield batch
+                batch = []
+            batch.append(i)
+        if batch:
+            yield batch
+
+    def _pad(self, rows: list[list[int]], side: str) -> tuple[torch.Tensor, torch.Tensor]:
+        padded = self._checkpoint.tokenizer.pad(
+            {"input_ids": rows}, padding_side=side, return_tensors="pt", return_attention_mask=True
+        )
+        return padded.input_ids.to(self._model.device), padded.attention_mask.to(self._model.device)
+
+    def _count(self, prompt_tokens: int, reply_tokens: int, start: float) -> None:
+        self.tally.calls += 1
+        self.tally.prompt_tokens += prompt_tokens
+        self.tally.reply_tokens += reply_tokens
+        self.tally.seconds += time.monotonic() - start
+
+
+def _batch_tokens(model: torch.nn.Module) -> int:
+    """Tokens whose keys, values and activations take half of an accelerator's free memory."""
+    if model.device.type != "cuda":
+        return _CPU_BATCH
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    kept = 2 * config.num_hidden_layers * heads * head
+    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    free, _ = torch.cuda.mem_get_info(model.device)
+    tokens = free // 2 // (model.dtype.itemsize * (kept + passing))
+    return int(min(max(tokens, 512), 16_384))

@@ -1,0 +1,201 @@
+"""A local checkpoint as a model, on tiny random ones: probabilities, replies, frames, fingerprints."""
+
+import logging
+import math
+
+import pytest
+import torch
+from tiny_checkpoints import make
+
+from claimwise import prompts
+from claimwise.models import ModelError
+from claimwise.models.base import Feedback, Model
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
+from claimwise.models.transformers_checkpoint import Checkpoint
+from claimwise.models.transformers_engine import TransformersOptions, transformers_model
+from claimwise.models.transformers_language import TransformersLanguageModel
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
+CLAIMS = [["It rained.", "Ann won.", "Ann lost the race in 2001."], ["The tram line was approved.", "It rained."]]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    made = {}
+
+    def folder(architecture="llama", chat=False):
+        if (architecture, chat) not in made:
+            made[architecture, chat] = make(tmp_path_factory.mktemp(architecture), architecture, chat)
+        return made[architecture, chat]
+
+    return folder
+
+
+def flat(groups):
+    return [verdict for group in groups for verdict in group]
+
+
+def load(folder, **options) -> PromptedModel:
+    return transformers_model(ResponseCache(":memory:"), model=folder, device="cpu", dtype="float32", **options)
+
+
+def test_it_is_a_model_and_plays_every_role(folders):
+    model = load(folders())
+    assert isinstance(model, Model)
+    assert len(model.decompose(["It rained."], prompts.load("acueval-decompose-1shot"))) == 1
+    assert 0 <= model.judge(["D."], ["S."], prompts.load("belugaeval-judge-consistency"))[0].score <= 1
+    assert len(model.critique(["D."], ["S."], prompts.load("geval-critique-comment"))) == 1
+    told = [Feedback(unsupported=("It rained.",))]
+    assert len(model.revise(["D."], ["S."], told, prompts.load("acueval-revise-claims"))) == 1
+
+
+@pytest.mark.parametrize("architecture", ["llama", "qwen2", "mistral"])
+def test_sharing_the_document_does_not_change_support(folders, architecture):
+    shared = load(folders(architecture)).verify(DOCUMENTS, CLAIMS, ZERO)
+    padded = load(folders(architecture), share_prefix=False).verify(DOCUMENTS, CLAIMS, ZERO)
+    for one, other in zip(flat(shared), flat(padded), strict=True):
+        assert one.support == pytest.approx(other.support, abs=1e-4)
+    assert len({round(v.support, 3) for v in flat(shared)}) > 2
+
+
+def test_support_is_what_the_logits_say(folders):
+    language = load(folders()).language_model
+    checkpoint = language._checkpoint
+    text = ZERO.render(Document=DOCUMENTS[0], ACU=CLAIMS[0][0])
+    ids = checkpoint.tokenizer(text).input_ids
+    assert checkpoint.encode(text) == ids
+    logits = checkpoint.model(torch.tensor([ids])).logits[0, -1].softmax(-1)
+    vocabulary = checkpoint.tokenizer.get_vocab()
+    yes = sum(logits[vocabulary[t]].item() for t in ("Yes", "ĠYes", "yes", "Ġyes") if t in vocabulary)
+    no = sum(logits[vocabulary[t]].item() for t in ("No", "ĠNo", "no", "Ġno") if t in vocabulary)
+    found = load(folders()).verify([DOCUMENTS[0]], [[CLAIMS[0][0]]], ZERO)[0][0]
+    assert found.support == pytest.approx(yes / (yes + no), abs=1e-5)
+    assert found.reason is None
+
+
+@pytest.mark.parametrize("architecture", ["llama", "t5"])
+def test_replies_do_not_depend_on_the_batch(folders, architecture):
+    language = load(folders(architecture)).language_model
+    asked = ["It rained.", DOCUMENTS[1], "Ann won the race.\nYes or No?"]
+    together = dict(language.generate(asked, max_tokens=12))
+    small = load(folders(architecture), batch_tokens=1).language_model
+    assert dict(small.generate(asked, max_tokens=12)) == together
+    assert sorted(together) == [0, 1, 2]
+    assert language.tally.calls == 3
+    assert language.tally.reply_tokens <= 36
+
+
+def test_a_reply_ends_before_a_stop_text_and_says_where_it_was_cut(folders):
+    language = load(folders()).language_model
+    whole = dict(language.generate(["It rained."], max_tokens=30))[0]
+    assert whole.cut
+    stop = whole.text[10:14]
+    stopped = dict(language.generate(["It rained."], max_tokens=30, stop=[stop]))[0]
+    assert stopped.text == whole.text[: whole.text.index(stop)]
+    assert not stopped.cut
+
+
+def test_sequence_to_sequence_checkpoints_answer_too(folders):
+    found = load(folders("t5")).verify(DOCUMENTS, CLAIMS, ZERO)
+    assert all(0 < verdict.support < 1 for verdict in flat(found))
+
+
+def test_an_architecture_that_cannot_share_warns_and_runs_padded(folders, caplog):
+    with caplog.at_level(logging.WARNING):
+        model = load(folders("bloom"))
+    assert "BloomForCausalLM cannot share a prefix" in caplog.text
+    together = model.verify(DOCUMENTS, CLAIMS, ZERO)
+    alone = [
+        [load(folders("bloom")).verify([d], [[c]], ZERO)[0][0] for c in g]
+        for d, g in zip(DOCUMENTS, CLAIMS, strict=True)
+    ]
+    for one, other in zip(flat(together), flat(alone), strict=True):
+        assert one.support == pytest.approx(other.support, abs=1e-4)
+
+
+def test_the_chat_template_frames_a_prompt_as_the_tokenizer_does(folders):
+    checkpoint = Checkpoint(TransformersOptions(model=folders(chat=True), device="cpu", system="Be brief."))
+    expected = checkpoint.tokenizer.apply_chat_template(
+        [{"role": "system", "content": "Be brief."}, {"role": "user", "content": DOCUMENTS[0]}],
+        add_generation_prompt=True,
+        return_dict=False,
+    )
+    assert checkpoint.encode(DOCUMENTS[0]) == expected
+    plain = Checkpoint(TransformersOptions(model=folders(chat=True), device="cpu", template="none"))
+    assert plain.encode(DOCUMENTS[0]) == checkpoint.tokenizer(DOCUMENTS[0]).input_ids
+
+
+def test_stablebeluga2_prompts_have_its_three_parts(folders):
+    checkpoint = Checkpoint(TransformersOptions(model=folders(), device="cpu", template="stablebeluga2"))
+    text = checkpoint.decode(checkpoint.encode("It rained."))
+    assert text.startswith("### System:\nYou are Stable Beluga")
+    assert text.endswith("\n\n### User:\nIt rained.\n\n### Assistant:\n")
+
+
+def test_spellings_are_the_single_tokens_of_a_word(folders):
+    checkpoint = Checkpoint(TransformersOptions(model=folders(), device="cpu"))
+    words = checkpoint.tokenizer.convert_ids_to_tokens(checkpoint.spellings("Yes"))
+    assert {"ĠYes", "Ġyes"} <= set(words) <= {"Yes", "ĠYes", "yes", "Ġyes", "YES", "ĠYES"}
+    assert not set(checkpoint.spellings("Yes")) & set(checkpoint.spellings("No"))
+
+
+def test_a_word_without_a_token_is_written_and_read(folders, caplog):
+    language = load(folders()).language_model
+    found = dict(language.choice_probabilities(["It rained."], ["Pneumonia", "No"], max_tokens=4))
+    assert found[0].probabilities is None
+    assert found[0].text is not None
+    assert "no token for Pneumonia" in caplog.text
+
+
+def test_the_fingerprint_follows_what_changes_replies(folders, tmp_path):
+    def fingerprint(folder, **options):
+        return Checkpoint(TransformersOptions(model=folder, device="cpu", **options)).fingerprint
+
+    base = fingerprint(folders())
+    assert fingerprint(folders()) == base
+    assert fingerprint(folders(), dtype="bfloat16") != base
+    assert fingerprint(folders(), template="stablebeluga2") != base
+    assert fingerprint(folders(), system="Be brief.") != base
+    assert fingerprint(folders("mistral")) != base
+
+
+def test_a_document_longer_than_the_context_is_read_in_chunks(folders):
+    model = load(folders(), context=200)
+    document = " ".join(f"Sentence {k} is here." for k in range(80))
+    verdict = model.verify([document], [["Sentence 70 is here."]], ZERO)[0][0]
+    assert 0 < verdict.support < 1
+    assert 0 < len(verdict.evidence) < 80
+
+
+def test_low_precision_stays_close(folders):
+    exact = load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
+    low = transformers_model(ResponseCache(":memory:"), model=folders(), device="cpu", dtype="bfloat16")
+    for one, other in zip(flat(exact), flat(low.verify(DOCUMENTS, CLAIMS, ZERO)), strict=True):
+        assert not math.isnan(other.support)
+        assert one.support == pytest.approx(other.support, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "x", "dtype": "int3"}, "option 'dtype': found 'int3'"),
+        ({"dtype": "float32"}, "option 'model' is missing"),
+        ({"model": "x", "batch": 3}, "unknown option 'batch'"),
+    ],
+)
+def test_a_wrong_option_is_named(settings, message):
+    with pytest.raises(ModelError, match=message):
+        transformers_model(ResponseCache(":memory:"), **settings)
+
+
+def test_a_folder_without_a_checkpoint_is_named(tmp_path):
+    with pytest.raises(ModelError, match=r"expected a folder with config\.json"):
+        transformers_model(ResponseCache(":memory:"), model=str(tmp_path))
+
+
+def test_the_language_model_needs_no_knowledge_of_claims(folders):
+    language = TransformersLanguageModel(TransformersOptions(model=folders(), device="cpu"))
+    assert language.context == 4096
+    assert language.count("It rained.") == len(language._checkpoint.tokenizer("It rained.").input_ids)

@@ -1,0 +1,142 @@
+"""Shared prefixes: the tree of prompts, and the same logits as one prompt at a time."""
+
+import pytest
+import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_checkpoints import make
+
+from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, tree
+
+prompt_lists = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), min_size=1, max_size=12)
+
+
+def rebuilt(node, prompts, before=()):
+    own = (*before, *prompts[node.member][node.start : node.stop])
+    assert node.start == len(before)
+    found = {}
+    for i in node.leaves:
+        assert len(prompts[i]) > node.stop  # a leaf keeps a token of its own
+        found[i] = [*own, *prompts[i][node.stop :]]
+    for child in node.children:
+        inner = rebuilt(child, prompts, own)
+        assert not inner.keys() & found.keys()
+        found |= inner
+    return found
+
+
+@given(prompt_lists, st.integers(1, 4))
+def test_the_tree_spells_every_prompt_once(prompts, worth):
+    assert rebuilt(tree(prompts, worth), prompts) == dict(enumerate(prompts))
+
+
+@given(prompt_lists)
+def test_a_full_tree_computes_every_shared_token_once(prompts):
+    # every distinct beginning, and the last token of every prompt, which a leaf keeps to itself
+    beginnings = {tuple(p[:n]) for p in prompts for n in range(1, len(p))}
+    assert tree(prompts, 1).size(prompts) == len(beginnings) + len(prompts)
+
+
+def model(tmp_path_factory, architecture):
+    folder = make(tmp_path_factory.mktemp(architecture), architecture)
+    return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+
+
+@pytest.fixture(scope="module", params=["llama", "qwen2", "mistral"])
+def decoder(request, tmp_path_factory):
+    return model(tmp_path_factory, request.param)
+
+
+def random_prompts(draw, instructions, documents):
+    def tokens(count):
+        return torch.randint(3, 500, (count,), generator=draw).tolist()
+
+    start = tokens(instructions)
+    return [
+        start + document + tokens(length)
+        for size, claims in documents
+        for document in [tokens(size)]
+        for length in claims
+    ]
+
+
+@torch.inference_mode()
+def alone(decoder, prompts):
+    return [decoder(torch.tensor([prompt])).logits[0, -1].log_softmax(-1) for prompt in prompts]
+
+
+CASES = {
+    "one document": (0, [(130, [7, 12, 1, 25])]),
+    "several documents of several lengths under common instructions": (
+        60,
+        [(130, [7, 12]), (31, [3, 3, 9]), (260, [5])],
+    ),
+    "nothing shared": (0, [(0, [20]), (0, [33]), (0, [1])]),
+    "one prompt": (0, [(50, [5])]),
+    "beginnings too short to be worth a pass": (5, [(4, [9, 9]), (3, [2, 8])]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"row_tokens": 30, "chunk_tokens": 50}, {"whole_tokens": 10_000}, {"whole_tokens": 10_000, "row_tokens": 200}],
+    ids=["default", "small rows and chunks", "whole documents", "whole documents in small rows"],
+)
+def test_logits_are_those_of_one_prompt_at_a_time(decoder, case, limits):
+    prompts = random_prompts(torch.Generator().manual_seed(3), *CASES[case])
+    engine = SharedPrefix(decoder, **limits)
+    found = dict(engine.logits(prompts))
+    assert sorted(found) == list(range(len(prompts)))
+    for i, expected in enumerate(alone(decoder, prompts)):
+        torch.testing.assert_close(found[i].log_softmax(-1), expected, atol=1e-4, rtol=0)
+
+
+@settings(deadline=None, max_examples=15)
+@given(prompts=st.lists(st.lists(st.integers(3, 5), min_size=1, max_size=90), min_size=1, max_size=8))
+def test_logits_of_any_prompts(prompts):
+    torch.manual_seed(0)
+    config = transformers.MistralConfig(
+        vocab_size=8, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, sliding_window=24, pad_token_id=0, bos_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    decoder = transformers.MistralForCausalLM(config).eval()
+    found = dict(SharedPrefix(decoder, row_tokens=64).logits(prompts))
+    for i, expected in enumerate(alone(decoder, prompts)):
+        torch.testing.assert_close(found[i].log_softmax(-1), expected, atol=1e-4, rtol=0)
+
+
+def test_claims_do_not_see_each_other(decoder):
+    engine = SharedPrefix(decoder)
+    draw = torch.Generator().manual_seed(5)
+    prompts = random_prompts(draw, 0, [(100, [9, 9, 9])])
+    first = dict(engine.logits(prompts))[0]
+    prompts[1][-3] = 7 if prompts[1][-3] != 7 else 8
+    torch.testing.assert_close(dict(engine.logits(prompts))[0], first)
+
+
+def test_instructions_are_computed_once_for_the_whole_run(tmp_path_factory):
+    decoder = model(tmp_path_factory, "llama")
+    engine = SharedPrefix(decoder)
+    seen = []
+    decoder.model.register_forward_hook(
+        lambda module, args, kwargs, out: seen.append(out[0].shape[1]), with_kwargs=True
+    )
+    draw = torch.Generator().manual_seed(6)
+    prompts = random_prompts(draw, 200, [(50, [5, 5]), (60, [5, 5]), (70, [5, 5]), (80, [5, 5])])
+    list(engine.logits(prompts[:4]))
+    assert sum(seen) == 200 + 50 + 60 + 4 * 5
+    seen.clear()
+    list(engine.logits(prompts[4:]))
+    assert sum(seen) == 70 + 80 + 4 * 5
+
+
+def test_an_architecture_that_cannot_share_is_refused(tmp_path_factory):
+    with pytest.raises(UnsupportedArchitecture, match="BloomForCausalLM cannot share a prefix"):
+        SharedPrefix(model(tmp_path_factory, "bloom"))
+    mamba = transformers.MambaForCausalLM(
+        transformers.MambaConfig(vocab_size=99, hidden_size=16, num_hidden_layers=1, bos_token_id=0, eos_token_id=1)
+    )
+    with pytest.raises(UnsupportedArchitecture, match="expected full or sliding-window attention"):
+        SharedPrefix(mamba)
