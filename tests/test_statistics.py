@@ -286,7 +286,7 @@ def test_kendall_system_by_hand():
 def test_kendall_summary_by_hand():
     scores = [1, 2, 3, 1, 2, 3, 5, 5, 5, 9]
     human = [1, 2, 3, 1, 3, 2, 1, 2, 3, 9]
-    documents = list("aaabbbccc") + ["d"]
+    documents = [*"aaabbbccc", "d"]
     # a: 1; b: (2 - 1) / 3; c has constant scores and d one summary: left out.
     assert statistics.kendall_summary(scores, human, documents) == pytest.approx((1 + 1 / 3) / 2)
 

@@ -23,6 +23,9 @@ class Span(NamedTuple):
 _LINE = re.compile(r"[^\r\n\x0b\x0c\x85\u2028\u2029]+")
 _WORD = re.compile(r"\w+(?:['’.,:-]\w+)*", re.UNICODE)
 
+#: pysbd's time grows with the square of the length: a longer line is read through a window of so many characters.
+_WINDOW = 10_000
+
 
 @lru_cache(maxsize=1)
 def _segmenter() -> pysbd.Segmenter:
@@ -51,23 +54,43 @@ def sentences(text: str) -> list[Span]:
 
 @lru_cache(maxsize=4096)
 def _sentences(text: str) -> tuple[Span, ...]:
+    return tuple(span for line in _LINE.finditer(text) for span in _line(text, *line.span()))
+
+
+def _line(text: str, start: int, end: int) -> list[Span]:
+    """The sentences of one line, window by window: a window's last sentence may go on, the next one begins with it."""
     spans: list[Span] = []
-    for line in _LINE.finditer(text):
-        cursor = line.start()
-        for piece in _segmenter().segment(line.group()):
-            stripped = piece.strip()
-            if not stripped:
-                continue
-            start = text.find(stripped, cursor, line.end())
-            if start < 0:  # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
-                rest = text[cursor : line.end()].strip()
-                if rest:
-                    start = text.find(rest, cursor)
-                    spans.append(Span(start, start + len(rest), rest))
-                break
-            cursor = start + len(stripped)
-            spans.append(Span(start, cursor, stripped))
-    return tuple(spans)
+    size = _WINDOW
+    while start < end:
+        stop = min(start + size, end)
+        found = _window(text, start, stop)
+        if stop == end:
+            return spans + found
+        if len(found) < 2:  # a sentence longer than the window
+            size *= 2
+            continue
+        start, size = found.pop().start, _WINDOW
+        spans += found
+    return spans
+
+
+def _window(text: str, start: int, end: int) -> list[Span]:
+    spans: list[Span] = []
+    cursor = start
+    for piece in _segmenter().segment(text[start:end]):
+        stripped = piece.strip()
+        if not stripped:
+            continue
+        place = text.find(stripped, cursor, end)
+        if place < 0:  # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
+            rest = text[cursor:end].strip()
+            if rest:
+                place = text.find(rest, cursor)
+                spans.append(Span(place, place + len(rest), rest))
+            break
+        cursor = place + len(stripped)
+        spans.append(Span(place, cursor, stripped))
+    return spans
 
 
 def words(text: str) -> list[str]:

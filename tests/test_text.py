@@ -1,0 +1,95 @@
+"""Sentences and words with their places."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimwise import text
+
+PIECES = st.sampled_from(
+    [
+        "Dr. Ames won. ",
+        "It rained ",
+        'She said: "No." ',
+        "3.5 p.m. ",
+        "\n",
+        "\n\n- item ",
+        "«Да».",
+        "雨。",
+        "\t",
+        "...",
+        "U.S. ",
+    ]
+)
+TEXTS = st.one_of(st.lists(PIECES, max_size=12).map("".join), st.text(max_size=80))
+
+
+@given(TEXTS)
+def test_a_span_is_its_place_in_the_text(whole):
+    spans = text.sentences(whole)
+    assert all(whole[span.start : span.end] == span.text == span.text.strip() != "" for span in spans)
+    assert all(one.end <= two.start for one, two in pairwise(spans))
+
+
+@given(TEXTS)
+def test_no_word_is_lost_between_sentences(whole):
+    kept = "".join("".join(span.text for span in text.sentences(whole)).split())
+    assert kept == "".join(whole.split())
+
+
+@given(TEXTS)
+def test_a_sentence_never_crosses_a_line(whole):
+    assert not any("\n" in span.text or "\r" in span.text for span in text.sentences(whole))
+
+
+def test_abbreviations_numbers_and_quotes_do_not_end_sentences():
+    whole = 'Mr. Lee paid $3.50 to Acme Inc. in Jan. 2019. "Why?" asked Ms. Ito.\r\nNobody knew'
+    assert [span.text for span in text.sentences(whole)] == [
+        "Mr. Lee paid $3.50 to Acme Inc. in Jan. 2019.",
+        '"Why?" asked Ms. Ito.',
+        "Nobody knew",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("whole", "expected"),
+    [
+        ("", []),
+        ("Don't STOP", ["don't", "stop"]),
+        ("co-op at 10:30, 1,200.5!", ["co-op", "at", "10:30", "1,200.5"]),
+        ("Ça va, Müller?", ["ça", "va", "müller"]),
+        ("Дождь шёл", ["дождь", "шёл"]),
+    ],
+)
+def test_words(whole, expected):
+    assert text.words(whole) == expected
+    assert text.word_count(whole) == len(expected)
+
+
+SENTENCES = [
+    "Dr. Ames won 3.5 points.",
+    "It rained on Mr. Lee!",
+    "Did Acme Inc. pay $4.20?",
+    "Nobody knew why that was so.",
+]
+
+
+@given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=12), st.integers(1, 200))
+def test_a_long_line_is_split_as_a_short_one(parts, window):
+    whole = " ".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "_WINDOW", window + len(max(SENTENCES, key=len)))
+        text._sentences.cache_clear()
+        found = [span.text for span in text.sentences(whole)]
+    text._sentences.cache_clear()
+    assert found == parts
+
+
+def test_a_very_long_line_and_a_sentence_longer_than_the_window():
+    whole = "Mr. Lee paid $3.50 again. " * 4_000 + "on " * 5_000 + "and on. It rained."
+    found = [span.text for span in text.sentences(whole)]
+    assert len(found) == 4_002
+    assert set(found[:4_000]) == {"Mr. Lee paid $3.50 again."}
+    assert found[-1] == "It rained."
