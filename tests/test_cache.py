@@ -1,0 +1,206 @@
+"""The file of finished calls: several processes, kill -9 in mid-run, and what a restart finds."""
+
+import json
+import math
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimwise.models.cache import ResponseCache, cached, call_key
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=8,
+)
+
+#: A process that opens the file at the same moment as its siblings and writes batches of ten.
+WRITER = """
+import sys
+from claimwise.models.cache import ResponseCache
+path, name, batches = sys.argv[1], sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+cache = ResponseCache(path)
+for batch in range(batches):
+    cache.put({f"{name}-{batch}-{i}": [name, batch, i, "x" * 200] for i in range(10)}, model=name, role="verify")
+    print(batch, flush=True)
+"""
+
+
+def start_writer(path, name, batches):
+    arguments = [sys.executable, "-c", WRITER, str(path), name, str(batches)]
+    writer = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout.readline() == "ready\n"
+    return writer
+
+
+def go(*writers):
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+
+
+def integrity(path):
+    with sqlite3.connect(path) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone()[0]
+
+
+# ---------------------------------------------------------------- keys
+
+
+@given(st.dictionaries(st.sampled_from(["model", "role", "prompt", "input"]), JSON, min_size=1))
+def test_a_key_does_not_depend_on_the_order_of_parts(parts):
+    assert call_key(**parts) == call_key(**dict(reversed(parts.items())))
+
+
+@given(st.lists(JSON, min_size=2, max_size=2, unique_by=lambda value: json.dumps(value, sort_keys=True)))
+def test_other_parts_another_key(values):
+    assert call_key(input=values[0]) != call_key(input=values[1])
+
+
+def test_the_border_between_parts_counts():
+    assert call_key(a="x", b="yz") != call_key(a="xy", b="z")
+    assert call_key(input=["a", "b"]) != call_key(input=["ab"]) != call_key(input="ab")
+
+
+def test_text_that_is_no_unicode_has_a_key():
+    assert call_key(text="\ud800") != call_key(text="\ud801")
+
+
+# ---------------------------------------------------------------- one process
+
+
+@given(st.dictionaries(st.text(min_size=1), JSON, max_size=5))
+def test_what_was_put_is_got(values):
+    cache = ResponseCache(":memory:")
+    cache.put(values, model="m", role="r")
+    assert cache.get([*values, "no such key\x01"]) == values
+    assert (cache.hits, cache.misses) == (len(values), 1)
+
+
+def test_nan_comes_back_as_nan():
+    cache = ResponseCache(":memory:")
+    cache.put({"k": {"support": math.nan}}, model="m", role="verify")
+    assert math.isnan(cache.get(["k"])["k"]["support"])
+
+
+def test_more_keys_than_a_statement_takes():
+    cache = ResponseCache(":memory:")
+    cache.put({str(i): i for i in range(3000)}, model="m", role="r")
+    assert len(cache.get([str(i) for i in range(3000)])) == 3000
+
+
+def test_a_put_is_all_or_nothing():
+    cache = ResponseCache(":memory:")
+    with pytest.raises(TypeError):
+        cache.put({"a": 1, "b": object()}, model="m", role="r")
+    with pytest.raises(sqlite3.IntegrityError):
+        cache.put({"a": 1, "b": 2}, model=None, role="r")
+    assert cache.get(["a", "b"]) == {}
+    cache.put({"a": 1}, model="m", role="r")  # and the file is not left in a transaction
+    assert cache.get(["a"]) == {"a": 1}
+
+
+def test_a_file_and_its_folder_are_made_and_outlive_the_process(tmp_path):
+    path = tmp_path / "deep" / "down" / "calls.sqlite"
+    first = ResponseCache(path)
+    first.put({"k": "v"}, model="m", role="r")
+    first.close()
+    first.close()
+    assert ResponseCache(path).get(["k"]) == {"k": "v"}
+
+
+def test_stats_and_prune(tmp_path):
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    cache.put({"a": "x" * 100, "b": "x" * 100}, model="one", role="verify")
+    cache.put({"c": "x"}, model="two", role="judge")
+    assert cache.stats() == [("one", "verify", 2, 204), ("two", "judge", 1, 3)]
+    assert cache.prune("one") == 2
+    assert cache.get(["a", "c"]) == {"c": "x"}
+    assert cache.prune() == 1
+    assert cache.stats() == []
+
+
+# ---------------------------------------------------------------- looking up before computing
+
+
+def test_only_what_is_missing_is_computed_and_equal_calls_once():
+    cache = ResponseCache(":memory:")
+    cache.put({"b": "stored"}, model="m", role="r")
+    asked = []
+
+    def compute(positions):
+        asked.append(positions)
+        return [f"fresh {position}" for position in positions]
+
+    keys = ["a", "b", "a", "c", "b", "c"]
+    expected = ["fresh 0", "stored", "fresh 0", "fresh 3", "stored", "fresh 3"]
+    assert cached(cache, keys, compute, model="m", role="r") == expected
+    assert cached(cache, keys, compute, model="m", role="r") == expected
+    assert asked == [[0, 3]]
+
+
+def test_nothing_to_compute_asks_nothing():
+    assert cached(ResponseCache(":memory:"), [], lambda at: pytest.fail("asked"), model="m", role="r") == []
+
+
+def test_a_backend_that_returns_too_few_is_an_error_and_stores_nothing():
+    cache = ResponseCache(":memory:")
+    with pytest.raises(ValueError, match="zip"):
+        cached(cache, ["a", "b"], lambda at: ["one"], model="m", role="r")
+    assert cache.stats() == []
+
+
+# ---------------------------------------------------------------- several processes
+
+
+def test_processes_that_write_at_once_lose_nothing(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    writers = [start_writer(path, name, 30) for name in ("one", "two", "three")]
+    go(*writers)
+    for writer in writers:
+        out, _ = writer.communicate(timeout=60)
+        assert writer.returncode == 0
+        assert out.split() == [str(batch) for batch in range(30)]
+    assert sorted(row[:3] for row in ResponseCache(path).stats()) == [
+        (name, "verify", 300) for name in ("one", "three", "two")
+    ]
+    assert integrity(path) == "ok"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_killed_writer_loses_at_most_the_batch_in_flight(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    doomed, other = start_writer(path, "doomed", 1_000_000), start_writer(path, "other", 40)
+    go(doomed, other)
+    for _ in range(25):
+        doomed.stdout.readline()
+    doomed.send_signal(signal.SIGKILL)
+    told = 25 + len(doomed.stdout.read().split())
+    assert doomed.wait(timeout=60) == -signal.SIGKILL
+    other.communicate(timeout=60)
+    assert other.returncode == 0
+
+    cache = ResponseCache(path)
+    counts = {model: calls for model, _, calls, _ in cache.stats()}
+    assert counts["other"] == 400
+    assert counts["doomed"] in (10 * told, 10 * (told + 1))  # whole batches: all that were told, and perhaps one more
+    last = [f"doomed-{told - 1}-{i}" for i in range(10)]
+    assert [cache.get(last)[key][:3] for key in last] == [["doomed", told - 1, i] for i in range(10)]
+    cache.put({"after": 1}, model="m", role="r")
+    assert integrity(path) == "ok"
+
+
+def test_a_file_that_is_no_database_is_not_overwritten(tmp_path):
+    path = Path(tmp_path / "calls.sqlite")
+    path.write_text("my notes, not a database: " * 50)
+    with pytest.raises(sqlite3.DatabaseError):
+        ResponseCache(path)
+    assert path.read_text().startswith("my notes")

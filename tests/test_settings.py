@@ -1,0 +1,132 @@
+"""params.yaml: what is read, and what a wrong one is told."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from claimwise import metrics, settings
+from claimwise.errors import ClaimwiseError
+from claimwise.settings import ParamsError, Settings
+
+GOOD = {
+    "data": "sample",
+    "model": "embedded",
+    "models": {"embedded": {"kind": "embedded"}, "server": {"kind": "openai", "model": "m"}},
+    "cache": "cache/calls.sqlite",
+    "corpora": {"sample": ["sample"], "public": ["rose"]},
+    "metrics": {"word-overlap": {"judge": "word-overlap"}},
+    "score": {"metrics": ["word-overlap"], "corpora": {"sample": {"sample": {}}, "public": {"rose": {"documents": 5}}}},
+    "leaderboard": {"seed": 0, "draws": 10},
+}
+
+
+def write(folder, content):
+    path = folder / "params.yaml"
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return path
+
+
+def explain(folder, content):
+    with pytest.raises(ParamsError) as caught:
+        settings.read(write(folder, content))
+    assert isinstance(caught.value, ClaimwiseError)
+    return str(caught.value)
+
+
+def changed(*place, to):
+    content = copy.deepcopy(GOOD)
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = to
+    return content
+
+
+def test_a_good_file(tmp_path):
+    read = settings.read(write(tmp_path, GOOD))
+    assert read.model_settings == {"kind": "embedded"}
+    assert read.section("leaderboard") == {"seed": 0, "draws": 10}
+    assert read.sections.keys() == {"leaderboard"}
+    assert read.score.corpora["public"]["rose"].documents == 5
+    assert read.score.corpora["sample"]["sample"].metrics is None
+
+
+def test_a_section_is_a_copy(tmp_path):
+    read = settings.read(write(tmp_path, GOOD))
+    read.section("leaderboard")["seed"] = 9
+    assert read.section("leaderboard")["seed"] == 0
+
+
+def test_a_misspelt_section_is_suggested(tmp_path):
+    read = settings.read(write(tmp_path, GOOD))
+    with pytest.raises(ParamsError, match="no section 'leaderbord'; did you mean 'leaderboard'"):
+        read.section("leaderbord")
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(ParamsError, match=r"absent\.yaml is not there; run from the project's folder"):
+        settings.read(tmp_path / "absent.yaml")
+
+
+def test_no_yaml(tmp_path):
+    assert "params.yaml is not YAML" in explain(tmp_path, "data: [sample\nmodel: x")
+
+
+@pytest.mark.parametrize("content", ["", "- a\n- b\n", "just text"])
+def test_no_mapping(tmp_path, content):
+    assert "params.yaml" in explain(tmp_path, content)
+
+
+@pytest.mark.parametrize("key", ["data", "model", "models", "cache", "corpora", "metrics", "score"])
+def test_a_missing_key_is_named(tmp_path, key):
+    message = explain(tmp_path, {name: value for name, value in GOOD.items() if name != key})
+    assert f"params.yaml, {key}: Field required" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (changed("data", to="smaple"), ["params.yaml, data: ", "'sample' or 'public'"]),
+        (changed("model", to="gpt"), ["model: found 'gpt', expected one of embedded, server"]),
+        (changed("score", "metric", to=["x"]), ["params.yaml, score.metric: Extra inputs"]),
+        (
+            changed("score", "corpora", "public", "rose", "document", to=3),
+            ["params.yaml, score.corpora.public.rose.document: Extra inputs"],
+        ),
+        (changed("score", "corpora", "publik", to={}), ["params.yaml, score.corpora.publik", "'sample' or 'public'"]),
+        (changed("score", "corpora", "public", "rose", "documents", to="few"), ["rose.documents", "valid integer"]),
+        (changed("cache", to=None), ["params.yaml, cache: "]),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
+    message = explain(tmp_path, content)
+    assert all(part in message for part in parts)
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        Settings.model_validate(GOOD).data = "public"
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return settings.read(Path(__file__).parent.parent / "params.yaml")
+
+
+def test_the_shipped_metrics_are_those_of_the_command_line(shipped):
+    assert shipped.metrics == metrics.DEFAULT_METRICS
+
+
+def test_the_shipped_metrics_are_well_formed_and_scored(shipped):
+    for name in shipped.score.metrics:
+        metrics.specification(name, shipped.metrics)
+    for corpora in shipped.score.corpora.values():
+        for corpus in corpora.values():
+            assert set(corpus.metrics or []) <= set(shipped.score.metrics)
+
+
+def test_the_shipped_score_corpora_are_prepared(shipped):
+    for data, corpora in shipped.score.corpora.items():
+        assert set(corpora) <= set(shipped.corpora[data])
