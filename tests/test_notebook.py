@@ -35,7 +35,8 @@ def project(tmp_path):
         new_code_cell("1 / below"),
     ]
     (tmp_path / "notebooks").mkdir()
-    nbformat.write(new_notebook(cells=cells), tmp_path / "notebooks" / "toy.ipynb")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), tmp_path / "notebooks" / "toy.ipynb")
     return tmp_path
 
 

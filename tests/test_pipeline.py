@@ -138,9 +138,9 @@ def test_committed_reports_ran_to_their_end(path):
     assert path.with_suffix(".html").is_file()
 
 
-def test_the_public_results_hold_no_text_of_the_corpora(mirror):
+def test_the_public_results_hold_no_text_of_the_corpora(published_corpus):
     """No ten words in a row of any public document stand in what is committed of the public run."""
-    from claimwise import corpora, text
+    from claimwise import text
 
     results = [p for folder in ("reports", "tables") for p in (ROOT / folder / "public").glob("*.*") if p.suffix != ".html"]
     assert results
@@ -149,7 +149,7 @@ def test_the_public_results_hold_no_text_of_the_corpora(mirror):
         words = text.words(_strings(path))
         seen.update(zip(*(words[i:] for i in range(10)), strict=False))
     for name in ("aggrefact_ftsota", "rose", "llmsummeval_pairwise", "qags"):
-        examples = corpora.load(name).examples
+        examples = published_corpus(name).examples
         for passage in [*examples["document"].unique(), *examples["summary"]]:
             words = text.words(passage)
             found = seen.intersection(zip(*(words[i:] for i in range(10)), strict=False))

@@ -78,7 +78,14 @@ def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         papermill.execute_notebook(
-            source, target, parameters=given, kernel_name="python3", cwd=folder, progress_bar=False, log_output=False
+            source,
+            target,
+            parameters=given,
+            kernel_name="python3",
+            cwd=folder,
+            progress_bar=False,
+            # The kernel warns on every start that its loopback socket is not encrypted.
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],
         )
     finally:
         if target.is_file():
