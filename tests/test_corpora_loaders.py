@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from claimwise import corpora
-from claimwise.corpora.citations import separated
 from claimwise.corpora.registry import MissingFileError, Registry, datasets, published_files
+from claimwise.prompts.sources import separated
 
 MINIATURES = Path(__file__).parent / "data" / "corpora"
 
@@ -261,7 +261,7 @@ def test_fave_cites_each_paper_once_and_can_be_taken_apart(files):
     corpus = corpora.load("fave", files)
     [document] = corpus.examples.document
     assert separated(document) == [
-        ("Norr and van der Meer (2001a)", "Moss on glass: a review", "Moss grows on damp glass.\n  It grows slowly."),
+        ("Norr and van der Meer (2001a)", "Moss on glass: a review", "Moss grows on damp glass.\n\n  It grows slowly."),
         ("Norr and van der Meer (2001b)", "More moss", "More moss grew."),
         ("One et al. (1999a)", "Three on lichen", "Lichen is not moss."),
         ("Moss, by nobody at (1980)", "Moss, by nobody at all", ""),

@@ -8,7 +8,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from claimwise import corpora
-from claimwise.corpora.citations import separated
+from claimwise.prompts.sources import separated
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("CLAIMWISE_MIRROR"),

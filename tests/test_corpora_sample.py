@@ -7,8 +7,8 @@ import yaml
 
 from claimwise import corpora
 from claimwise.corpora import sample, sample_papers
-from claimwise.corpora.citations import separated
 from claimwise.corpora.sample import SampleError
+from claimwise.prompts.sources import separated
 from claimwise.schema import ERROR_TYPES
 
 DOCUMENT = {
@@ -130,8 +130,8 @@ def test_papers_label_citing_sentences_against_what_they_cite(tmp_path):
         ("Ek et al. (2002b)", "Snow", "No."),
     ]
     assert corpus.gold_claims[["claim", "label", "error", "passage"]].to_numpy().tolist() == [
-        ["It rained (Norr, 2001).", 1.0, None, "Norr (2001). Rain\nIt did."],
-        ["It snowed (Ek et al., 2002b).", 0.0, "relation", "Ek et al. (2002b). Snow\nNo."],
+        ["It rained (Norr, 2001).", 1.0, None, "Norr (2001):\n\nTitle: Rain\n\nAbstract: It did."],
+        ["It snowed (Ek et al., 2002b).", 0.0, "relation", "Ek et al. (2002b):\n\nTitle: Snow\n\nAbstract: No."],
     ]
     assert corpus.questions == {"sample_papers:query-01:cited-a": "Does it rain?"}
 
@@ -165,7 +165,7 @@ def test_a_mistake_in_a_document_is_named_by_file_and_field(tmp_path, path, valu
 def test_a_cited_paper_that_does_not_exist_leaves_the_passage_empty(tmp_path):
     content = changed(QUERY, ("summaries", 0, "sentences", 2, "cites"), ["missing:Om-2002"])
     corpus = sample_papers.load(folder=with_file(tmp_path, "papers", content))
-    assert corpus.gold_claims.passage.tolist() == ["Norr (2001). Rain\nIt did.", ""]
+    assert corpus.gold_claims.passage.tolist() == ["Norr (2001):\n\nTitle: Rain\n\nAbstract: It did.", ""]
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_the_extra_document_is_shown():
 
 def test_critiques_revisions_and_summaries():
     block = 'Critique: It says "may". Supported: "No" Revised Claim: It may help.'
-    document = sources.papers([Source("Ling (2009)", "T", "It may help.")])
+    document = sources.joined([Source("Ling (2009)", "T", "It may help.")])
     asked = model(lambda prompt: block)
     critique = asked.critique([document], ["It helps."], prompts.load("factored-critique-claim"))[0]
     assert (critique.text, critique.support, critique.revised) == ('It says "may".', 0.0, "It may help.")

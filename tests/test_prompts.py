@@ -86,7 +86,7 @@ def test_few_shot_verification_shows_labels_and_leaves_the_answer_open():
 
 def test_claim_critique_names_its_papers_and_counts_them():
     prompt = prompts.load("factored-critique-claim")
-    document = sources.papers(SOURCES)
+    document = sources.joined(SOURCES)
     two = prompt.render(Document=document, Statement="S", References=sources.references(document))
     assert "The claim is from Ling (2009), Benton (2010):\n\nLing (2009):\n\nTitle: A title\n\nAbstract: " in two
     assert "supported by the abstracts. Finally" in two

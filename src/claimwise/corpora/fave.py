@@ -7,13 +7,13 @@ from string import ascii_lowercase
 from typing import Any
 
 from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.citations import Paper, cited, joined, surname
 from claimwise.corpora.files import read_json
 from claimwise.corpora.registry import Registry
+from claimwise.prompts.sources import Source, cited, joined, surname
 
 
 def load(files: Registry) -> Corpus:
-    """One example a query: the document is its eight abstracts, each under its reference line; no summary yet.
+    """One example a query: the document is its eight abstracts, each under its reference; no summary yet.
 
     The query is in ``Corpus.questions``. Papers of one query that would be cited alike get a letter after the year,
     a paper without authors is cited by the first words of its title.
@@ -30,7 +30,7 @@ def load(files: Registry) -> Corpus:
     return rows.corpus()
 
 
-def _papers(entries: list[dict[str, Any]]) -> list[Paper]:
+def _papers(entries: list[dict[str, Any]]) -> list[Source]:
     # a missing year is published as 0
     years = [str(entry["metadata"]["year"] or "n.d.") for entry in entries]
     plain = [cited(_surnames(entry), year) for entry, year in zip(entries, years, strict=True)]
@@ -40,7 +40,7 @@ def _papers(entries: list[dict[str, Any]]) -> list[Paper]:
         letter = ascii_lowercase[used[reference]] if plain.count(reference) > 1 else ""
         used[reference] += 1
         papers.append(
-            Paper(cited(_surnames(entry), year + letter), _one_line(entry["title"]), entry["summary"].strip())
+            Source(cited(_surnames(entry), year + letter), _one_line(entry["title"]), entry["summary"].strip())
         )
     return papers
 

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.citations import Paper, cited, joined, surname
 from claimwise.corpora.registry import Registry
 from claimwise.corpora.sample import FOLDER, ErrorType, Strict, Text, read_checked, yaml_files
+from claimwise.prompts.sources import Source, cited, joined, surname
 
 MISSING = "missing:"
 
@@ -26,10 +26,10 @@ class Abstract(Strict):
     abstract: Text
 
     @property
-    def paper(self) -> Paper:
+    def paper(self) -> Source:
         """The paper under its reference."""
         reference = cited([surname(author) for author in self.authors], f"{self.year}{self.year_suffix or ''}")
-        return Paper(reference, self.title, self.abstract)
+        return Source(reference, self.title, self.abstract)
 
 
 class Sentence(Strict):
@@ -94,7 +94,7 @@ class Query(Strict):
 
 
 def load(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
-    """One example a (query, summary): the document is all abstracts, each under its reference line.
+    """One example a (query, summary): the document is all abstracts, each under its reference.
 
     Gold claims are the sentences that cite, labelled against the abstracts they cite (``passage``, empty where all
     that is cited does not exist); a summary is faithful where all of them are supported. The query is in

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from claimwise.prompts import Prompt
+from claimwise.prompts.sources import Source
 
 NAN = math.nan
 
@@ -82,15 +83,6 @@ class Text:
 
     text: str | None
     reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One of several documents to summarise, cited by ``reference``, e.g. "Ling (2009)"."""
-
-    reference: str
-    title: str
-    text: str
 
 
 @runtime_checkable

@@ -1,39 +1,85 @@
-"""Several sources as one text, in the way Factored Verification's prompts print them, and back to their names.
+"""Several sources as one text, in the way Factored Verification's prompts print them, and back.
 
-A verifier or critic takes one document; where the sources are papers, that document is ``papers(...)`` of the
-cited ones (Factored Verification sec. 3.2: only the cited abstracts are shown).
+A verifier or critic takes one document; where the sources are papers, that document is ``joined(...)`` of the
+cited ones (Factored Verification sec. 3.2: only the cited abstracts are shown). A paper is named by the line by
+which summaries cite it, "Ling and Roy (2009)"; ``claimwise.citations`` finds such names in prose.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-_REFERENCE = re.compile(r"^(.+):\n+Title: ", re.MULTILINE)
+#: Lower-case words, and capitalised ones, that belong to the surname after them.
+PARTICLES = frozenset(
+    "van von der den de del della dela di da das dos do du la le les lo el al ten ter te zu zur zum 't af av bin ibn "
+    "ben mac mc ní nic ó st st.".split()
+)
+
+_PAPER = re.compile(
+    r"^(?P<reference>[^\n]+ \((?:\d{4}|n\.d\.)[a-z]?\)):\n\nTitle: (?P<title>[^\n]*)\n\nAbstract: ?", re.MULTILINE
+)
 
 
-class _Source(Protocol):
+class Source(NamedTuple):
+    """One of several documents to summarise, cited by ``reference``, e.g. "Ling (2009)"."""
+
     reference: str
     title: str
     text: str
 
 
-def papers(sources: Iterable[_Source]) -> str:
+def surname(author: str) -> str:
+    """The name by which an author is cited: the last one, with its particles.
+
+    >>> surname("Marta Núñez"), surname("Ilse van der Meer"), surname("Jan Van den Bossche"), surname("Orla Ní Bhriain")
+    ('Núñez', 'van der Meer', 'Van den Bossche', 'Ní Bhriain')
+    """
+    first, *rest = author.split()
+    if not rest:
+        return first
+    start = len(rest) - 1
+    while start > 0 and (rest[start - 1].islower() or rest[start - 1].casefold() in PARTICLES):
+        start -= 1
+    return " ".join(rest[start:])
+
+
+def cited(surnames: Sequence[str], year: str) -> str:
+    """The reference of a paper, by its authors' surnames (at least one) and year ("n.d." where it has none).
+
+    >>> cited(["Ling"], "2009"), cited(["Ling", "Roy"], "2009a"), cited(["Ling", "Roy", "Ames"], "2009")
+    ('Ling (2009)', 'Ling and Roy (2009a)', 'Ling et al. (2009)')
+    """
+    names = f"{surnames[0]} et al." if len(surnames) > 2 else " and ".join(surnames)
+    return f"{names} ({year})"
+
+
+def joined(sources: Iterable[Source]) -> str:
     r"""The sources as one document (Factored Verification A.3.1).
 
-    >>> from types import SimpleNamespace as Source
-    >>> text = papers([Source(reference="Ling (2009)", title="Creatine", text="It helped.")])
-    >>> text
+    >>> joined([Source("Ling (2009)", "Creatine", "It helped.")])
     'Ling (2009):\n\nTitle: Creatine\n\nAbstract: It helped.'
     """
-    return "\n\n".join(f"{s.reference}:\n\nTitle: {s.title}\n\nAbstract: {s.text}" for s in sources)
+    return "\n\n".join(f"{s.reference}:\n\nTitle: {s.title}\n\nAbstract: {s.text.strip()}" for s in sources)
+
+
+def separated(document: str) -> list[Source]:
+    r"""The sources of a document that ``joined`` made; none for any other text.
+
+    >>> separated("Ling (2009):\n\nTitle: Creatine\n\nAbstract: It helped.")
+    [Source(reference='Ling (2009)', title='Creatine', text='It helped.')]
+    >>> separated("It rained.")
+    []
+    """
+    heads = list(_PAPER.finditer(document))
+    ends = [*(head.start() for head in heads[1:]), len(document)]
+    return [
+        Source(head["reference"], head["title"], document[head.end() : end].strip())
+        for head, end in zip(heads, ends, strict=False)  # without a head there is one end too many
+    ]
 
 
 def references(document: str) -> list[str]:
-    r"""The names of the sources in a document that ``papers`` made; none for any other text.
-
-    >>> references("Ling (2009):\n\nTitle: Creatine\n\nAbstract: It helped."), references("It rained.")
-    (['Ling (2009)'], [])
-    """
-    return _REFERENCE.findall(document)
+    """The names of the sources in a document that ``joined`` made; none for any other text."""
+    return [source.reference for source in separated(document)]
