@@ -1,0 +1,80 @@
+"""A server that speaks the OpenAI protocol as a model (``kind: openai`` in params.yaml).
+
+vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor. Nothing heavy is imported until a model is
+made, and no key is ever stored: the options name the environment variable that holds it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
+from claimwise.models.options import Options
+
+VENDOR = "https://api.openai.com/v1"
+
+
+class OpenAIOptions(Options):
+    """The options of ``kind: openai``.
+
+    Attributes:
+        model: the model's name on the server.
+        base_url: the server's address, up to ``/v1``.
+        identity: what names the server in cache keys; the default is its address. Give it where one model is
+            served at changing addresses.
+        key_variable: environment variable that holds the key; a server given by ``base_url`` may need none.
+        api: ``chat``, or ``completions`` for base models.
+        system: system prompt (``chat`` only).
+        concurrency: most calls in flight.
+        timeout_seconds: for one attempt.
+        retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies.
+        max_calls, max_total_tokens: budget of this process; finished replies are kept when it is reached.
+        temperature: None leaves it to the server, for models that refuse to be told.
+        seed: for servers that sample even at temperature 0.
+        token_limit: how the server calls the limit on a reply's tokens.
+        logprobs: ask for probabilities of answers; without them a verdict is 0 or 1 and marked ``sampled``.
+        top_logprobs: alternatives asked for at each position; most servers allow 20 or 5.
+        json_schema: hold replies to a JSON schema where a prompt asks for JSON.
+        context: most tokens of a prompt and its reply; longer documents are read in chunks.
+        extra_body: further fields of every request.
+    """
+
+    model: str
+    base_url: str = VENDOR
+    identity: str | None = None
+    key_variable: str = "OPENAI_API_KEY"
+    api: Literal["chat", "completions"] = "chat"
+    system: str | None = None
+    concurrency: int = Field(default=16, gt=0)
+    timeout_seconds: float = Field(default=120, gt=0)
+    retries: int = Field(default=8, ge=0)
+    max_calls: int | None = Field(default=None, gt=0)
+    max_total_tokens: int | None = Field(default=None, gt=0)
+    temperature: float | None = 0.0
+    seed: int | None = None
+    token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    logprobs: bool = True
+    top_logprobs: int = Field(default=20, gt=0, le=20)
+    json_schema: bool = False
+    context: int | None = Field(default=None, gt=0)
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+
+
+def openai_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
+    """The model that an entry of ``models`` with ``kind: openai`` describes.
+
+    Raises:
+        ModelError: an option is unknown or malformed, or the vendor's key is not there.
+
+    >>> openai_model(ResponseCache(":memory:"), model="m", concurency=3)
+    Traceback (most recent call last):
+    ...
+    claimwise.models.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
+    """
+    options = OpenAIOptions.read("openai", settings)
+    from claimwise.models.openai_language import OpenAILanguageModel
+
+    return PromptedModel(OpenAILanguageModel(options), cache)

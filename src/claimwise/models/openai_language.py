@@ -1,0 +1,270 @@
+"""An OpenAI-compatible server as a language model: bounded concurrency, retries, budgets, probabilities."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import os
+import queue
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import openai
+
+from claimwise.models import ModelError
+from claimwise.models.cache import call_key
+from claimwise.models.openai_engine import VENDOR, OpenAIOptions
+from claimwise.models.replies import Reply, Tally
+
+_log = logging.getLogger(__name__)
+_KEPT = "Finished replies are kept: run again to go on."
+_ONE_PROMPT = ("context length", "context_length", "maximum context", "too long", "content filter", "content_filter")
+
+
+class BudgetError(ModelError):
+    """The budget of calls or tokens is spent."""
+
+
+class OpenAILanguageModel:
+    """See ``replies.LanguageModel``.
+
+    The client's own retries serve 408, 409, 429, 5xx, time-outs and cut connections, with exponential backoff,
+    jitter and Retry-After; replies that are no JSON are asked again here. What still fails then stops the run:
+    a server that is down must not become a table of missing scores. A prompt that the server refuses (too
+    long, filtered) has no reply and a reason.
+
+    Raises:
+        ModelError: the vendor's server was asked for, and the key's environment variable is not set.
+    """
+
+    def __init__(self, options: OpenAIOptions):
+        self._options = options
+        self._key = os.environ.get(options.key_variable, "")
+        if not self._key and options.base_url == VENDOR:
+            raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {VENDOR}")
+        self.name = options.model
+        self.context = options.context
+        self.fingerprint = call_key(
+            server=options.identity or options.base_url,
+            **options.model_dump(include={"model", "api", "system", "temperature", "seed", "extra_body"}),
+        )
+        self.tally = Tally()
+        self._started = 0
+        self._logprobs = options.logprobs
+        self._client: openai.AsyncOpenAI | None = None
+        # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="openai", daemon=True).start()
+
+    def count(self, text: str) -> int:
+        """An estimate from above (three bytes a token), since the tokenizer is the server's."""
+        return len(text.encode("utf-8", "surrogatepass")) // 3 + 64
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``; prompts are sent in order, so that a server's prefix cache hits."""
+        options: dict[str, Any] = {"stop": list(stop)} if stop else {}
+        if schema and self._options.json_schema:
+            form = {"name": "reply", "schema": dict(schema), "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": form}
+
+        async def one(prompt: str) -> Reply:
+            choice = await self._create(prompt, max_tokens, options)
+            return choice if isinstance(choice, Reply) else _text(choice)
+
+        return self._each(prompts, one)
+
+    def choice_probabilities(
+        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``; texts where the server gives no probabilities, after one warning."""
+
+        async def one(prompt: str) -> Reply:
+            choice = await self._create(prompt, max_tokens, self._wanted())
+            if isinstance(choice, Reply):
+                return choice
+            positions = _positions(choice)
+            if positions:
+                return Reply(probabilities=_probabilities(positions, choices))
+            text = _text(choice)
+            if self._logprobs and text.text:
+                self._give_up_logprobs("ignores the request for logprobs")
+            return text
+
+        return self._each(prompts, one)
+
+    # -- one call ----------------------------------------------------------------------------------
+
+    def _wanted(self) -> dict[str, Any]:
+        if not self._logprobs:
+            return {}
+        if self._options.api == "completions":
+            return {"logprobs": self._options.top_logprobs}
+        return {"logprobs": True, "top_logprobs": self._options.top_logprobs}
+
+    def _give_up_logprobs(self, why: str) -> None:
+        if self._logprobs:  # several calls may find out at once; one warning
+            self._logprobs = False
+            _log.warning(
+                "%s at %s %s: verdicts are 0 or 1, as it writes them, and are marked 'sampled'",
+                self.name,
+                self._options.base_url,
+                why,
+            )
+
+    async def _create(self, prompt: str, max_tokens: int, options: dict[str, Any]) -> Any:
+        """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
+        for attempt in range(self._options.retries + 1):
+            self._spend()
+            start = time.monotonic()
+            try:
+                completion = await self._send(prompt, max_tokens, options)
+                choice = completion.choices[0]
+            except (json.JSONDecodeError, openai.APIResponseValidationError, AttributeError, IndexError, TypeError):
+                # A proxy's page, half a body: the client takes these for answers.
+                if attempt == self._options.retries:
+                    raise ModelError(
+                        f"{self._where()} sends replies that are not the protocol's JSON. {_KEPT}"
+                    ) from None
+                await asyncio.sleep(min(0.5 * 2**attempt, 8.0))
+                continue
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                message = self._clean(error)
+                if "logprobs" in options and "logprob" in message.lower():
+                    self._give_up_logprobs("refuses the request for logprobs")
+                    return await self._create(prompt, max_tokens, {})
+                if any(sign in message.lower() for sign in _ONE_PROMPT):
+                    return Reply(reason=f"the server refused the prompt: {message}")
+                raise ModelError(f"{self._where()} refused the request: {message}") from None
+            except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+                raise ModelError(
+                    f"{self._where()} refused the key in {self._options.key_variable}: {self._clean(error)}"
+                ) from None
+            except openai.APIError as error:
+                raise ModelError(
+                    f"{self._where()} failed after {self._options.retries} retries: {self._clean(error)}. {_KEPT}"
+                ) from None
+            self._count(completion, start)
+            return choice
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _send(self, prompt: str, max_tokens: int, options: dict[str, Any]) -> Any:
+        if self._client is None:
+            self._client = openai.AsyncOpenAI(
+                api_key=self._key or "none",
+                base_url=self._options.base_url,
+                timeout=self._options.timeout_seconds,
+                max_retries=self._options.retries,
+            )
+        fixed: dict[str, Any] = {self._options.token_limit: max_tokens, "model": self.name}
+        for name in ("temperature", "seed"):
+            if getattr(self._options, name) is not None:
+                fixed[name] = getattr(self._options, name)
+        if self._options.api == "completions":
+            return await self._client.completions.create(
+                prompt=prompt, **fixed, **options, extra_body=self._options.extra_body
+            )
+        messages = [{"role": "system", "content": self._options.system}] if self._options.system else []
+        messages.append({"role": "user", "content": prompt})
+        return await self._client.chat.completions.create(
+            messages=messages, **fixed, **options, extra_body=self._options.extra_body
+        )
+
+    def _spend(self) -> None:
+        calls, tokens = self._options.max_calls, self._options.max_total_tokens
+        if calls is not None and self._started >= calls:
+            raise BudgetError(f"the budget of {calls} calls (max_calls) is spent. {_KEPT}")
+        spent = self.tally.prompt_tokens + self.tally.reply_tokens
+        if tokens is not None and spent >= tokens:
+            raise BudgetError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
+        self._started += 1
+
+    def _count(self, completion: Any, start: float) -> None:
+        self.tally.calls += 1
+        self.tally.seconds += time.monotonic() - start
+        if completion.usage is not None:
+            self.tally.prompt_tokens += completion.usage.prompt_tokens or 0
+            self.tally.reply_tokens += completion.usage.completion_tokens or 0
+
+    def _where(self) -> str:
+        return f"{self.name} at {self._options.base_url}"
+
+    def _clean(self, error: Exception) -> str:
+        """The error's message without the key, which some servers repeat."""
+        message = " ".join(str(error).split())
+        return (message.replace(self._key, "***") if self._key else message)[:300]
+
+    # -- many calls --------------------------------------------------------------------------------
+
+    def _each(self, prompts: Sequence[str], one: Callable[[str], Awaitable[Reply]]) -> Iterator[tuple[int, Reply]]:
+        """Run the calls, as many at once as allowed; after an error, those in flight still finish."""
+        finished: queue.SimpleQueue = queue.SimpleQueue()
+        errors: list[BaseException] = []
+        waiting = iter(enumerate(prompts))
+
+        async def worker() -> None:
+            for index, prompt in waiting:
+                if errors:
+                    return
+                try:
+                    finished.put((index, await one(prompt)))
+                except Exception as error:
+                    errors.append(error)
+
+        async def run() -> None:
+            await asyncio.gather(*[worker() for _ in range(min(self._options.concurrency, len(prompts)))])
+
+        task = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        task.add_done_callback(lambda _: finished.put(None))
+        try:
+            while (item := finished.get()) is not None:
+                yield item
+        finally:
+            task.cancel()
+        if errors:
+            raise errors[0]
+        task.result()
+
+
+def _text(choice: Any) -> Reply:
+    text = choice.message.content if hasattr(choice, "message") else choice.text
+    if text is None:
+        return Reply(reason=f"the server sent no text ({choice.finish_reason})")
+    return Reply(text, cut=choice.finish_reason == "length")
+
+
+def _positions(choice: Any) -> list[tuple[str, dict[str, float]]]:
+    """(token, log probabilities of it and its alternatives) for every position of the reply, where they are given."""
+    given = getattr(choice, "logprobs", None)
+    if given is None:
+        return []
+    if getattr(given, "content", None):
+        return [
+            (place.token, {alternative.token: alternative.logprob for alternative in (*place.top_logprobs, place)})
+            for place in given.content
+        ]
+    if getattr(given, "tokens", None):
+        rows = zip(given.tokens, given.token_logprobs, given.top_logprobs or [{}] * len(given.tokens), strict=True)
+        return [(token, {**(top or {}), token: logprob}) for token, logprob, top in rows]
+    return []
+
+
+def _probabilities(positions: list[tuple[str, dict[str, float]]], choices: Sequence[str]) -> tuple[float, ...]:
+    """Of the choices at the first position that holds a word, all spellings of each summed.
+
+    >>> _probabilities([("\\n", {"\\n": 0.0}), (" Yes", {" Yes": math.log(0.5), "yes": math.log(0.2)})], ["Yes", "No"])
+    (0.7, 0.0)
+    """
+    place = next((top for token, top in positions if any(c.isalnum() for c in token)), positions[-1][1])
+    words = [(token.strip(" \n\t▁Ġ*\"'.").casefold(), math.exp(logprob)) for token, logprob in place.items()]
+    return tuple(math.fsum(p for word, p in words if word == choice.casefold()) for choice in choices)

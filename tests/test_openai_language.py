@@ -1,0 +1,312 @@
+"""The openai engine against real HTTP: a loopback server with faults, and transformers' own server."""
+
+import http.server
+import itertools
+import json
+import logging
+import math
+import threading
+import time
+
+import pytest
+
+from claimwise import prompts
+from claimwise.models import ModelError
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
+from claimwise.models.openai_engine import openai_model
+from claimwise.models.openai_language import BudgetError
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Speaks the protocol. ``faults`` are served first, one a call; then ``answer(prompt)`` to every call."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self, answer, faults=(), logprobs="given", latency=0.0):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer, self.faults, self.logprobs, self.latency = answer, iter(faults), logprobs, latency
+        self.requests, self.lock, self.flying, self.most = [], threading.Lock(), 0, 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def handle_error(self, request, client_address):
+        """A client that hangs up is part of the test."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server = self.server
+        with server.lock:
+            server.requests.append((time.monotonic(), body, {k.lower(): v for k, v in self.headers.items()}))
+            fault = next(server.faults, None)
+            server.flying += 1
+            server.most = max(server.most, server.flying)
+        try:
+            time.sleep(server.latency)
+            if fault is not None:
+                fault(self)
+            elif server.logprobs == "refused" and "logprobs" in body:
+                self.reply(400, {"error": {"message": "logprobs are not supported with this model"}})
+            else:
+                self.reply(200, self.completion(body))
+        finally:
+            with server.lock:
+                server.flying -= 1
+
+    def completion(self, body):
+        chat = "messages" in body
+        answer = self.server.answer(body["messages"][-1]["content"] if chat else body["prompt"])
+        text, top = answer if isinstance(answer, tuple) else (answer, None)
+        choice = {"index": 0, "finish_reason": "stop", "logprobs": None}
+        if body.get("logprobs") and self.server.logprobs == "given" and top:
+            rows = [{"token": token, "logprob": math.log(p), "bytes": None} for token, p in top.items()]
+            if chat:
+                choice["logprobs"] = {"content": [{**rows[0], "top_logprobs": rows}]}
+            else:
+                logprobs = {row["token"]: row["logprob"] for row in rows}
+                choice["logprobs"] = {
+                    "tokens": [rows[0]["token"]],
+                    "token_logprobs": [rows[0]["logprob"]],
+                    "top_logprobs": [logprobs],
+                    "text_offset": [0],
+                }
+        choice |= {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
+        return {
+            "id": "x",
+            "object": "chat.completion" if chat else "text_completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [choice],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+        }
+
+    def reply(self, status, value, headers=()):
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.send_response(status)
+        for name, content in {"Content-Type": "application/json", "Content-Length": len(data), **dict(headers)}.items():
+            self.send_header(name, str(content))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def status(code, **headers):
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda handler: handler.reply(code, {"error": {"message": f"fault {code}"}}, named)
+
+
+def cut(handler):
+    """Announce more than is sent, and hang up."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", "500")
+    handler.end_headers()
+    handler.wfile.write(b'{"id": "x", "choices": [')
+    handler.close_connection = True
+
+
+def half(handler):
+    handler.reply(200, b'{"id": "x", "choices": [{"index": 0, "mess')
+
+
+def page(handler):
+    handler.reply(200, b"<html>Bad gateway</html>", {"Content-Type": "text/html"})
+
+
+def slow(handler):
+    time.sleep(1.5)
+    handler.close_connection = True
+
+
+@pytest.fixture
+def serve():
+    servers = []
+
+    def start(answer=lambda prompt: "Yes", **options):
+        servers.append(Server(answer, **options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def connect(server, cache=None, **options) -> PromptedModel:
+    cache = cache or ResponseCache(":memory:")
+    return openai_model(cache, model="m", **{"base_url": server.url, **options})
+
+
+def test_support_is_read_from_log_probabilities(serve):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.5, " yes": 0.1, "No": 0.2, "Maybe": 0.1}))
+    verdict = connect(server).verify(["D."], [["C."]], ZERO)[0][0]
+    assert verdict.support == pytest.approx(0.6 / 0.8)
+    assert verdict.reason is None
+    _, body, _ = server.requests[0]
+    assert (body["logprobs"], body["top_logprobs"], body["temperature"], body["max_tokens"]) == (True, 20, 0.0, 5)
+
+
+def test_base_models_are_asked_for_completions(serve):
+    server = serve(lambda prompt: (" No", {" No": 0.75, " Yes": 0.25}))
+    model = connect(server, api="completions")
+    verdict = model.verify(["D."], [["C."]], prompts.load("factored-verify-fewshot"))[0][0]
+    assert verdict.support == pytest.approx(0.25)
+    assert server.requests[0][1]["prompt"].endswith("Supported:")
+
+
+@pytest.mark.parametrize("logprobs", ["ignored", "refused"])
+def test_a_server_without_probabilities_is_warned_of_once(serve, caplog, logprobs):
+    server = serve(lambda prompt: "No." if "Statement: It rained." in prompt else "Yes", logprobs=logprobs)
+    with caplog.at_level(logging.WARNING):
+        verdicts = connect(server, concurrency=4).verify(["D."], [["It rained.", *map(str, range(9))]], ZERO)[0]
+    assert [v.support for v in verdicts] == [0.0] + [1.0] * 9
+    assert {v.reason for v in verdicts} == {"sampled"}
+    assert len([r for r in caplog.records if "marked 'sampled'" in r.message]) == 1
+
+
+def test_neither_answer_among_the_alternatives_is_nan(serve):
+    verdict = connect(serve(lambda prompt: ("Hm", {"Hm": 0.9}))).verify(["D."], [["C."]], ZERO)[0][0]
+    assert math.isnan(verdict.support)
+    assert "none of Yes, No" in verdict.reason
+
+
+FAULTS = {
+    "rate limit": status(429, Retry_After="0.2"),
+    "server error": status(500),
+    "overloaded": status(503),
+    "cut connection": cut,
+    "half a body": half,
+    "a proxy's page": page,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_retried_and_nothing_is_lost_or_scored_twice(serve, fault):
+    server = serve(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1], faults=[FAULTS[fault]] * 2)
+    passages = [f"Fact {k} holds." for k in range(12)]
+    found = connect(server, concurrency=3).decompose(passages, prompts.load("acueval-decompose-0shot"))
+    assert [[c.text for c in d.claims] for d in found] == [[p] for p in passages]
+    assert len(server.requests) == 14
+
+
+def test_a_slow_reply_times_out_and_is_asked_again(serve):
+    server = serve(faults=[slow])
+    assert connect(server, timeout_seconds=0.5).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    assert len(server.requests) == 2
+
+
+def test_retry_after_is_honoured(serve):
+    server = serve(faults=[status(429, Retry_After="1.2")])
+    connect(server).verify(["D."], [["C."]], ZERO)
+    first, second = (at for at, _, _ in server.requests)
+    assert second - first >= 1.15
+
+
+def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
+    down = itertools.chain([None] * 3, itertools.repeat(status(500)))
+    cache = ResponseCache(":memory:")
+    broken = serve(faults=down)
+    claims = [[f"Claim {k}." for k in range(6)]]
+    with pytest.raises(ModelError, match=r"failed after 1 retries.*Finished replies are kept"):
+        connect(broken, cache, retries=1, concurrency=1, identity="here").verify(["D."], claims, ZERO)
+    healthy = serve()
+    found = connect(healthy, cache, identity="here").verify(["D."], claims, ZERO)[0]
+    assert [v.support for v in found] == [1.0] * 6
+    assert len(healthy.requests) == 3
+
+
+def test_a_refused_prompt_has_a_reason_and_the_others_go_on(serve):
+    refuse = status(400)
+    server = serve(faults=[lambda h: h.reply(400, {"error": {"message": "maximum context length is 10 tokens"}})])
+    first, second = connect(server, concurrency=1).verify(["D."], [["A.", "B."]], ZERO)[0]
+    assert math.isnan(first.support)
+    assert "maximum context length" in first.reason
+    assert second.support == 1.0
+    with pytest.raises(ModelError, match="refused the request"):
+        connect(serve(faults=[refuse])).verify(["D."], [["A."]], ZERO)
+
+
+def test_a_wrong_key_is_an_error_that_does_not_show_it(serve, monkeypatch, caplog):
+    monkeypatch.setenv("SOME_KEY", "sk-very-secret")
+    server = serve(faults=[lambda h: h.reply(401, {"error": {"message": "Incorrect API key: sk-very-secret"}})])
+    with caplog.at_level(logging.DEBUG), pytest.raises(ModelError, match="refused the key in SOME_KEY") as caught:
+        connect(server, key_variable="SOME_KEY").verify(["D."], [["A."]], ZERO)
+    assert server.requests[0][2]["authorization"] == "Bearer sk-very-secret"
+    assert "very-secret" not in str(caught.value)
+    assert "very-secret" not in caplog.text
+
+
+def test_a_key_does_not_change_or_enter_the_fingerprint(serve, monkeypatch):
+    server = serve()
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    first = connect(server)
+    monkeypatch.setenv("OPENAI_API_KEY", "two")
+    assert connect(server).fingerprint == first.fingerprint
+    assert connect(server, temperature=0.7).fingerprint != first.fingerprint
+    assert connect(server, identity="x").fingerprint != first.fingerprint
+
+
+def test_the_vendor_needs_a_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match="environment variable OPENAI_API_KEY holds no key"):
+        openai_model(ResponseCache(":memory:"), model="gpt")
+
+
+@pytest.mark.parametrize(("budget", "calls"), [({"max_calls": 4}, 4), ({"max_total_tokens": 25}, 3)])
+def test_a_budget_stops_the_run(serve, budget, calls):
+    server = serve()
+    with pytest.raises(BudgetError, match=r"is spent\. Finished replies are kept"):
+        connect(server, concurrency=1, **budget).verify(["D."], [[f"C{k}." for k in range(9)]], ZERO)
+    assert len(server.requests) == calls
+
+
+def test_concurrency_is_used_and_bounded(serve):
+    server = serve(latency=0.05)
+    connect(server, concurrency=8).verify(["D."], [[f"C{k}." for k in range(40)]], ZERO)
+    assert server.most == 8
+
+
+def test_calls_are_sent_in_order(serve):
+    server = serve()
+    documents = [f"Document {k}." for k in range(4)]
+    connect(server, concurrency=1).verify(documents, [["A.", "B."]] * 4, ZERO)
+    sent = [body["messages"][-1]["content"].split("Passage: ")[1][:11] for _, body, _ in server.requests]
+    assert sent == [f"Document {k}."[:11] for k in range(4) for _ in range(2)]
+
+
+def test_json_replies_are_held_to_a_schema_where_asked(serve):
+    server = serve(lambda prompt: '{"claims": ["It rained."]}')
+    prompt = prompts.load("fenice-decompose-json")
+    assert connect(server, json_schema=True).decompose(["It rained."], prompt)[0].claims[0].text == "It rained."
+    connect(server).decompose(["It rained."], prompt)
+    form = server.requests[0][1]["response_format"]
+    assert form["json_schema"]["schema"]["properties"] == {"claims": {"type": "array", "items": {"type": "string"}}}
+    assert "response_format" not in server.requests[1][1]
+
+
+def test_calls_and_tokens_are_counted(serve):
+    model = connect(serve())
+    model.verify(["D."], [["A.", "B."]], ZERO)
+    tally = model.language_model.tally
+    assert (tally.calls, tally.prompt_tokens, tally.reply_tokens) == (2, 20, 4)
+
+
+def test_it_runs_inside_a_running_event_loop(serve):
+    import asyncio
+
+    async def cell():  # a notebook's cell
+        return connect(serve()).verify(["D."], [["A."]], ZERO)[0][0].support
+
+    assert asyncio.run(cell()) == 1.0
