@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,20 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path):
         (name, "verify", 300) for name in ("one", "three", "two")
     ]
     assert integrity(path) == "ok"
+
+
+def test_opening_waits_while_another_process_sets_the_file_up(tmp_path):
+    # What happens when parallel stages open a new file: one is writing the first page as the others arrive.
+    path = tmp_path / "calls.sqlite"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("CREATE TABLE first (page)")
+    release = threading.Timer(0.3, other.execute, ["COMMIT"])
+    release.start()
+    cache = ResponseCache(path)
+    release.join()
+    cache.put({"k": 1}, model="m", role="r")
+    assert cache.get(["k"]) == {"k": 1}
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ class ResponseCache:
         self.hits = self.misses = 0
         # A writer waits for another process's commit instead of failing; commits take milliseconds.
         self._connection = sqlite3.connect(path, timeout=120, isolation_level=None, check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(self._connection)
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.execute(_CREATE)
 
@@ -94,6 +95,19 @@ class ResponseCache:
     def close(self) -> None:
         """Close the file; closing twice does nothing."""
         self._connection.close()
+
+
+def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
+    """Switch to WAL: the one statement that does not wait by itself when several processes open a new file at once."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def cached(
