@@ -1,0 +1,81 @@
+"""The openai engine and a real third-party server: `transformers serve` on a tiny random checkpoint (no meaning)."""
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from tiny_checkpoints import make
+
+from claimwise import prompts
+from claimwise.models.cache import ResponseCache
+from claimwise.models.openai_engine import openai_model
+from claimwise.models.transformers_engine import transformers_model
+
+pytest.importorskip("fastapi", reason="transformers[serving] is not installed")
+pytest.importorskip("uvicorn", reason="transformers[serving] is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("served"), chat=True)
+
+
+@pytest.fixture(scope="module")
+def address(folder, tmp_path_factory):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("serve") / "log.txt"
+    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", folder, "--port", str(port)]
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--device", "cpu", "--dtype", "float32"],
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        )
+    try:
+        for _ in range(240):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2)
+                break
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                if process.poll() is not None:
+                    pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
+                time.sleep(0.5)
+        else:
+            pytest.fail(f"the server did not start: {log.read_text()[-2000:]}")
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_replies_are_those_of_the_checkpoint_itself(folder, address):
+    served = openai_model(ResponseCache(":memory:"), model=folder, base_url=address, concurrency=2)
+    local = transformers_model(ResponseCache(":memory:"), model=folder, device="cpu", dtype="float32")
+    asked = ["It rained.", "Ann won the race.\n\nYes or No?"]
+    replies = dict(served.language_model.generate(asked, max_tokens=8))
+    expected = dict(local.language_model.generate(asked, max_tokens=8))
+    assert {i: reply.text.strip() for i, reply in replies.items()} == {
+        i: reply.text.strip() for i, reply in expected.items()
+    }
+    assert served.language_model.tally.calls == 2
+    assert served.language_model.tally.prompt_tokens == sum(local.language_model.count(text) for text in asked)
+
+
+def test_a_server_that_ignores_logprobs_is_noticed(folder, address, caplog):
+    served = openai_model(ResponseCache(":memory:"), model=folder, base_url=address)
+    with caplog.at_level(logging.WARNING):
+        verdicts = served.verify(
+            ["It rained."], [["It rained.", "It poured."]], prompts.load("acueval-verify-zeroshot")
+        )
+    assert len(verdicts[0]) == 2
+    assert all(v.support in (0.0, 1.0) or v.reason for v in verdicts[0])
+    assert "ignores the request for logprobs" in caplog.text
