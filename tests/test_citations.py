@@ -1,0 +1,97 @@
+"""Citations in prose: a hand-written list by format, the sample's labelled sentences, and properties."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimwise.citations import AMBIGUOUS, MISSING, find, resolve
+from claimwise.corpora.sample import yaml_files
+from claimwise.corpora.sample_papers import FOLDER, Query
+from claimwise.corpora.sample_papers import MISSING as LABELLED_MISSING
+
+HAND = yaml.safe_load((Path(__file__).parent / "data/citations.yaml").read_text(encoding="utf-8"))
+SOURCES, FORMATS = HAND["sources"], HAND["formats"]
+
+
+def meant(sentence: str) -> list:
+    found = resolve(sentence, SOURCES)
+    return [r.reason if r.reason == MISSING else r.sources[0] if r.reason is None else list(r.sources) for r in found]
+
+
+def wanted(entries: list) -> list:
+    return [MISSING if entry == "missing" else entry for entry in entries]
+
+
+def test_the_list_is_as_long_and_as_varied_as_promised():
+    assert len(FORMATS) >= 12
+    assert sum(len(means) for rows in FORMATS.values() for _, means in rows) >= 120
+    assert len({sentence for rows in FORMATS.values() for sentence, _ in rows}) == sum(map(len, FORMATS.values()))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_citation_of_a_format_means_its_source(name):
+    wrong = {s: meant(s) for s, means in FORMATS[name] if meant(s) != wanted(means)}
+    assert not wrong
+
+
+def test_at_least_99_in_100_citations_are_resolved():
+    rows = list(chain.from_iterable(FORMATS.values()))
+    right = sum(len(means) for sentence, means in rows if meant(sentence) == wanted(means))
+    assert right / sum(len(means) for _, means in rows) >= 0.99
+
+
+@pytest.mark.parametrize("file", yaml_files(FOLDER / "papers"), ids=lambda file: file.stem)
+def test_the_samples_sentences_cite_what_their_authors_say(file):
+    query = Query.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+    references = [paper.paper.reference for paper in query.papers]
+    for sentence in chain.from_iterable(summary.sentences for summary in query.summaries):
+        found = resolve(sentence.sentence, references)
+        known = {query.papers[i].id for resolution in found for i in resolution.sources}
+        assert known == {cite for cite in sentence.cites if not cite.startswith(LABELLED_MISSING)}
+        missing = [cite for cite in sentence.cites if cite.startswith(LABELLED_MISSING)]
+        assert [str(r.citation)[:4] for r in found if r.reason == MISSING] == [cite[8:12] for cite in missing]
+
+
+def test_a_citation_that_two_sources_share_has_both_and_the_reason():
+    [resolution] = resolve("Abel (2016) says so.", ["Abel (2016a)", "Abel (2016b)", "Abel (2017)"])
+    assert (resolution.sources, resolution.reason) == ((0, 1), AMBIGUOUS)
+
+
+def test_spans_reach_from_the_first_name_to_the_year():
+    sentence = "As Ní Bhriain et al. (2018) and others (see van der Meer & Roy, 2011) say."
+    spans = [sentence[c.start : c.end] for c in find(sentence)]
+    assert spans == ["Ní Bhriain et al. (2018", "van der Meer & Roy, 2011"]
+
+
+def test_a_source_without_a_year_is_an_error_that_shows_the_form():
+    with pytest.raises(ValueError, match=r"expected a reference such as 'Ling and Roy \(2009a\)', got 'Ling 2009'"):
+        resolve("Ling (2009)", ["Ling 2009"])
+
+
+surnames = st.from_regex(r"[A-ZÀÇØŁŽ][a-zéüøłž]{3,9}(-[A-Z][a-z]{3,6})?", fullmatch=True)
+
+
+@given(name=surnames, other=surnames, year=st.integers(1900, 2029), letter=st.sampled_from(["", "a", "b"]))
+def test_however_it_is_written_a_source_is_found_again(name, other, year, letter):
+    when = f"{year}{letter}"
+    references = [f"{name} and {other} ({when})", f"{name} and {other} ({year + 40})"]
+    for written in (
+        f"{name} and {other} ({when}) say",
+        f"It is so ({name} & {other}, {when}).",
+        f"It is so (see {name} and {other} {when}; Somebody, 1850).",
+        f"{name} and {other}'s ({when}) trial",
+    ):
+        assert resolve(written, references)[0].sources == (0,), written
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text):
+    for citation in find(text):
+        assert 0 <= citation.start < citation.end <= len(text)
+        assert all(citation.names)
