@@ -38,7 +38,17 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
         from claimwise.models.caching import CachedModel
         from claimwise.models.embedded import EmbeddedModel
 
-        return CachedModel(EmbeddedModel(**options), store)
+        if options:
+            raise ModelError(f"kind embedded has no options; found {', '.join(map(repr, options))}")
+        return CachedModel(EmbeddedModel(), store)
+    if kind == "transformers":
+        from claimwise.models.transformers_engine import transformers_model
+
+        return transformers_model(store, **options)
+    if kind == "openai":
+        from claimwise.models.openai_engine import openai_model
+
+        return openai_model(store, **options)
     raise ModelError(f"unknown kind of model {kind!r}; expected embedded, transformers or openai")
 
 
@@ -54,5 +64,5 @@ def describe(settings: Mapping[str, Any]) -> str:
             "embedded (MiniLM features and learned heads, 23 million parameters, CPU; supervised, see its model card)"
         )
     if kind == "transformers":
-        return f"{settings['checkpoint']} at revision {settings.get('revision', 'local')}"
-    return f"{settings['model']} at {settings['base_url']}"
+        return f"{settings['model']} at revision {settings.get('revision') or 'main'}"
+    return f"{settings['model']} at {settings.get('base_url') or 'the vendor'}"
