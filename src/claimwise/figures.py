@@ -124,6 +124,97 @@ def pairs(table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: 
     return figure
 
 
+def lines(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    hue: str,
+    panel: str,
+    mark: str | None = None,
+    labels: dict[str, tuple[str, str]] | None = None,
+    diagonal: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
+    """Curves, one panel a kind of curve, e.g. a ROC curve beside the accuracy at every threshold.
+
+    Args:
+        table: one row a point, in the order of its line.
+        x: column of the points' places.
+        y: column of their values.
+        hue: column that names the line; lines keep the table's order and their colour in every panel.
+        panel: column that names the panel.
+        mark: column that is true for the points to mark with a dot.
+        labels: the axes' labels of each panel.
+        diagonal: the panels in which a line without information is the diagonal.
+        title: what the figure shows.
+    """
+    panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[hue]))
+    colours = dict(zip(names, sns.color_palette(PALETTE, len(names)), strict=True))
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.8 * len(panels), 4.2), squeeze=False)
+    for axis, name_of_panel in zip(axes[0], panels, strict=True):
+        for name, part in table[table[panel] == name_of_panel].groupby(hue, sort=False):
+            axis.plot(part[x], part[y], color=colours[name], label=name, linewidth=1.8)
+            if mark:
+                marked = part[part[mark].astype(bool)]
+                axis.plot(marked[x], marked[y], "o", color=colours[name], markersize=7, zorder=3)
+        if name_of_panel in diagonal:
+            axis.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
+        xlabel, ylabel = (labels or {}).get(name_of_panel, (x, y))
+        axis.set(title=name_of_panel, xlabel=xlabel, ylabel=ylabel)
+    _legend(figure, axes[0])
+    figure.suptitle(title, x=0.01, ha="left", y=1.02)
+    figure.tight_layout()
+    return figure
+
+
+def matrix(
+    table: pd.DataFrame,
+    *,
+    row: str,
+    column: str,
+    panel: str,
+    value: str,
+    digits: int = 2,
+    label: str = "",
+    title: str = "",
+) -> Figure:
+    """A table of numbers as shaded squares, one panel a table; an empty square is a value that is not there.
+
+    Args:
+        table: one row a square.
+        row: column that names the line, in the table's order.
+        column: column that names the column.
+        panel: column that names the panel; all panels share one scale.
+        value: column of the numbers.
+        digits: decimals shown.
+        label: name and unit of the values.
+        title: what the figure shows.
+    """
+    panels = list(dict.fromkeys(table[panel]))
+    rows, columns = (list(dict.fromkeys(table[name])) for name in (row, column))
+    size = (2.2 + (1.1 * len(columns) + 0.5) * len(panels), 1.4 + 0.62 * len(rows))
+    figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
+    for axis, name in zip(axes[0], panels, strict=True):
+        part = table[table[panel] == name].pivot_table(index=row, columns=column, values=value).reindex(rows)[columns]
+        sns.heatmap(
+            part,
+            ax=axis,
+            annot=True,
+            fmt=f".{digits}f",
+            cmap="rocket_r",
+            vmin=0,
+            vmax=table[value].max(),
+            cbar=name == panels[-1],
+            cbar_kws={"label": label},
+            linewidths=1,
+        )
+        axis.set(title=name, xlabel=column.replace("_", " "), ylabel=row.replace("_", " ") if name == panels[0] else "")
+    figure.suptitle(title, x=0.01, ha="left", y=1.02)
+    figure.tight_layout()
+    return figure
+
+
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     """One legend for all panels, right of them."""
     entries = {}

@@ -53,11 +53,12 @@ class MetricSpec(BaseModel):
     judge: str | None = None
     decompose: str | None = None
     verify: str | None = None
-    aggregate: Literal["mean", "product", "min"] = "mean"
+    aggregate: Literal["mean", "product", "min", "all"] = "mean"
 
     @model_validator(mode="after")
     def _one_kind(self) -> MetricSpec:
-        if (self.judge is None) == (self.decompose is None or self.verify is None):
+        parts = (self.decompose is not None, self.verify is not None)
+        if not all(parts) if self.judge is None else any(parts):
             raise ValueError("give either `judge`, or both `decompose` and `verify`")
         return self
 
@@ -112,7 +113,7 @@ def aggregate(supports: np.ndarray, how: str) -> float:
     """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
 
     ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``min`` the
-    weakest claim.
+    weakest claim; ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2).
 
     >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
     (0.25, nan)
@@ -123,6 +124,8 @@ def aggregate(supports: np.ndarray, how: str) -> float:
     if how == "product":
         with np.errstate(divide="ignore"):
             return float(np.exp(np.log(supports).sum()))
+    if how == "all":
+        return float((supports >= 0.5).all())
     return float(supports.min() if how == "min" else supports.mean())
 
 

@@ -177,6 +177,26 @@ def paired_bootstrap(
     return Interval(value, float(low), float(high)), float(min(1.0, max(p, 1 / draws)))
 
 
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """Exact two-sided McNemar test that two systems are right equally often on the same rows.
+
+    Args:
+        first: whether the first system is right, shape (n,).
+        second: whether the second is.
+
+    Returns:
+        The p-value: a binomial test of the rows on which exactly one of the two is right.
+
+    >>> mcnemar([True] * 6 + [False], [False] * 6 + [False])
+    0.03125
+    >>> mcnemar([True, False], [True, False])
+    1.0
+    """
+    first, second = np.asarray(first, bool), np.asarray(second, bool)
+    wins, losses = int((first & ~second).sum()), int((second & ~first).sum())
+    return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
 def bootstrap_mean(
     values: Sequence[float], groups: Sequence | None = None, draws: int = 2000, seed: int = 0
 ) -> Interval:

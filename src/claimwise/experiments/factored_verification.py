@@ -1,0 +1,228 @@
+"""Hallucinated summaries told from faithful ones by the product of their claims' probabilities (Factored Verification).
+
+P_summary is the product of the claims' supports (eq. 1, as a sum of logs). A summary counts as hallucinated where
+P_summary is *below* theta, the midpoint of the faithful and the hallucinated training summaries' means (sec. 2.3; the
+text of sec. 2.2 says "greater", which contradicts the method). Every other method's score is cut by the same rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_curve
+
+from claimwise import metrics, statistics
+from claimwise.corpora import Corpus
+from claimwise.models.base import Model
+
+#: Rows of the paper's Table 1 that stand beside ours: the same method by a far larger model.
+PUBLISHED_ROWS = {
+    "factored": "GPT-4 factored",
+    "factored, 0/1": "ChatGPT factored",
+    "single prompt": "ChatGPT factored in a single prompt",
+    "holistic, reasoned": "ChatGPT chain of thought",
+}
+
+TRAINING, TEST = "validation", "test"
+
+
+def score(corpus: Corpus, methods: Mapping[str, Mapping], model: Model) -> pd.DataFrame:
+    """Every labelled example scored by every method.
+
+    Args:
+        corpus: labelled examples with a validation split (the paper's training part) and a test split.
+        methods: a metric's definition by name, as in the ``metrics`` section of params.yaml.
+        model: plays the roles.
+
+    Returns:
+        ``method, id, document_id, split, label, score, n_claims, reason``, one row an example and method.
+    """
+    examples = corpus.examples.dropna(subset=["label"])
+    examples = examples[examples["split"].isin([TRAINING, TEST])].reset_index(drop=True)
+    frames = []
+    for name in methods:
+        scores = metrics.evaluate(name, metrics.specification(name, methods), model, examples).scores
+        frames.append(
+            examples[["id", "document_id", "split", "label"]].assign(
+                method=name, **{column: scores[column].to_numpy() for column in ("score", "n_claims", "reason")}
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def theta(training: pd.DataFrame) -> float:
+    """The midpoint of the two classes' mean scores (sec. 2.3).
+
+    >>> theta(pd.DataFrame({"label": [1, 1, 0], "score": [0.9, 0.7, 0.2]}))
+    0.5
+    """
+    means = training.dropna(subset=["score"]).groupby("label")["score"].mean()
+    if set(means.index) != {0.0, 1.0}:
+        raise ValueError(
+            f"theta needs scored training summaries of both labels, got {sorted(means.index)}: give more documents"
+        )
+    return float(means.mean())
+
+
+def right(rows: pd.DataFrame, cut: float) -> pd.Series:
+    """Whether each summary is told rightly: hallucinated where its score is below the cut."""
+    return (rows["score"] >= cut) == (rows["label"] == 1)
+
+
+def _scored_by_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """The examples that every method scored: methods are compared on the same rows."""
+    without = rows.loc[rows["score"].isna(), "id"].unique()
+    return rows[~rows["id"].isin(without)]
+
+
+def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFrame:
+    """One row a method, best first, on the test summaries that all methods scored.
+
+    Args:
+        rows: what ``score`` returned.
+        baseline: the method that every other one is tested against, besides the next best.
+        draws: bootstrap samples of every interval; a document's summaries are drawn together.
+        seed: of the draws.
+
+    Returns:
+        ``method, n, unscored, claims`` (mean number), ``theta``, ``accuracy`` with ``low`` and ``high``, the share
+        ``found`` of the hallucinated summaries and the share ``kept`` of the faithful ones, all in percent, ``auc``,
+        ``next_best`` (the method below) and the exact McNemar ``p`` against it, ``p_baseline`` against the baseline.
+    """
+    common = _scored_by_all(rows)
+    results, answers = [], {}
+    for name, part in common.groupby("method", sort=False):
+        test, everything = part[part["split"] == TEST], rows[(rows["method"] == name) & (rows["split"] == TEST)]
+        cut = theta(part[part["split"] == TRAINING])
+        answers[name] = right(test, cut).to_numpy()
+        accuracy = statistics.bootstrap_mean(100 * answers[name], test["document_id"], draws, seed)
+        hits = 100 * pd.Series(answers[name]).groupby(test["label"].to_numpy()).mean()
+        results.append(
+            {
+                "method": name,
+                "n": len(test),
+                "unscored": int(everything["score"].isna().sum()),
+                "claims": test["n_claims"].mean() if test["n_claims"].any() else np.nan,
+                "theta": cut,
+                "accuracy": accuracy.value,
+                "low": accuracy.low,
+                "high": accuracy.high,
+                "found": hits[0.0],
+                "kept": hits[1.0],
+                "auc": statistics.auc(test["label"], test["score"]),
+            }
+        )
+    result = pd.DataFrame(results).sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
+    below = dict(pairwise(result["method"]))
+    return result.assign(
+        next_best=result["method"].map(below),
+        p=[statistics.mcnemar(answers[m], answers[below[m]]) if m in below else np.nan for m in result["method"]],
+        p_baseline=[
+            statistics.mcnemar(answers[m], answers[baseline]) if m != baseline else np.nan for m in result["method"]
+        ],
+    )
+
+
+def curves(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
+    """The ROC curve of every method, and its test accuracy at every theta in [0, 1], with the theta used marked.
+
+    Returns:
+        ``panel`` (``ROC`` or ``effect of theta``), ``method, x, y, mark``. Positive is a hallucinated summary.
+    """
+    parts = []
+    common = _scored_by_all(rows)
+    for name, part in common.groupby("method", sort=False):
+        test, cut = part[part["split"] == TEST], theta(part[part["split"] == TRAINING])
+        false_alarms, found, _ = roc_curve(test["label"] == 0, -test["score"])
+        flagged = test["score"] < cut
+        used = flagged[test["label"] == 1].mean(), flagged[test["label"] == 0].mean()
+        places = np.append(np.linspace(0, 1, steps + 1), cut)
+        heights = [100 * right(test, place).mean() for place in places]
+        for panel, x, y, marked in (
+            ("ROC", np.append(false_alarms, used[0]), np.append(found, used[1]), len(found)),
+            ("effect of theta", places, heights, steps + 1),
+        ):
+            frame = pd.DataFrame({"panel": panel, "method": name, "x": x, "y": y, "mark": np.arange(len(x)) == marked})
+            parts.append(frame.sort_values(["x", "y"], kind="stable"))
+    return pd.concat(parts, ignore_index=True)
+
+
+#: The axes of ``curves``' panels.
+AXES = {
+    "ROC": ("faithful summaries flagged (share)", "hallucinated summaries found (share)"),
+    "effect of theta": ("theta", "accuracy on the test part (%)"),
+}
+
+
+def best_thetas(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
+    """What the midpoint costs: test accuracy at theta, and at the theta that is best on the *training* part.
+
+    Returns:
+        ``method, theta, accuracy, best_training_theta, its_accuracy``, accuracies in percent on the test part.
+    """
+    results = []
+    for name, part in _scored_by_all(rows).groupby("method", sort=False):
+        training, test = part[part["split"] == TRAINING], part[part["split"] == TEST]
+        cut = theta(training)
+        places = np.linspace(0, 1, steps + 1)
+        best = float(places[int(np.argmax([right(training, place).mean() for place in places]))])
+        results.append((name, cut, 100 * right(test, cut).mean(), best, 100 * right(test, best).mean()))
+    return pd.DataFrame(results, columns=["method", "theta", "accuracy", "best_training_theta", "its_accuracy"])
+
+
+def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Adds ``published``: the accuracy that the paper's Table 1 gives for the method of the same kind."""
+    values = published.set_index("row")["value"]
+    return ours.assign(published=ours["method"].map(PUBLISHED_ROWS).map(values))
+
+
+def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
+    """Accuracy and AUC by method, for ``dvc metrics show``."""
+    return {row.method: {"accuracy": row.accuracy, "auc": row.auc} for row in rows.itertuples()}
+
+
+def sizes(rows: pd.DataFrame) -> Mapping[str, str]:
+    """Documents and summaries by part."""
+    first = rows[rows["method"] == rows["method"].iloc[0]].groupby("split")
+    return {name: f"{part['document_id'].nunique()} documents, {len(part)} summaries" for name, part in first}
+
+
+def dots(result: pd.DataFrame) -> pd.DataFrame:
+    """The table as the figure of accuracies takes it."""
+    return result.assign(panel="accuracy, test part")
+
+
+def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored: Sequence[str]) -> list[str]:
+    """What the tables say, in words, whichever way they came out."""
+    best = result.iloc[0]
+    sentences = [
+        f"`{best['method']}` is the most accurate, {best['accuracy']:.1f} % ({best['low']:.1f} to {best['high']:.1f}); "
+        + (
+            f"the next, `{best['next_best']}`, is told apart from it (McNemar p {_p(best['p'])})."
+            if best["p"] < 0.05
+            else f"the next, `{best['next_best']}`, is not told apart from it (McNemar p {_p(best['p'])}): a tie."
+        )
+    ]
+    by_method = result.set_index("method")
+    for name in factored:
+        row, base = by_method.loc[name], by_method.loc[baseline]
+        gap = row["accuracy"] - base["accuracy"]
+        verdict = "significantly" if row["p_baseline"] < 0.05 else "not significantly"
+        sentences.append(
+            f"`{name}` is {abs(gap):.1f} points {'above' if gap >= 0 else 'below'} `{baseline}`, {verdict} "
+            f"(p {_p(row['p_baseline'])}); AUC {row['auc']:.3f} against {base['auc']:.3f}."
+        )
+    costs = thetas.assign(cost=thetas["its_accuracy"] - thetas["accuracy"]).set_index("method")["cost"]
+    worst = costs.abs().idxmax()
+    sentences.append(
+        f"Cutting at the midpoint of the means instead of at the training part's most accurate theta changes `{worst}` "
+        f"most: {-costs[worst]:+.1f} points on the test part."
+    )
+    return sentences
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"= {value:.3f}"

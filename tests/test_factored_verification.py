@@ -1,0 +1,130 @@
+"""Detection by P_summary: theta, the tables and what they compare, worked by hand on a fake model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import FakeModel
+
+from claimwise import corpora, published
+from claimwise.corpora.base import Rows
+from claimwise.experiments import factored_verification as fv
+from claimwise.statistics import mcnemar
+
+METHODS = {
+    "factored": {"decompose": "factored-decompose", "verify": "factored-verify-fewshot", "aggregate": "product"},
+    "factored, 0/1": {"decompose": "factored-decompose", "verify": "factored-verify-cot", "aggregate": "all"},
+    "holistic": {"judge": "belugaeval-judge-consistency"},
+}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    """Documents of one sentence; hallucinated summaries add a sentence of words that it does not have."""
+    rows = Rows("toy")
+    for split, numbers in (("validation", range(10)), ("test", range(10, 40)), ("train", range(40, 42))):
+        for n in numbers:
+            document = f"the mayor number {n} opened a long bridge over water in may"
+            rows.example(
+                n, "right", document=document, summary=f"the mayor number {n} opened a bridge.", split=split, label=1
+            )
+            wrong = f"the mayor number {n} opened a bridge. he then sang a song."
+            rows.example(n, "wrong", document=document, summary=wrong, split=split, label=0)
+    return rows.corpus()
+
+
+@pytest.fixture(scope="module")
+def rows(corpus):
+    return fv.score(corpus, METHODS, FakeModel())
+
+
+def test_p_summary_is_the_product_over_claims(rows):
+    scores = rows[(rows["id"] == "toy:10:wrong")].set_index("method")["score"]
+    # Five words of the second sentence, of which the document has "a" only.
+    assert scores["factored"] == pytest.approx(1.0 * 1 / 5)
+    assert scores["factored, 0/1"] == 0.0
+    assert set(rows["split"]) == {"validation", "test"}
+
+
+def test_theta_is_the_midpoint_of_the_training_means_and_below_it_is_hallucinated():
+    frame = pd.DataFrame({"label": [1, 1, 0, 0], "score": [0.8, 1.0, 0.2, 0.4]})
+    assert fv.theta(frame) == pytest.approx(0.6)
+    assert fv.right(frame, 0.6).all()
+    assert not fv.right(frame.assign(label=1 - frame["label"]), 0.6).any()
+    # A score at theta is not below it.
+    assert fv.right(pd.DataFrame({"label": [1, 0], "score": [0.6, 0.6]}), 0.6).tolist() == [True, False]
+
+
+def test_theta_needs_both_labels():
+    with pytest.raises(ValueError, match="both labels"):
+        fv.theta(pd.DataFrame({"label": [1, 1, 0], "score": [0.8, 1.0, np.nan]}))
+
+
+def made(answers: dict[str, list[bool]]) -> pd.DataFrame:
+    """Rows of methods that are right where told: theta is 0.5 for all of them."""
+    frames = []
+    for method, right in answers.items():
+        label = np.tile([1, 0], len(right) // 2)
+        score = np.where(np.array(right) == (label == 1), 1.0, 0.0)
+        ids = [str(i) for i in range(len(right))]
+        documents = [str(i // 2) for i in range(len(right))]
+        test = pd.DataFrame({"id": ids, "document_id": documents, "split": "test", "label": label, "score": score})
+        training = pd.DataFrame(
+            {"id": ["v1", "v2"], "document_id": "v", "split": "validation", "label": [1, 0], "score": [1.0, 0.0]}
+        )
+        frames.append(pd.concat([test, training]).assign(method=method, n_claims=1, reason=None))
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_the_table_compares_each_method_with_the_next_best_and_the_baseline():
+    good = [True] * 18 + [False] * 2
+    middle = [True] * 12 + [False] * 8
+    bad = [False] * 16 + [True] * 4
+    table = fv.table(made({"bad": bad, "good": good, "middle": middle}), "bad", 200, 0)
+    assert table["method"].tolist() == ["good", "middle", "bad"]
+    assert table["accuracy"].tolist() == [90.0, 60.0, 20.0]
+    assert table["next_best"].tolist()[:2] == ["middle", "bad"]
+    assert table["p"][0] == mcnemar(np.array(good), np.array(middle)) == pytest.approx(2 * 0.5**6)
+    assert table["p_baseline"][0] == mcnemar(np.array(good), np.array(bad))
+    assert np.isnan(table["p_baseline"][2])
+    assert (table["low"] <= table["accuracy"]).all()
+    assert (table["accuracy"] <= table["high"]).all()
+
+
+def test_methods_are_compared_on_the_rows_that_all_of_them_scored():
+    rows = made({"one": [True] * 20, "other": [True] * 20})
+    rows.loc[(rows["method"] == "one") & (rows["id"] == "3"), "score"] = np.nan
+    table = fv.table(rows, "other", 100, 0).set_index("method")
+    assert table["n"].tolist() == [19, 19]
+    assert table["unscored"].to_dict() == {"one": 1, "other": 0}
+
+
+def test_curves_pass_through_the_point_that_was_used(rows):
+    curves, result = fv.curves(rows), fv.table(rows, "holistic", 100, 0).set_index("method")
+    for method in METHODS:
+        part = curves[curves["method"] == method]
+        marked = part[part["mark"]].set_index("panel")
+        assert marked.loc["effect of theta", "y"] == pytest.approx(result.loc[method, "accuracy"])
+        assert marked.loc["effect of theta", "x"] == pytest.approx(result.loc[method, "theta"])
+        assert 100 * marked.loc["ROC", "y"] == pytest.approx(result.loc[method, "found"])
+        assert 100 * (1 - marked.loc["ROC", "x"]) == pytest.approx(result.loc[method, "kept"])
+        roc = part[part["panel"] == "ROC"]
+        assert (np.diff(roc["x"]) >= 0).all()
+
+
+def test_findings_call_a_tie_a_tie(rows):
+    result, thetas = fv.table(rows, "holistic", 100, 0), fv.best_thetas(rows)
+    text = " ".join(fv.findings(result, thetas, "holistic", ["factored"]))
+    assert "a tie" in text
+    assert "points" in text
+
+
+def test_published_accuracies_stand_beside_the_methods_of_their_kind(rows):
+    table = fv.with_published(fv.table(rows, "holistic", 100, 0), published.table("factored_verification", "1"))
+    assert table.set_index("method")["published"].dropna().to_dict() == {"factored": 76.2, "factored, 0/1": 71.2}
+
+
+def test_the_sample_has_both_labels_in_both_parts():
+    examples = corpora.load("sample").examples.dropna(subset=["label"])
+    assert examples.groupby("split")["label"].nunique().to_dict() == {"validation": 2, "test": 2}
