@@ -167,12 +167,25 @@ def validate(table: pd.DataFrame, name: str, source: str = "table") -> pd.DataFr
     claimwise.schema.TableError: scores.csv, row 2, column 'n_claims': found -1, expected number of claims...
     """
     schema = SCHEMAS[name]
-    table = table.reset_index(drop=True)
+    table = _settle(table.reset_index(drop=True), schema)
     try:
         table = schema.validate(table, lazy=True)
     except SchemaErrors as error:
         raise TableError(_explain(error.failure_cases, schema, source)) from None
     return table[[column for column in schema.columns if column in table.columns]]
+
+
+def _settle(table: pd.DataFrame, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    """Undo what pandas and parquet infer: optional columns hold objects, None for nothing; no rows, no wrong type."""
+    table = table.copy()
+    for name in table.columns.intersection(list(schema.columns)):
+        expected, values = schema.columns[name], table[name]
+        if str(expected.dtype) == "object":
+            values = values.astype(object)
+            table[name] = values.where(values.notna(), None)
+        elif table.empty:
+            table[name] = values.astype("str" if "str" in str(expected.dtype) else str(expected.dtype))
+    return table
 
 
 def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, most: int = 5) -> str:

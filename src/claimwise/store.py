@@ -38,7 +38,9 @@ def read_table(folder: Path, name: str) -> pd.DataFrame:
     path = folder / f"{name}.parquet"
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
-    return schema.validate(pd.read_parquet(path), name, str(path))
+    # Spans are integers also where some are missing.
+    table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
+    return schema.validate(table, name, str(path))
 
 
 def read_scores(data: str, metric: str, corpus: str) -> pd.DataFrame:

@@ -1,0 +1,304 @@
+"""Metrics: specifications, aggregation, and the one flow over examples."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import FakeModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from claimwise import metrics, schema
+from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
+from claimwise.models.base import Verdict
+
+ACUEVAL = MetricSpec(**DEFAULT_METRICS["acueval"])
+FACTORED = MetricSpec(**DEFAULT_METRICS["factored"])
+HOLISTIC = MetricSpec(**DEFAULT_METRICS["holistic"])
+OVERLAP = MetricSpec(**DEFAULT_METRICS["word-overlap"])
+
+SUPPORTS = st.lists(st.one_of(st.just(math.nan), st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=12)
+
+
+def run(spec, table, model=None, **options):
+    return evaluate("m", spec, model or FakeModel(), table, progress=False, **options)
+
+
+def frames(evaluation):
+    return evaluation.claims, evaluation.verdicts, evaluation.scores
+
+
+def same(one, two):
+    for first, second in zip(frames(one), frames(two), strict=True):
+        pd.testing.assert_frame_equal(first, second)
+
+
+# ---------------------------------------------------------------- aggregation
+
+
+def test_aggregates_by_hand():
+    supports = np.array([0.5, 1.0, math.nan, 0.25])
+    assert aggregate(supports, "mean") == pytest.approx(1.75 / 3)
+    assert aggregate(supports, "product") == pytest.approx(0.125)
+    assert aggregate(supports, "min") == 0.25
+
+
+@given(SUPPORTS)
+def test_aggregates_are_ordered_and_bounded(supports):
+    supports = np.array(supports, float)
+    known = supports[~np.isnan(supports)]
+    mean, product, smallest = (aggregate(supports, how) for how in ("mean", "product", "min"))
+    if not len(known):
+        assert all(math.isnan(value) for value in (mean, product, smallest))
+    else:
+        assert 0 <= product <= smallest * (1 + 1e-9)
+        assert smallest - 1e-12 <= mean <= known.max() + 1e-12
+        assert product == pytest.approx(np.prod(known), rel=1e-9, abs=1e-300)
+
+
+@given(SUPPORTS, st.randoms())
+def test_aggregates_do_not_depend_on_order_or_on_unparsed_claims(supports, random):
+    mixed = [*supports, math.nan]
+    random.shuffle(mixed)
+    for how in ("mean", "product", "min"):
+        expected = aggregate(np.array(supports, float), how)
+        assert aggregate(np.array(mixed, float), how) == pytest.approx(expected, nan_ok=True)
+
+
+def test_one_impossible_claim_makes_the_product_zero_without_a_warning(recwarn):
+    assert aggregate(np.array([0.0, 0.9]), "product") == 0
+    assert aggregate(np.full(2000, 0.5), "product") == 0  # beneath the smallest float, not an error
+    assert not recwarn.list
+
+
+# ---------------------------------------------------------------- specifications
+
+
+@pytest.mark.parametrize("name", DEFAULT_METRICS)
+def test_the_default_metrics_are_well_formed(name):
+    assert isinstance(specification(name, DEFAULT_METRICS), MetricSpec)
+
+
+def test_an_unknown_metric_is_suggested_or_listed():
+    with pytest.raises(
+        MetricError, match=r"unknown metric 'acuevel'; did you mean 'acueval'\? There are: acueval, fac"
+    ):
+        specification("acuevel", DEFAULT_METRICS)
+    with pytest.raises(MetricError, match="unknown metric 'zzz'; There are: acueval, factored"):
+        specification("zzz", DEFAULT_METRICS)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({}, "either `judge`, or both `decompose` and `verify`"),
+        ({"decompose": "sentences"}, "either `judge`, or both"),
+        ({"verify": "v"}, "either `judge`, or both"),
+        ({"judge": "j", "decompose": "d", "verify": "v"}, "either `judge`, or both"),
+        ({"judge": "j", "decompose": "d"}, "either `judge`, or both"),
+        ({"judge": "j", "verify": "v"}, "either `judge`, or both"),
+        ({"decompose": "d", "verify": "v", "aggregate": "median"}, "aggregate: .*'mean', 'product'"),
+        ({"decompose": "d", "verfy": "v"}, "verfy: Extra inputs"),
+        (None, "metric 'mine' in params.yaml"),
+    ],
+)
+def test_a_malformed_metric_is_named(entry, message):
+    with pytest.raises(MetricError, match=message) as caught:
+        specification("mine", {"mine": entry})
+    assert "metric 'mine' in params.yaml" in str(caught.value)
+
+
+# ---------------------------------------------------------------- evaluate
+
+
+def test_a_score_by_hand(examples_table):
+    # Claims "The cat sat." 3 of 3 words, "A dog barked." 0 of 3, "The cat flew." 2 of 3.
+    table = examples_table({"summary": "The cat sat. A dog barked. The cat flew."})
+    found = run(ACUEVAL, table)
+    assert found.claims["claim"].tolist() == ["The cat sat.", "A dog barked.", "The cat flew."]
+    assert found.claims[["start", "end"]].to_numpy().tolist() == [[0, 12], [13, 26], [27, 40]]
+    assert found.verdicts["support"].tolist() == pytest.approx([1, 0, 2 / 3])
+    assert found.scores.to_dict("records") == [
+        {
+            "example_id": "e0",
+            "metric": "m",
+            "score": pytest.approx(5 / 9),
+            "n_claims": 3,
+            "n_unparsed": 0,
+            "reason": None,
+        }
+    ]
+    assert run(FACTORED, table).scores["score"].tolist() == [0]
+    assert run(HOLISTIC, table).scores["score"].tolist() == pytest.approx([3 / 7])
+
+
+def test_unparsed_claims_are_left_out_and_counted(examples_table):
+    class Mumbling(FakeModel):
+        def verify(self, documents, claims, prompt, extras=None):
+            found = super().verify(documents, claims, prompt, extras)
+            return [
+                [
+                    Verdict(math.nan, "no answer") if "dog" in claim else verdict
+                    for claim, verdict in zip(*pair, strict=True)
+                ]
+                for pair in zip(claims, found, strict=True)
+            ]
+
+    table = examples_table(
+        {"summary": "The cat sat. A dog barked. The cat flew."},
+        {"summary": "A dog. The dog."},
+        {"summary": "The cat sat."},
+    )
+    scores = run(ACUEVAL, table, Mumbling()).scores
+    assert scores["score"].tolist() == pytest.approx([(1 + 2 / 3) / 2, math.nan, 1], nan_ok=True)
+    assert scores["n_claims"].tolist() == [3, 2, 1]
+    assert scores["n_unparsed"].tolist() == [1, 2, 0]
+    assert scores["reason"].tolist() == [None, "no answer", None]
+
+
+def test_bad_input_is_nan_with_a_reason(examples_table):
+    table = examples_table(
+        {"document": ""},
+        {"document": " \n"},
+        {"summary": ""},
+        {"summary": "\t"},
+        {"summary": "mumble"},
+        {"summary": "雨が降った。"},
+    )
+    found = run(ACUEVAL, table).scores
+    assert found["reason"].tolist() == [
+        "empty document",
+        "empty document",
+        "empty summary",
+        "empty summary",
+        "no bullet in the reply",
+        None,
+    ]
+    assert found["score"].isna().tolist() == [True] * 5 + [False]
+    assert found["score"].iloc[5] == 0
+    assert found["n_claims"].tolist() == [1, 1, 0, 0, 0, 1]
+    assert found["n_unparsed"].tolist() == [1, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("spec", [HOLISTIC, OVERLAP], ids=["prompted", "word-overlap"])
+def test_a_judge_has_no_claims_and_counts_a_lost_reply(spec, examples_table):
+    found = run(spec, examples_table({}, {"document": ""}))
+    assert len(found.claims) == len(found.verdicts) == 0
+    assert found.scores["score"].tolist() == pytest.approx([1, math.nan], nan_ok=True)
+    assert found.scores["n_claims"].tolist() == [0, 0]
+    assert found.scores["n_unparsed"].tolist() == [0, 1]
+    assert found.scores["reason"].tolist() == [None, "empty document"]
+
+
+def test_recorded_claims_are_scored_in_place_of_the_models(examples_table):
+    recorded = pd.DataFrame(
+        {"example_id": ["e1", "e1"], "decomposer": "t5", "claim_index": [0, 1], "claim": ["The cat sat.", "It flew."]}
+    )
+    model = FakeModel()
+    spec = MetricSpec(decompose="recorded:t5", verify=ACUEVAL.verify, aggregate="min")
+    scores = run(spec, examples_table({}, {}), model, recorded=recorded).scores
+    assert scores["score"].tolist() == pytest.approx([math.nan, 0], nan_ok=True)
+    assert scores["reason"].tolist() == ["no claims", None]
+    assert model.calls["decompose"] == 0
+
+
+def test_no_examples_no_rows(examples_table):
+    for spec in (ACUEVAL, OVERLAP):
+        assert [len(frame) for frame in frames(run(spec, examples_table({}).iloc[:0]))] == [0, 0, 0]
+
+
+TEXT = st.sampled_from(
+    ["The cat sat.", "The cat sat. It rained.", "It rained on Lee. The mat!", "", "mumble", "雨が降った。"]
+)
+ROWS = st.lists(st.fixed_dictionaries({"document": TEXT, "summary": TEXT}), min_size=1, max_size=8)
+
+
+@settings(max_examples=15)
+@given(rows=ROWS, batch=st.integers(1, 9))
+def test_the_batch_size_changes_nothing(examples_table, rows, batch):
+    table = examples_table(*rows)
+    same(run(ACUEVAL, table, batch=batch), run(ACUEVAL, table, batch=1000))
+    same(run(HOLISTIC, table, batch=batch), run(HOLISTIC, table, batch=1000))
+
+
+@settings(max_examples=15)
+@given(rows=ROWS, random=st.randoms())
+def test_the_order_of_examples_is_that_of_the_rows_and_changes_no_value(examples_table, rows, random):
+    table = examples_table(*rows)
+    order = list(range(len(table)))
+    random.shuffle(order)
+    one, mixed = run(ACUEVAL, table), run(ACUEVAL, table.iloc[order].reset_index(drop=True))
+    assert mixed.scores["example_id"].tolist() == table["id"].iloc[order].tolist()
+    expected = one.scores.set_index("example_id").loc[table["id"].iloc[order]].reset_index()
+    pd.testing.assert_frame_equal(mixed.scores, expected)
+    key = ["example_id", "claim_index"]
+    pd.testing.assert_frame_equal(
+        mixed.verdicts.sort_values(key, ignore_index=True), one.verdicts.sort_values(key, ignore_index=True)
+    )
+
+
+def test_summaries_of_one_document_reach_the_model_together(examples_table):
+    class Watching(FakeModel):
+        def verify(self, documents, claims, prompt, extras=None):
+            asked.append(list(documents))
+            return super().verify(documents, claims, prompt, extras)
+
+    asked = []
+    table = examples_table(*({"document": f"Number {number % 3}."} for number in range(6)))
+    run(ACUEVAL, table, Watching(), batch=2)
+    assert sorted(asked) == [[f"Number {number}."] * 2 for number in range(3)]
+
+
+# ---------------------------------------------------------------- on disk
+
+
+def test_what_was_written_is_read(tmp_path, examples_table):
+    for spec in (ACUEVAL, OVERLAP):
+        found = run(spec, examples_table({"summary": "The cat sat. It flew."}, {"summary": ""}))
+        found.write(tmp_path / "deep" / "m")
+        again = Evaluation.read(tmp_path / "deep" / "m")
+        for name, one, two in zip(("claims", "verdicts", "scores"), frames(found), frames(again), strict=True):
+            assert schema.validate(two, name).equals(two)
+            assert one.drop(columns="evidence", errors="ignore").equals(two.drop(columns="evidence", errors="ignore"))
+        assert [list(e) for e in again.verdicts["evidence"]] == [list(e) for e in found.verdicts["evidence"]]
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["m"]
+
+
+@pytest.mark.parametrize("victim", ["claims", "verdicts", "scores"])
+def test_a_write_that_is_killed_leaves_no_half_folder(tmp_path, examples_table, monkeypatch, victim):
+    folder = tmp_path / "m"
+    found = run(ACUEVAL, examples_table({}))
+    to_parquet = pd.DataFrame.to_parquet
+
+    def die(self, path, **options):
+        if path.stem == victim:
+            path.write_bytes(b"PAR1 and no more")
+            raise KeyboardInterrupt
+        return to_parquet(self, path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pd.DataFrame, "to_parquet", die)
+        with pytest.raises(KeyboardInterrupt):
+            found.write(folder)
+        assert not folder.exists()
+    found.write(folder)
+    better = run(ACUEVAL, examples_table({"summary": "It flew."}))
+    with monkeypatch.context() as patch:
+        patch.setattr(pd.DataFrame, "to_parquet", die)
+        with pytest.raises(KeyboardInterrupt):
+            better.write(folder)
+        assert Evaluation.read(folder).scores.equals(found.scores)  # the old tables stay until the new are complete
+    better.write(folder)
+    assert Evaluation.read(folder).scores.equals(better.scores)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_a_missing_table_says_which_stage_makes_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"claims\.parquet is not there; `dvc repro` makes it"):
+        Evaluation.read(tmp_path / "m")
+
+
+def test_claim_tables_of_nothing_are_valid():
+    assert len(schema.validate(metrics.claim_table([], []), "claims")) == 0
+    assert len(schema.validate(metrics.verdict_table([], []), "verdicts")) == 0

@@ -1,0 +1,60 @@
+"""The verifier asks about what can be asked, keeps order, and says why there is no value."""
+
+import math
+
+from fakes import FakeModel
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claimwise import prompts
+from claimwise.models.base import Verdict
+from claimwise.verification import PromptedVerifier
+
+ZEROSHOT = prompts.load("acueval-verify-zeroshot")
+EXTRA = prompts.load("acueval-verify-fewshot-document")
+
+
+def test_supports_by_hand_with_evidence():
+    verifier = PromptedVerifier(FakeModel(), ZEROSHOT)
+    assert verifier.name == "acueval-verify-zeroshot"
+    [verdicts] = verifier.verify(["It snowed. The cat sat."], [["The cat sat.", "The dog barked twice."]])
+    assert verdicts == [Verdict(1.0, None, (1,)), Verdict(0.25, None, (1,))]
+
+
+def test_blank_documents_and_claims_are_nan_with_a_reason_and_not_asked_about():
+    model = FakeModel()
+    documents = ["", "It rained.", " \n", "It rained."]
+    found = PromptedVerifier(model, ZEROSHOT).verify(documents, [["a", ""], ["", "It rained.", " "], [], ["b"]])
+    assert [[verdict.reason for verdict in group] for group in found] == [
+        ["empty document", "empty document"],
+        ["empty claim", None, "empty claim"],
+        [],
+        [None],
+    ]
+    assert all(math.isnan(v.support) == (v.reason is not None) for group in found for v in group)
+    assert model.calls["verify"] == 2
+
+
+def test_extras_stay_with_their_documents():
+    documents = ["", "It rained.", "It rained."]
+    found = PromptedVerifier(FakeModel(), EXTRA).verify(
+        documents, [["it snowed"]] * 3, extras=["it snowed", "nothing", "it snowed"]
+    )
+    assert [group[0].support for group in found[1:]] == [0.5, 1.0]
+    assert found[0][0].reason == "empty document"
+
+
+def test_nothing_to_verify():
+    assert PromptedVerifier(FakeModel(), ZEROSHOT).verify([], []) == []
+    assert PromptedVerifier(FakeModel(), ZEROSHOT).verify(["It rained."], [[]]) == [[]]
+
+
+TEXT = st.sampled_from(["The cat sat.", "It rained. Dogs bark.", "", "  ", "mumble", "雨が降った。"])
+
+
+@given(st.lists(st.tuples(TEXT, st.lists(TEXT, max_size=3)), max_size=6))
+def test_a_verdict_does_not_depend_on_its_neighbours(rows):
+    verifier = PromptedVerifier(FakeModel(), ZEROSHOT)
+    together = verifier.verify([row[0] for row in rows], [row[1] for row in rows])
+    alone = [[verifier.verify([document], [[claim]])[0][0] for claim in group] for document, group in rows]
+    assert repr(together) == repr(alone)
