@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from claimwise import prompts
 from claimwise.models.base import NAN, Model, Verdict
@@ -30,20 +30,33 @@ class PromptedVerifier:
             claims: n lists of claims, any of them empty.
             extras: n further texts, for a prompt that shows the model another document beside.
         """
-        results = [
-            [_blank(document, claim) for claim in group] for document, group in zip(documents, claims, strict=True)
-        ]
-        asked = [i for i, group in enumerate(results) if None in group]
-        found = self._model.verify(
-            [documents[i] for i in asked],
-            [[claim for claim, known in zip(claims[i], results[i], strict=True) if known is None] for i in asked],
-            self._prompt,
-            [extras[i] for i in asked] if extras is not None else None,
-        )
-        for i, verdicts in zip(asked, found, strict=True):
-            fresh = iter(verdicts)
-            results[i] = [next(fresh) if known is None else known for known in results[i]]
-        return results
+
+        def ask(at: list[int], groups: list[list[str]]) -> list[list[Verdict]]:
+            shown = [extras[i] for i in at] if extras is not None else None
+            return self._model.verify([documents[i] for i in at], groups, self._prompt, shown)
+
+        return skip_blank(documents, claims, ask)
+
+
+def skip_blank(
+    documents: Sequence[str],
+    claims: Sequence[Sequence[str]],
+    ask: Callable[[list[int], list[list[str]]], Sequence[Sequence[Verdict]]],
+) -> list[list[Verdict]]:
+    """Verdicts on every claim, in order, where blank documents and claims need no asking.
+
+    Args:
+        documents: n texts.
+        claims: n lists of claims, any of them empty.
+        ask: gets the positions of the documents that have claims to be asked about, and these claims.
+    """
+    results = [[_blank(document, claim) for claim in group] for document, group in zip(documents, claims, strict=True)]
+    asked = [i for i, group in enumerate(results) if None in group]
+    groups = [[claim for claim, known in zip(claims[i], results[i], strict=True) if known is None] for i in asked]
+    for i, verdicts in zip(asked, ask(asked, groups), strict=True):
+        fresh = iter(verdicts)
+        results[i] = [next(fresh) if known is None else known for known in results[i]]
+    return results
 
 
 def _blank(document: str, claim: str) -> Verdict | None:

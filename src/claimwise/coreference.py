@@ -1,0 +1,154 @@
+"""Mentions of one thing under several names, found by rules or by a neural resolver (FENICE section 3.3).
+
+A resolver turns a document into *chains*: groups of mentions (character spans) of the same entity. ``variants``
+turns a sentence and the chains into the sentences that say the same of another mention.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from claimwise.coreference_rules import Rules, is_pronoun
+from claimwise.errors import ClaimwiseError
+
+Span = tuple[int, int]
+Chain = tuple[Span, ...]
+
+#: What a possessive pronoun says with a name instead.
+_POSSESSIVE = frozenset("his its their our my your".split())
+
+
+class CoreferenceError(ClaimwiseError):
+    """The settings name no resolver, or its package or model is not there."""
+
+
+class Resolver(Protocol):
+    """Finds chains. ``fingerprint`` names everything that changes them."""
+
+    name: str
+    fingerprint: str
+
+    def chains(self, document: str) -> list[Chain]:
+        """Groups of at least two mentions of one entity, in the order of their first mentions."""
+        ...
+
+
+class NeuralResolver:
+    """fastcoref's model (F-COREF), where that package is installed: ``pip install fastcoref``.
+
+    Args:
+        checkpoint: a local folder or hub id.
+        device: cpu or a GPU.
+
+    Raises:
+        CoreferenceError: the package is not installed.
+    """
+
+    def __init__(self, checkpoint: str = "biu-nlp/f-coref", device: str = "cpu") -> None:
+        try:
+            from fastcoref import FCoref
+        except ImportError:
+            raise CoreferenceError(
+                "the neural resolver needs the package fastcoref: pip install fastcoref, or take {kind: rules}"
+            ) from None
+        self.name = self.fingerprint = f"fastcoref:{checkpoint}"
+        self._model = FCoref(model_name_or_path=checkpoint, device=device, enable_progress_bar=False)
+
+    def chains(self, document: str) -> list[Chain]:
+        """See ``Resolver.chains``."""
+        [found] = self._model.predict(texts=[document])
+        return [tuple(map(tuple, cluster)) for cluster in found.get_clusters(as_strings=False)]
+
+
+def load(settings: Mapping[str, Any]) -> Resolver:
+    """The resolver that a metric's ``coreference`` entry describes: ``kind`` (rules or neural) and its options.
+
+    Raises:
+        CoreferenceError: the kind or an option is unknown.
+
+    >>> load({"kind": "rules"}).name
+    'rules'
+    """
+    kinds = {"rules": Rules, "neural": NeuralResolver}
+    kind = settings.get("kind")
+    if kind not in kinds:
+        raise CoreferenceError(f"unknown kind of coreference {kind!r}; expected rules or neural")
+    try:
+        return kinds[kind](**{key: value for key, value in settings.items() if key != "kind"})
+    except TypeError as error:
+        raise CoreferenceError(f"coreference {dict(settings)}: {error}") from None
+
+
+def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> list[str]:
+    """The passage ``document[start:end]`` with one mention replaced by another of its chain, each in turn.
+
+    Every mention in the passage is replaced by every other form that its chain has in the document, forms that
+    differ in case only being one. A possessive stays possessive ("his" becomes "Ann's"), the first word of the
+    passage stays capitalised. A mention that is the whole passage is not replaced: nothing of what the passage
+    says would be left.
+
+    >>> document = "Ann Lee won. Her team cheered."
+    >>> variants(document, 13, 30, [((0, 7), (13, 16))])
+    ["Ann Lee's team cheered."]
+    """
+    passage = document[start:end]
+    found: dict[str, None] = {}
+    for chain in chains:
+        inside = [span for span in chain if start <= span[0] and span[1] <= end]
+        forms = (
+            list({document[a:b].lower(): document[a:b] for a, b in reversed(chain)}.values())[::-1] if inside else ()
+        )
+        for a, b in inside:
+            mention = document[a:b]
+            if not re.search(r"\w", passage[: a - start] + passage[b - start :]):
+                continue
+            possessive = _is_possessive(document, a, b)
+            for form in forms:
+                if form.lower() == mention.lower() or mention.lower() == _bare(form).lower():
+                    continue
+                new = _fit(form, mention, possessive, a == start)
+                found[passage[: a - start] + new + passage[b - start :]] = None
+    found.pop(passage, None)
+    return list(found)
+
+
+def _is_possessive(document: str, start: int, end: int) -> bool:
+    mention = document[start:end].lower()
+    if mention == "her":  # "her team", not "saw her."
+        return re.match(r"\s+[a-z]", document[end : end + 20]) is not None and not _closed(document, end)
+    return mention in _POSSESSIVE or mention.endswith(("'s", "’s"))
+
+
+def _closed(document: str, end: int) -> bool:
+    """Whether a word follows that no possessive stands before."""
+    following = re.match(r"\s+(\w+)", document[end : end + 30])
+    return following is not None and following[1] in _NEVER_OWNED
+
+
+_NEVER_OWNED = frozenset(
+    "to in on at for from with by and or but as when while after before that because if of".split()
+)
+
+
+def _bare(form: str) -> str:
+    return re.sub(r"['’]s$", "", form)
+
+
+def _fit(form: str, mention: str, possessive: bool, first: bool) -> str:
+    new = _bare(form)
+    if possessive and not is_pronoun(new):
+        new += "'" if new.endswith("s") else "'s"
+    elif is_pronoun(new) and possessive:
+        new = _OWNING.get(new.lower(), new)
+    if first:
+        return new[:1].upper() + new[1:]
+    return new[:1].lower() + new[1:] if _starts_small(new) else new
+
+
+_OWNING = {"he": "his", "him": "his", "she": "her", "it": "its", "they": "their", "them": "their"}
+
+
+def _starts_small(form: str) -> bool:
+    return is_pronoun(form) or form.split(" ")[0].lower() in {"the", "a", "an", "this", "that", "these", "those"}

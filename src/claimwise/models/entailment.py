@@ -1,0 +1,263 @@
+"""Natural language inference behind one interface: how a premise stands to a hypothesis (FENICE equation 1).
+
+Two backends: any three-way sequence-classification checkpoint (the paper's DeBERTa and RoBERTa are such), and
+the embedded verifier in that role, for runs without a checkpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from claimwise import prompts
+from claimwise.errors import ClaimwiseError
+from claimwise.models.base import Model
+from claimwise.models.entailment_rules import contradicts
+
+#: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
+LABELS = ("entailment", "neutral", "contradiction")
+_BEGINNINGS = ("entail", "neutral", "contradict")
+
+
+class EntailmentError(ClaimwiseError):
+    """A checkpoint is no three-way NLI model, or an entry of the settings is wrong."""
+
+
+class Entailment(Protocol):
+    """Reads pairs of texts. ``fingerprint`` names everything that changes a probability.
+
+    Attributes:
+        limit: most tokens of a premise and its hypothesis together, or None where any length can be read.
+    """
+
+    name: str
+    fingerprint: str
+    limit: int | None
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text; of texts joined by spaces at most the sum."""
+        ...
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str]) -> np.ndarray:
+        """(n, 3) p_entail, p_neutral, p_contradict of n pairs, rows summing to 1; no pair is longer than ``limit``."""
+        ...
+
+
+def label_order(labels: Mapping[int, str], checkpoint: str) -> list[int]:
+    """Where a checkpoint's classifier has entailment, neutral and contradiction.
+
+    Args:
+        labels: ``id2label`` of its config.
+        checkpoint: its name, for the message.
+
+    Raises:
+        EntailmentError: there are not exactly these three labels.
+
+    >>> label_order({0: "CONTRADICTION", 1: "neutral", 2: "Entailment"}, "m")
+    [2, 1, 0]
+    >>> label_order({0: "entailment", 1: "not_entailment"}, "m")
+    Traceback (most recent call last):
+    ...
+    claimwise.models.entailment.EntailmentError: m: found labels 'entailment', 'not_entailment' in id2label of its...
+    """
+    found = [
+        [int(i) for i, name in labels.items() if str(name).lower().startswith(beginning)] for beginning in _BEGINNINGS
+    ]
+    if len(labels) != 3 or any(len(places) != 1 for places in found):
+        shown = ", ".join(repr(str(name)) for name in labels.values())
+        raise EntailmentError(
+            f"{checkpoint}: found labels {shown} in id2label of its config, expected the three labels "
+            f"{', '.join(LABELS)} in any order; take a three-way NLI checkpoint, or name its labels in config.json"
+        )
+    return [places[0] for places in found]
+
+
+class SequenceClassifier:
+    """A three-way NLI checkpoint of transformers.
+
+    Args:
+        checkpoint: a local folder with safetensors, or a hub id.
+        revision: of a hub id, which needs one, so that a run can be repeated.
+        dtype: of the weights: float32, bfloat16 or float16.
+        device: a torch device; None takes a GPU where there is one.
+        max_tokens: read no longer pairs than this (the checkpoint's own limit, where it is smaller).
+        batch_tokens: padded tokens in one forward pass; pairs are sorted by length to waste few.
+
+    Raises:
+        EntailmentError: the labels are not the three of NLI, or a hub id has no revision.
+    """
+
+    def __init__(
+        self,
+        checkpoint: str,
+        revision: str | None = None,
+        *,
+        dtype: str = "float32",
+        device: str | None = None,
+        max_tokens: int | None = None,
+        batch_tokens: int = 8192,
+    ) -> None:
+        import torch
+        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+        local = Path(checkpoint).is_dir()
+        if not local and revision is None:
+            raise EntailmentError(
+                f"{checkpoint}: no such folder, and a hub id needs a `revision` (a commit), so that a run can be repeated"
+            )
+        source: dict[str, Any] = {} if local else {"revision": revision}
+        config = AutoConfig.from_pretrained(checkpoint, **source)
+        self._order = label_order(config.id2label, checkpoint)
+        self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, **source)
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        model = AutoModelForSequenceClassification.from_pretrained(
+            checkpoint, dtype=getattr(torch, dtype), use_safetensors=True, **source
+        )
+        self._model = model.eval().to(self._device)
+        self._batch_tokens = batch_tokens
+        most = min(filter(None, (max_tokens, _positions(config), self._tokenizer.model_max_length)))
+        self.limit = most - self._tokenizer.num_special_tokens_to_add(pair=True)
+        self.name = f"{checkpoint}@{revision}" if revision else Path(checkpoint).name
+        origin = _folder_hash(Path(checkpoint)) if local else self.name
+        self.fingerprint = f"nli:{origin}:{dtype}:{most}"
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """See ``Entailment.count``: the larger of the counts with and without a space before the text."""
+        if not texts:
+            return []
+
+        def sizes(given: list[str]) -> list[int]:
+            found = self._tokenizer(given, add_special_tokens=False, return_attention_mask=False, verbose=False)
+            return [len(ids) for ids in found["input_ids"]]
+
+        return [max(pair) for pair in zip(sizes(list(texts)), sizes([" " + text for text in texts]), strict=True)]
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str]) -> np.ndarray:
+        """See ``Entailment.entail``.
+
+        Raises:
+            EntailmentError: a pair is longer than the checkpoint can read; nothing is ever truncated.
+        """
+        import torch
+
+        results = np.zeros((len(premises), 3))
+        if not len(premises):
+            return results
+        encoded = self._tokenizer(list(premises), list(hypotheses), verbose=False)
+        lengths = [len(ids) for ids in encoded["input_ids"]]
+        most = self.limit + self._tokenizer.num_special_tokens_to_add(pair=True)
+        if max(lengths) > most:
+            raise EntailmentError(
+                f"{self.name}: a premise and claim of {max(lengths)} tokens, expected at most {most}; cut the premise"
+            )
+        for batch in length_batches(lengths, self._batch_tokens):
+            padded = self._tokenizer.pad(
+                {name: [column[i] for i in batch] for name, column in encoded.items()}, return_tensors="pt"
+            )
+            with torch.inference_mode():
+                logits = self._model(**padded.to(self._device)).logits
+            results[batch] = logits.double().softmax(-1)[:, self._order].cpu().numpy()
+        return results
+
+
+def length_batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Positions in order of length, in runs whose padded size (rows times the longest) is at most ``most``.
+
+    >>> list(length_batches([3, 9, 2, 4], 8))
+    [[2, 0], [3], [1]]
+    """
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and lengths[i] * (len(batch) + 1) > most:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def _positions(config: Any) -> int | None:
+    most = getattr(config, "max_position_embeddings", None)
+    # RoBERTa counts positions from the one after its padding id.
+    return most - config.pad_token_id - 1 if most and "roberta" in config.model_type else most
+
+
+def _folder_hash(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted([*folder.glob("*.json"), *folder.glob("*.safetensors"), *folder.glob("*.model")]):
+        digest.update(file.name.encode() + b"\0")
+        with file.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
+
+
+class VerifierEntailment:
+    """A model's verifier as NLI: support of the claim by the premise alone is p_entail.
+
+    A verifier says nothing of contradiction. What it leaves (1 - p_entail) counts as contradiction where a rule
+    finds one, in the share ``weight``, and as neutral otherwise; see ``entailment_rules.contradicts``.
+
+    Args:
+        model: plays the role ``verify``.
+        weight: share of the unsupported probability that a contradiction found by rule gets, in [0, 1].
+    """
+
+    limit = None
+
+    def __init__(self, model: Model, weight: float = 0.0) -> None:
+        self.name = model.name
+        self.fingerprint = f"verifier:{model.fingerprint}:{weight}"
+        self._model, self._weight = model, weight
+        self._prompt = prompts.load("acueval-verify-zeroshot")
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """See ``Entailment.count``; nothing is counted where any length can be read."""
+        return [0] * len(texts)
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str]) -> np.ndarray:
+        """See ``Entailment.entail``; a pair without a verdict is a row of NaN."""
+        places: dict[str, list[int]] = {}
+        for i, premise in enumerate(premises):
+            places.setdefault(premise, []).append(i)
+        groups = [[hypotheses[i] for i in at] for at in places.values()]
+        results = np.zeros((len(premises), 3))
+        for at, verdicts in zip(places.values(), self._model.verify(list(places), groups, self._prompt), strict=True):
+            results[at, 0] = [verdict.support for verdict in verdicts]
+        rest = 1 - results[:, 0]
+        if self._weight:
+            found = [contradicts(premise, claim) for premise, claim in zip(premises, hypotheses, strict=True)]
+            results[:, 2] = self._weight * np.array(found, float) * rest
+        results[:, 1] = rest - results[:, 2]
+        results[np.isnan(rest)] = np.nan
+        return results
+
+
+def load(settings: Mapping[str, Any]) -> Entailment:
+    """The entailment model that a metric's ``entailment`` entry describes.
+
+    Args:
+        settings: ``kind`` (embedded or transformers) and the options of that kind.
+
+    Raises:
+        EntailmentError: the kind or an option is unknown.
+
+    >>> load({"kind": "nli"})
+    Traceback (most recent call last):
+    ...
+    claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers
+    """
+    options = {key: value for key, value in settings.items() if key != "kind"}
+    try:
+        if settings.get("kind") == "embedded":
+            from claimwise.models.embedded import EmbeddedModel
+
+            return VerifierEntailment(EmbeddedModel(), **options)
+        if settings.get("kind") == "transformers":
+            return SequenceClassifier(**options)
+    except TypeError as error:
+        raise EntailmentError(f"entailment {dict(settings)}: {error}") from None
+    raise EntailmentError(f"unknown kind of entailment {settings.get('kind')!r}; expected embedded or transformers")

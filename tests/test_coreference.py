@@ -1,0 +1,100 @@
+"""Chains by rules on hand-written texts, and what variants make of chains."""
+
+import pytest
+
+from claimwise import coreference
+from claimwise.coreference import CoreferenceError, variants
+from claimwise.coreference_rules import Rules
+
+
+def _chains(document):
+    return [[document[a:b] for a, b in chain] for chain in Rules().chains(document)]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ("John Smith spoke. Smith left.", [["John Smith", "Smith"]]),
+        ("Smith left. John Smith spoke.", [["Smith", "John Smith"]]),  # the longer name may come later
+        ("John Smith met Ann Smith. Smith left.", []),  # either of two: nobody
+        ("John Smith met Ann Smith. Mrs Smith left.", [["Ann Smith", "Mrs Smith"]]),
+        ("The World Health Organization met. The WHO agreed.", [["World Health Organization", "WHO"]]),
+        ("A small plane fell. The plane burned.", [["A small plane", "The plane"]]),
+        ("A plane fell. The storm passed.", []),
+        ("Ann Lee, a driver from York, won. The driver smiled.", [["Ann Lee", "The driver"]]),
+        ("Police held driver Ann Lee. The driver denied it.", [["Ann Lee", "The driver"]]),
+        ("Leeds University agreed. The university declined to say why.", [["Leeds University", "The university"]]),
+        ("Mary Jones won. She cried.", [["Mary Jones", "She"]]),
+        ("Mary Jones won. He cried.", []),  # no man to be seen
+        ("John Smith met Mary Jones. She was late and he was not.", [["John Smith", "he"], ["Mary Jones", "She"]]),
+        ("John Smith won. It rained. It rained. It rained. He cried.", []),  # too far back
+        ("It rained. They left.", []),
+        ("", []),
+        ("...", []),
+    ],
+)
+def test_rules(document, expected):
+    assert _chains(document) == expected
+
+
+def test_a_sentence_of_one_letter_case_has_no_names():
+    assert _chains("THE COUNCIL MET. HE AGREED.") == [] or all(len(chain) > 1 for chain in _chains("THE COUNCIL MET."))
+
+
+def test_a_long_document_takes_chains_in_the_order_of_their_first_mentions():
+    chains = Rules().chains("Ann Lee met Bo Day. Lee smiled. Day left. " * 300)
+    assert [len(chain) for chain in chains] == [600, 600]
+    assert chains == sorted(chains)
+
+
+DOCUMENT = "A small plane fell on Monday. The aircraft burned. Its pilot lived."
+CHAIN = ((0, 13), (30, 42), (51, 54))
+
+
+def test_every_mention_takes_every_other_form_one_at_a_time():
+    assert variants(DOCUMENT, 0, 29, [CHAIN]) == ["The aircraft fell on Monday.", "Its fell on Monday."]
+    assert variants(DOCUMENT, 51, 67, [CHAIN]) == ["A small plane's pilot lived.", "The aircraft's pilot lived."]
+
+
+def test_a_passage_without_mentions_has_no_variant():
+    assert variants("Ann won. It rained.", 9, 19, [((0, 3), (0, 3))]) == []
+
+
+def test_a_mention_that_covers_the_whole_sentence_is_not_replaced():
+    document = "A small plane! The aircraft burned."
+    assert variants(document, 0, 14, [((0, 13), (15, 27))]) == []
+
+
+def test_forms_that_differ_in_case_only_are_one():
+    document = "The plane fell. the plane burned."
+    assert variants(document, 0, 15, [((0, 9), (16, 25))]) == []
+
+
+def test_two_mentions_in_a_passage_are_replaced_one_at_a_time():
+    document = "Lee said Lee won. Ann Lee smiled."
+    assert variants(document, 0, 17, [((0, 3), (9, 12), (18, 25))]) == [
+        "Ann Lee said Lee won.",
+        "Lee said Ann Lee won.",
+    ]
+
+
+def test_possessives_stay_possessives():
+    document = "Ann Lee won. Her team cheered. They saw her on the road. Ross won too."
+    assert variants(document, 13, 30, [((0, 7), (13, 16))]) == ["Ann Lee's team cheered."]
+    assert variants(document, 31, 56, [((0, 7), (40, 43))]) == ["They saw Ann Lee on the road."]
+    assert variants(document, 13, 30, [((13, 16), (57, 61))]) == ["Ross' team cheered."]
+
+
+def test_an_unknown_resolver_and_a_missing_package_say_what_to_do():
+    with pytest.raises(CoreferenceError, match="expected rules or neural"):
+        coreference.load({"kind": "rule"})
+    with pytest.raises(CoreferenceError, match="depth"):
+        coreference.load({"kind": "rules", "depth": 3})
+
+
+def test_the_neural_resolver_asks_for_its_package(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "fastcoref", None)
+    with pytest.raises(CoreferenceError, match="pip install fastcoref"):
+        coreference.load({"kind": "neural"})

@@ -1,0 +1,140 @@
+"""Entailment backends: whose label stands where, batches against single pairs, what is refused."""
+
+import numpy as np
+import pytest
+from fakes import FakeModel
+from tiny_nli import make
+
+from claimwise.models.entailment import EntailmentError, SequenceClassifier, VerifierEntailment, label_order, load
+from claimwise.models.entailment_rules import contradicts
+
+PAIRS = [
+    ("ann lee gave the old bridge to the city .", "ann gave the bridge ."),
+    ("the storm .", "it was not the storm , he said ."),
+    ("they took the plane and the team quickly and slowly to the river .", "bo smith ."),
+] * 3
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("nli"))
+
+
+def _literal(folder, premise, hypothesis):
+    """One pair by transformers alone, in the order of the checkpoint's own labels."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.no_grad():
+        found = model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits[0].softmax(-1)
+    return {model.config.id2label[i]: float(found[i]) for i in range(3)}
+
+
+def test_columns_are_those_that_the_config_names_whatever_their_order(checkpoint):
+    rows = SequenceClassifier(checkpoint).entail(*zip(*PAIRS, strict=True))
+    assert np.ptp(rows[:3], axis=0).max() > 0.05  # the random model does tell pairs apart
+    for (premise, hypothesis), row in zip(PAIRS[:3], rows, strict=False):
+        expected = _literal(checkpoint, premise, hypothesis)
+        assert row == pytest.approx([expected["entailment"], expected["neutral"], expected["contradiction"]], abs=1e-6)
+
+
+def test_the_size_of_batches_changes_nothing(checkpoint):
+    together = SequenceClassifier(checkpoint).entail(*zip(*PAIRS, strict=True))
+    alone = SequenceClassifier(checkpoint, batch_tokens=1).entail(*zip(*PAIRS, strict=True))
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(together.sum(axis=1), 1)
+    np.testing.assert_allclose(together[:3], together[3:6], atol=1e-6)
+
+
+def test_no_pair_and_no_text(checkpoint):
+    model = SequenceClassifier(checkpoint)
+    assert model.entail([], []).shape == (0, 3)
+    assert model.count([]) == []
+
+
+def test_the_limit_counts_two_texts_without_the_special_tokens_and_nothing_is_truncated(checkpoint):
+    model = SequenceClassifier(checkpoint)
+    assert model.limit == 128 - 3
+    assert SequenceClassifier(checkpoint, max_tokens=64).limit == 64 - 3
+    assert model.count(["ann won", "zq"]) == [4, 2]  # "won" and "zq" in letters
+    fitting = "rain " * 120
+    assert model.entail([fitting], ["the red team win ."]).shape == (1, 3)
+    with pytest.raises(EntailmentError, match="129 tokens, expected at most 128"):
+        model.entail([fitting + "rain"], ["the red team win ."])
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        (("entailment", "not_entailment"), "'entailment', 'not_entailment'"),
+        (("LABEL_0", "LABEL_1", "LABEL_2"), "'LABEL_0', 'LABEL_1', 'LABEL_2'"),
+        (("entailment", "neutral", "entails too"), "'entailment', 'neutral', 'entails too'"),
+        (("entailment", "neutral", "contradiction", "unknown"), "'unknown'"),
+    ],
+)
+def test_other_labels_than_the_three_are_refused(tmp_path, labels, found):
+    with pytest.raises(EntailmentError, match="three labels entailment, neutral, contradiction") as error:
+        SequenceClassifier(make(tmp_path / "m", labels))
+    assert found in str(error.value)
+
+
+def test_names_of_labels_are_read_in_any_case_and_order():
+    assert label_order({0: "Contradiction", 1: "ENTAILMENT", 2: "neutral"}, "m") == [1, 2, 0]
+    assert label_order({0: "entail", 1: "contradictory", 2: "Neutral"}, "m") == [0, 2, 1]
+
+
+def test_a_fingerprint_follows_the_weights_and_the_precision(checkpoint, tmp_path):
+    other = make(tmp_path / "other", seed=4)
+    prints = {
+        SequenceClassifier(checkpoint).fingerprint,
+        SequenceClassifier(other).fingerprint,
+        SequenceClassifier(checkpoint, dtype="bfloat16").fingerprint,
+        SequenceClassifier(checkpoint, max_tokens=64).fingerprint,
+    }
+    assert len(prints) == 4
+    assert SequenceClassifier(checkpoint).fingerprint in prints
+
+
+def test_a_hub_id_needs_a_revision():
+    with pytest.raises(EntailmentError, match="needs a `revision`"):
+        load({"kind": "transformers", "checkpoint": "someone/some-nli"})
+
+
+def test_an_unknown_option_names_itself():
+    with pytest.raises(EntailmentError, match="reversion"):
+        load({"kind": "transformers", "checkpoint": "x", "reversion": "main"})
+
+
+def test_a_verifier_as_nli_reads_the_premise_alone_and_leaves_the_rest_neutral():
+    model = FakeModel()
+    nli = VerifierEntailment(model)
+    rows = nli.entail(["Ann won.", "Bo lost.", "Ann won."], ["Ann lost.", "Bo lost.", "Ann won."])
+    np.testing.assert_allclose(rows, [[0.5, 0.5, 0], [1, 0, 0], [1, 0, 0]])
+    assert model.calls["verify"] == 3
+
+
+def test_a_contradiction_by_rule_gets_its_share_of_what_is_not_supported():
+    rows = VerifierEntailment(FakeModel(), weight=0.8).entail(["Lee won 3 medals."], ["Lee won 5 medals."])
+    np.testing.assert_allclose(rows, [[0.75, 0.05, 0.2]])
+
+
+def test_a_verdict_that_could_not_be_read_has_no_probabilities():
+    assert np.isnan(VerifierEntailment(FakeModel()).entail(["Ann won."], ["mumble"])).all()
+
+
+@pytest.mark.parametrize(
+    ("premise", "claim", "expected"),
+    [
+        ("The bridge opened in 1932.", "The bridge opened in 1935.", True),
+        ("The bridge opened in 1932.", "The bridge opened.", False),  # says less, not otherwise
+        ("The bridge opened.", "The bridge opened in 1932.", False),  # unsupported, not contradicted
+        ("The bridge did not open.", "The bridge opened.", True),
+        ("Profits rose by a tenth.", "Profits fell by a tenth.", False),  # "rose" is no form of "rise" by stem
+        ("Profits increased sharply.", "Profits decreased sharply.", True),
+        ("Rain closed the airport on 3 days.", "The coach praised 2 players.", False),
+    ],
+)
+def test_contradictions_that_words_betray(premise, claim, expected):
+    assert contradicts(premise, claim) is expected

@@ -1,0 +1,50 @@
+"""A tiny random three-way NLI checkpoint, made on the spot: no download, the same weights for the same seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+WORDS = (
+    "the a an and of to in was were not no ann lee bo smith he she it they his her plane council vote river bridge city "
+    "rain storm team coach win lose run open close three four five red old new said told gave took quickly slowly"
+).split()
+
+
+def make(folder: Path, labels=("contradiction", "entailment", "neutral"), positions: int = 128, seed: int = 3) -> str:
+    """Write a BERT of one layer over a vocabulary of ``WORDS`` and letters; returns the folder."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    folder.mkdir(parents=True, exist_ok=True)
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+    entries = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        ".",
+        ",",
+        "'",
+        *WORDS,
+        *letters[1:],
+        *("##" + x for x in letters),
+    ]
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("\n".join(entries))
+    tokenizer = BertTokenizerFast(vocab=str(vocabulary), model_max_length=positions)
+    tokenizer.save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(entries),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=positions,
+        initializer_range=0.6,
+        id2label=dict(enumerate(labels)),
+        label2id={label: i for i, label in enumerate(labels)},
+    )
+    torch.manual_seed(seed)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return str(folder)
