@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
-from tqdm import tqdm
 
 from claimwise import claims, holistic, prompts, schema, store, verification
 from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Decomposition, Judgement, Model, Verdict
+from claimwise.progress import bar
 
 #: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
 DEFAULT_METRICS: dict[str, dict[str, str]] = {
@@ -156,15 +155,15 @@ def evaluate(
     # Summaries of one document go together, so that a backend reads the document once.
     order = examples.assign(_at=range(len(examples))).sort_values("document_id", kind="stable")["_at"].to_numpy()
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
-    bar = tqdm(total=len(examples), desc=name, unit="summary", disable=not progress, file=sys.__stderr__)
+    steps = bar(len(examples), name, "summary", show=progress)
     claim_rows: dict[int, Decomposition] = {}
     verdict_rows: dict[int, list[Verdict]] = {}
     score_rows: dict[int, tuple] = {}
     for at in _batches(order, batch):
         for position, (decomposition, verdicts, row) in zip(at, run(examples.iloc[at]), strict=True):
             claim_rows[position], verdict_rows[position], score_rows[position] = decomposition, verdicts, row
-        bar.update(len(at))
-    bar.close()
+        steps.update(len(at))
+    steps.close()
     ids = examples["id"].tolist()
     return Evaluation(
         claims=schema.validate(claim_table(ids, [claim_rows[i] for i in range(len(ids))]), "claims", name),

@@ -11,6 +11,7 @@ from claimwise import claims, text
 from claimwise.corpora import Corpus
 from claimwise.easiness import easiness
 from claimwise.models.base import Decomposition, Model
+from claimwise.progress import bar
 from claimwise.statistics import bootstrap_mean
 
 MEASURES = ("precision", "recall", "f1")
@@ -38,11 +39,14 @@ def per_example(corpus: Corpus, decomposers: Sequence[str], model: Model, batch:
     rows = []
     for name in decomposers:
         decomposer = claims.decomposer(name, model, corpus.recorded_claims)
+        steps = bar(len(examples), name, "summary")
         for start in range(0, len(examples), batch):
             part = examples.iloc[start : start + batch]
+            steps.update(len(part))
             for example, made in zip(part.itertuples(), decomposer.decompose(part), strict=True):
                 scores = _row(example.summary, made, gold[example.id])
                 rows.append((name, example.origin, example.split, example.document_id, *scores))
+        steps.close()
     columns = [
         "decomposer",
         "origin",

@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score
 from claimwise import prompts, statistics
 from claimwise.corpora import Corpus
 from claimwise.models.base import Model
+from claimwise.progress import bar
 from claimwise.prompts import Demonstration, Prompt
 from claimwise.verification import PromptedVerifier
 
@@ -73,9 +74,12 @@ def run(
     for name in prompt_names:
         verifier = PromptedVerifier(model, _prompt(name, claims, shots, seed))
         verdicts = []
+        steps = bar(len(documents), name, "document")
         for at in range(0, len(documents), batch):
             part = slice(at, at + batch)
+            steps.update(len(documents[part]))
             verdicts += verifier.verify(documents[part], texts[part], extras[part])
+        steps.close()
         flat = [verdict for group in verdicts for verdict in group]
         results.append(claims.assign(prompt=name, support=[v.support for v in flat], reason=[v.reason for v in flat]))
     return pd.concat(results, ignore_index=True).drop(columns=["document", "extra"])
