@@ -37,11 +37,16 @@ def score_file(file: Path, metric: str, model: str, out: Path, claims: Path | No
     examples = read_examples(file)
     evaluation = evaluate(metric, spec, models.load(entries[model], cache), examples)
     scores = evaluation.scores.rename(columns={"example_id": "id"})
-    scores.to_csv(out, index=False, float_format="%.6g")
+    _write(scores, out)
     if claims is not None:
-        claim_report(evaluation, examples).to_csv(claims, index=False, float_format="%.6g")
+        _write(claim_report(evaluation, examples), claims)
     _tell(scores, examples, out)
     return scores
+
+
+def _write(table: pd.DataFrame, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False, float_format="%.6g")
 
 
 def _settings(params: Path) -> tuple[dict, dict, str]:

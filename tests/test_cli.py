@@ -1,0 +1,195 @@
+"""The command line end to end on users' files, without a model: what is written, and what a mistake is told."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from sklearn.metrics import roc_auc_score
+from typer.testing import CliRunner
+
+from claimwise import cli
+from claimwise.metrics import DEFAULT_METRICS
+from claimwise.models.cache import ResponseCache
+
+GOOD = [
+    {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
+    {"id": "b", "document": "The cat sat on the mat.", "summary": "The dog ran off.", "label": 0},
+    {"id": "c", "document": "It rained.", "summary": "", "label": 1},
+    {"id": "d", "document": " ", "summary": "It rained.", "label": 0},
+    {"id": "é", "document": "It rained.", "summary": "雨が降った。", "label": 0},
+]
+
+COLUMNS = ["id", "metric", "score", "n_claims", "n_unparsed", "reason"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    """A folder with a params.yaml of its own, and a cache there."""
+    monkeypatch.chdir(tmp_path)
+    params = {
+        "data": "sample",
+        "model": "embedded",
+        "models": {"embedded": {"kind": "embedded"}, "other": {"kind": "magic"}},
+        "cache": "calls.sqlite",
+        "corpora": {"sample": [], "public": []},
+        "metrics": DEFAULT_METRICS | {"broken": {"decompose": "no-such-prompt", "verify": "acueval-verify-zeroshot"}},
+        "score": {"metrics": [], "corpora": {"sample": {}, "public": {}}},
+    }
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    return tmp_path
+
+
+def write(rows, name="mine.jsonl"):
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return name
+
+
+def score(*arguments):
+    return CliRunner().invoke(cli.app, ["score", *arguments, "--metric", "word-overlap"])
+
+
+def fail(monkeypatch, capsys, *arguments):
+    """Run the program as a shell would; returns its error message."""
+    monkeypatch.setattr(sys, "argv", ["claimwise", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    error = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert "Traceback" not in error
+    assert error.startswith("error: ")
+    return error
+
+
+def test_scores_of_a_file():
+    result = score(write(GOOD))
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv("mine.word-overlap.csv")
+    assert list(table.columns) == COLUMNS
+    assert table["id"].tolist() == ["a", "b", "c", "d", "é"]
+    assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
+    assert table["n_unparsed"].tolist() == [0, 0, 1, 1, 0]
+    assert table["reason"].fillna("").tolist() == ["", "", "empty summary", "empty document", ""]
+
+
+def test_what_the_screen_says():
+    result = score(write(GOOD), "--out", "scores.csv")
+    area = roc_auc_score([1, 0, 0], [1, 0.25, 0])
+    assert "scores.csv: 5 summaries, mean 0.417, 2 without a score" in result.output
+    assert "1 x empty summary" in result.output
+    assert "1 x empty document" in result.output
+    assert f"AUC against your labels: {area:.3f}" in result.output
+
+
+def test_without_labels_nothing_is_said_of_them():
+    rows = [{key: value for key, value in row.items() if key != "label"} for row in GOOD]
+    result = score(write(rows))
+    assert result.exit_code == 0
+    assert "AUC" not in result.output
+
+
+def test_csv_and_json_lines_score_alike():
+    pd.DataFrame(GOOD).to_csv("mine.csv", index=False)
+    score("mine.csv", "--out", "one.csv")
+    score(write(GOOD), "--out", "two.csv")
+    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
+
+
+def test_a_file_without_a_single_score():
+    result = score(write([GOOD[2]]))
+    assert result.exit_code == 0
+    assert "1 without a score" in result.output
+    assert pd.read_csv("mine.word-overlap.csv")["score"].isna().all()
+
+
+def test_claims_of_a_judge_are_an_empty_table():
+    result = score(write(GOOD), "--claims", "claims.csv")
+    assert result.exit_code == 0, result.output
+    assert len(pd.read_csv("claims.csv")) == 0
+
+
+def test_the_folder_of_the_result_is_made():
+    assert score(write(GOOD), "--out", "deep/down/scores.csv", "--claims", "deep/claims.csv").exit_code == 0
+    assert len(pd.read_csv("deep/down/scores.csv")) == 5
+
+
+def test_a_folder_without_settings_has_the_default_metrics(monkeypatch):
+    Path("params.yaml").unlink()
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("cache", name))
+    assert score(write(GOOD)).exit_code == 0
+    assert len(pd.read_csv("mine.word-overlap.csv")) == 5
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts"),
+    [
+        ([{"id": "a", "summary": "x"}], ["mine.jsonl, line 1", "'document' is missing"]),
+        ([{"id": "a", "document": "x", "sumary": "x"}], ["'summary' is missing", "did you mean 'sumary'"]),
+        ([GOOD[0], GOOD[0]], ["line 2, field 'id'", "'a' stands in line 1 too", "unique"]),
+        ([GOOD[0] | {"label": 2}], ["line 1, field 'label'", "expected 1 (faithful), 0 (not)", "got 2"]),
+        ([GOOD[0] | {"summary": "a\x00b"}], ["line 1, field 'summary'", "NUL byte at character 1"]),
+        ([GOOD[0], "{oops"], ["line 2", "not JSON"]),
+        ([], ["mine.jsonl", "no examples"]),
+    ],
+)
+def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, parts):
+    error = fail(monkeypatch, capsys, "score", write(rows), "--metric", "word-overlap")
+    assert all(part in error for part in parts), error
+    assert not list(Path().glob("*.csv"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["score", "mine.jsonl", "--metric", "acuevel"], ["unknown metric 'acuevel'", "did you mean 'acueval'"]),
+        (["score", "mine.jsonl", "--model", "gpt"], ["unknown model 'gpt'", "params.yaml has: embedded, other"]),
+        (["score", "mine.jsonl", "--model", "other"], ["unknown kind of model 'magic'", "expected embedded"]),
+        (["score", "mine.jsonl", "--metric", "broken"], ["no prompt named 'no-such-prompt'", "there are: "]),
+        (["score", "absent.jsonl"], ["absent.jsonl", "no such file"]),
+        (["score", "mine.txt"], ["mine.txt", "expected a name that ends in .jsonl"]),
+        (["evaluate", "acuevel"], ["unknown metric 'acuevel'"]),
+        (["corpora", "--params", "absent.yaml"], ["absent.yaml is not there"]),
+    ],
+)
+def test_a_wrong_argument_is_a_message_and_exit_code_2(monkeypatch, capsys, arguments, parts):
+    write(GOOD)
+    write(GOOD, "mine.txt")
+    error = fail(monkeypatch, capsys, *arguments)
+    assert all(part in error for part in parts), error
+    assert not list(Path().glob("*.csv"))
+
+
+def test_a_misspelt_setting_is_named(monkeypatch, capsys):
+    Path("params.yaml").write_text(Path("params.yaml").read_text().replace("cache:", "cahce:"))
+    error = fail(monkeypatch, capsys, "score", write(GOOD), "--metric", "word-overlap")
+    assert "params.yaml, cache: Field required" in error
+
+
+def test_the_program_itself():
+    command = [sys.executable, "-c", "from claimwise.cli import main; main()", "score"]
+    done = subprocess.run([*command, write(GOOD), "--metric", "word-overlap"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "5 summaries" in done.stdout
+    wrong = subprocess.run([*command, "absent.jsonl"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("error: absent.jsonl")
+    assert "Traceback" not in wrong.stderr
+
+
+def test_cache_stats_and_prune():
+    ResponseCache("calls.sqlite").put({"k": "v" * 10}, model="embedded", role="verify")
+    runner = CliRunner()
+    assert runner.invoke(cli.app, ["cache", "stats"]).output == "embedded\tverify\t1 calls\t0.0 MB\n"
+    assert runner.invoke(cli.app, ["cache", "prune", "--model", "other"]).output == "0 calls deleted\n"
+    assert runner.invoke(cli.app, ["cache", "prune"]).output == "1 calls deleted\n"
+    assert runner.invoke(cli.app, ["cache", "stats"]).output == ""
+
+
+def test_help_says_what_there_is():
+    output = CliRunner().invoke(cli.app, ["--help"]).output
+    assert all(command in output for command in ("score", "corpora", "evaluate", "notebook", "cache"))

@@ -1,0 +1,62 @@
+"""The papers' numbers as typed, held against what the papers print."""
+
+import pandas as pd
+import pytest
+
+from claimwise import published
+from claimwise.published import FOLDER, table
+
+ROOT_FOLDER = published.Path(__file__).parent.parent / FOLDER
+
+
+def rows(paper, number, measure=None):
+    return table(paper, number, measure, folder=ROOT_FOLDER)
+
+
+def value(frame, **where):
+    for column, wanted in where.items():
+        frame = frame[frame[column] == wanted]
+    [found] = frame["value"]
+    return found
+
+
+def test_a_table_has_its_columns_and_only_its_rows():
+    frame = rows("acueval", "1")
+    assert list(frame.columns) == ["corpus", "origin", "row", "measure", "value", "plus_minus"]
+    assert frame.index.tolist() == list(range(len(frame)))
+    assert len(rows("acueval", "1")) == len(rows("acueval", 1)) > 0
+    assert len(rows("acueval", "5", "hem")) == 11
+    assert set(rows("acueval", "5", "hem")["measure"]) == {"hem"}
+
+
+@pytest.mark.parametrize(
+    ("paper", "number", "where", "expected"),
+    [
+        ("acueval", "1", {"corpus": "aggrefact_ftsota", "origin": "xsum", "row": "ACUEval"}, 74.5),
+        ("acueval", "1", {"corpus": "summeval", "row": "ACUEval"}, 86.2),
+        ("acueval", "2", {"origin": "xsum", "row": "FactScore prompt"}, 72.55),
+        ("acueval", "5", {"row": "Claude 2", "measure": "words"}, 87.5),
+        ("fenice", "3", {"origin": "cnndm", "row": "FENICE (T5 claims)"}, 67.1),
+        ("fenice", "1", {"row": "FENICE T5", "measure": "easiness_f1"}, 73.4),
+        ("factored_verification", "1", {"row": "GPT-4 factored"}, 76.2),
+    ],
+)
+def test_values_that_the_papers_print(paper, number, where, expected):
+    assert value(rows(paper, number), **where) == expected
+
+
+def test_the_averages_that_the_papers_print_follow_from_their_rows():
+    # ACUEval Table 3 prints 77.08 for zero-shot and 57.0x as means of three corpora.
+    frame = rows("acueval", "3")
+    for name, part in frame.groupby("row"):
+        mean = part.loc[part["origin"] != "average", "value"].mean()
+        # AutoACU's printed average is .01 off (docs: errata)
+        assert mean == pytest.approx(value(part, origin="average"), abs=0.016), name
+
+
+@pytest.mark.parametrize("paper", ["acueval", "fenice", "factored_verification"])
+def test_no_row_is_typed_twice_and_none_is_empty(paper):
+    frame = pd.read_csv(ROOT_FOLDER / f"{paper}.csv", dtype={"table": str})
+    assert not frame.duplicated(["table", "corpus", "origin", "row", "measure"]).any()
+    assert frame["value"].notna().all()
+    assert frame[["table", "corpus", "origin", "row", "measure"]].notna().all(axis=None)

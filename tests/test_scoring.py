@@ -1,0 +1,143 @@
+"""Scoring with a model that makes claims, and the ``score`` stage over corpora on disk."""
+
+import json
+
+import pandas as pd
+import pytest
+from fakes import FakeModel
+
+from claimwise import corpora, models, scoring, store
+from claimwise.corpora.base import Rows
+from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
+from claimwise.models.cache import ResponseCache
+from claimwise.models.caching import CachedModel
+from claimwise.settings import Settings
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """A folder of its own, and the fake in place of whatever model the settings name, with the cache they name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / name)
+    fake = FakeModel()
+    monkeypatch.setattr(models, "load", lambda settings, cache=None: CachedModel(fake, ResponseCache(cache)))
+    return fake
+
+
+def settings(**corpora_to_score):
+    return Settings.model_validate(
+        {
+            "data": "sample",
+            "model": "embedded",
+            "models": {"embedded": {"kind": "embedded"}},
+            "cache": "calls.sqlite",
+            "corpora": {"sample": list(corpora_to_score), "public": []},
+            "metrics": DEFAULT_METRICS,
+            "score": {"metrics": ["acueval"], "corpora": {"sample": corpora_to_score, "public": {}}},
+        }
+    )
+
+
+def prepare(name, documents):
+    """Two summaries a document, the second with an invented sentence."""
+    rows = Rows(name)
+    for number in range(documents):
+        document = f"The cat sat on mat {number}. It rained."
+        rows.example(str(number), "good", document=document, summary=f"The cat sat on mat {number}.", label=1)
+        rows.example(str(number), "bad", document=document, summary="It rained. Dogs barked loudly.", label=0)
+    corpora.write(rows.corpus(), store.corpus_folder("sample", name))
+
+
+def test_claims_with_support_span_and_evidence(model, tmp_path):
+    file = tmp_path / "mine.jsonl"
+    rows = [
+        {"id": "a", "document": "It rained. The cat sat.", "summary": "The cat sat. The dog sat."},
+        {"id": "b", "document": "It rained.", "summary": "It rained. A mumble."},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    out, claims = tmp_path / "scores.csv", tmp_path / "claims.csv"
+    written = scoring.score_file(file, "sentences", "embedded", out, claims, tmp_path / "none.yaml")
+    kept = ["id", "metric", "score", "n_claims", "n_unparsed"]
+    pd.testing.assert_frame_equal(pd.read_csv(out)[kept], written[kept], check_dtype=False)
+    assert written["score"].tolist() == pytest.approx([(1 + 2 / 3) / 2, 1])
+    assert written["n_unparsed"].tolist() == [0, 1]
+    report = pd.read_csv(claims)
+    assert list(report.columns) == ["id", "claim_index", "claim", "support", "reason", "start", "end", "evidence"]
+    assert report["id"].tolist() == ["a", "a", "b", "b"]
+    assert report["evidence"].fillna("").tolist() == ["The cat sat.", "The cat sat.", "It rained.", ""]
+    assert report["reason"].fillna("").tolist() == ["", "", "", "neither Yes nor No in the reply"]
+    assert [rows[0]["summary"][r.start : r.end] for r in report.head(2).itertuples()] == report["claim"].tolist()[:2]
+
+
+def test_the_stage_writes_every_corpus_that_the_settings_name(model):
+    prepare("one", 3)
+    prepare("two", 2)
+    prepare("judged", 1)
+    folders = scoring.score_corpora(settings(one={}, two={"documents": 1}, judged={"metrics": ["holistic"]}), "acueval")
+    assert folders == [store.scores_folder("sample", "acueval") / name for name in ("one", "two")]
+    one, two = (Evaluation.read(folder) for folder in folders)
+    assert one.scores["score"].tolist() == pytest.approx([1, 0.5] * 3)
+    assert one.scores["n_claims"].tolist() == [1, 2] * 3
+    assert len(two.scores) == 2  # both summaries of one document
+    assert json.loads((folders[0] / "run.json").read_text()) == {
+        "model": "fake",
+        "fingerprint": "fake-1",
+        "metric": DEFAULT_METRICS["acueval"],
+        "examples": 6,
+        "unscored": 0,
+        "claims": 9,
+        "unparsed": 0,
+    }
+    assert store.read_scores("sample", "acueval", "one").equals(one.scores)
+
+
+def test_a_second_run_asks_the_model_nothing_and_writes_the_same_bytes(model):
+    prepare("one", 3)
+
+    def files():
+        folder = store.scores_folder("sample", "acueval") / "one"
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    scoring.score_corpora(settings(one={}), "acueval")
+    first, made = files(), model.calls.total()
+    scoring.score_corpora(settings(one={}), "acueval")
+    assert files() == first
+    assert model.calls.total() == made
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(model, monkeypatch):
+    prepare("one", 100)  # 200 summaries: four batches
+    verify, asked = model.verify, []
+
+    def stop_at_the_third(documents, claims, prompt, extras=None):
+        asked.append(len(documents))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return verify(documents, claims, prompt, extras)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "verify", stop_at_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            scoring.score_corpora(settings(one={}), "acueval")
+    assert not (store.scores_folder("sample", "acueval") / "one").exists()
+    before = model.calls.copy()
+    [folder] = scoring.score_corpora(settings(one={}), "acueval")
+    assert model.calls["verify"] == 100 + 200  # no claim was verified twice
+    assert model.calls["verify"] > before["verify"] > 0
+    assert Evaluation.read(folder).scores["score"].tolist() == pytest.approx([1, 0.5] * 100)
+
+
+def test_factored_verification_reuses_the_claims_and_verdicts_of_acueval(model):
+    prepare("one", 3)
+    scoring.score_corpora(settings(one={}), "acueval")
+    made = model.calls.total()
+    [folder] = scoring.score_corpora(settings(one={}), "factored")
+    assert model.calls.total() == made
+    assert Evaluation.read(folder).scores["score"].tolist() == pytest.approx([1, 0] * 3)
+
+
+def test_unknown_metrics_and_corpora_that_are_not_prepared(model):
+    with pytest.raises(MetricError, match="did you mean 'acueval'"):
+        scoring.score_corpora(settings(one={}), "acuevall")
+    with pytest.raises(FileNotFoundError, match="one"):
+        scoring.score_corpora(settings(one={}), "acueval")

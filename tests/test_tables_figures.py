@@ -1,0 +1,163 @@
+"""Tables and figures: the same bytes every time, gaps shown as gaps, nothing unescaped."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from claimwise import figures, tables
+from claimwise.statistics import Interval
+
+ROWS = pd.DataFrame(
+    {
+        "metric": ["a", "b", "a", "b"],
+        "panel": ["cnndm", "cnndm", "xsum", "xsum"],
+        "value": [60.0, 70.0, 65.0, 55.0],
+        "low": [58.0, 66.0, 60.0, 50.0],
+        "high": [62.0, 74.0, 70.0, 60.0],
+        "published": [61.0, math.nan, math.nan, math.nan],
+    }
+)
+
+
+def test_a_csv_has_six_digits_and_unix_lines(tmp_path):
+    path = tmp_path / "deep" / "t.csv"
+    frame = pd.DataFrame({"name": ["é, x", None], "value": [1 / 3, math.nan]})
+    assert tables.save(frame, path) is frame
+    assert path.read_bytes() == 'name,value\n"é, x",0.333333\n,\n'.encode()
+
+
+def test_metrics_as_json(tmp_path):
+    path = tmp_path / "m.json"
+    tables.save_metrics({"xsum": {"f1": np.float64(2 / 3), "n": np.int64(4), "p": math.nan}, 7: "é"}, path)
+    assert json.loads(path.read_text()) == {"xsum": {"f1": 0.666667, "n": 4, "p": None}, "7": "é"}
+    assert "NaN" not in path.read_text()
+    assert "é" in path.read_text(encoding="utf-8")
+
+
+def cells(html):
+    return re.findall(r"<t[dh] [^>]*>(.*?)</t[dh]>", html)
+
+
+def test_a_shown_table_is_escaped_and_marks_gaps():
+    frame = pd.DataFrame({"a_name": ["<script>&", None], "value": [0.12345, np.nan], "n": [3, 4]})
+    html = tables.show(frame, "A <b>caption</b>", digits=2).data
+    assert "&lt;script&gt;&amp;" in html
+    assert "<script>" not in html
+    assert "A &lt;b&gt;caption&lt;/b&gt;" in html
+    assert cells(html) == ["a name", "value", "n", "&lt;script&gt;&amp;", "0.12", "3", "–", "–", "4"]
+    assert re.findall(r"<t[dh] style=\"text-align:(\w+)\"", html) == ["left", "right", "right"] * 3
+    assert tables.show(frame).data == tables.show(frame).data
+
+
+def test_plus_minus():
+    assert tables.plus_minus(Interval(0.5, 0.4, 0.7)) == "50.0 ± 15.0"
+    assert tables.plus_minus(Interval(0.5, 0.4, 0.7), scale=1, digits=2) == "0.50 ± 0.15"
+
+
+@pytest.fixture(autouse=True)
+def _clean():
+    figures.style()
+    yield
+    plt.close("all")
+
+
+def dots(**options):
+    return figures.dots(ROWS, value="value", label="metric", panel="panel", low="low", high="high", **options)
+
+
+def test_dots_stand_where_the_values_are():
+    figure = dots(published="published", chance=50, xlabel="balanced accuracy, %", title="Agreement")
+    assert [axis.get_title() or axis.get_title("left") for axis in figure.axes] == ["cnndm", "xsum"]
+    assert {axis.get_xlabel() for axis in figure.axes} == {"balanced accuracy, %"}
+    for axis, values in zip(figure.axes, ([60, 70], [65, 55]), strict=True):
+        [circles] = [line for line in axis.lines if line.get_marker() == "o"]
+        assert circles.get_xdata().tolist() == values
+        assert circles.get_ydata().tolist() == [0, 1]
+        assert [line.get_xdata() for line in axis.lines if line.get_linestyle() == "--"] == [[50, 50]]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a", "b"]
+    diamonds = [[line.get_xdata().tolist() for line in axis.lines if line.get_marker() == "D"] for axis in figure.axes]
+    assert diamonds == [[[61.0]], []]
+    [legend] = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["ours, 95 % interval", "published"]
+
+
+def test_intervals_span_low_to_high():
+    figure = dots()
+    segments = [segment for collection in figure.axes[0].collections for segment in collection.get_segments()]
+    assert [sorted(segment[:, 0]) for segment in segments] == [[58, 62], [66, 74]]
+
+
+def test_series_on_one_line_do_not_hide_each_other():
+    rows = pd.concat([ROWS.assign(measure="P"), ROWS.assign(measure="R")])
+    figure = figures.dots(rows, value="value", label="metric", panel="panel", hue="measure")
+    first, second = (line.get_ydata() for line in figure.axes[0].lines)
+    assert (second - first).tolist() == pytest.approx([0.18, 0.18])
+
+
+def test_pairs_stand_at_their_values_joined_by_a_line():
+    rows = pd.DataFrame(
+        {
+            "metric": ["m"] * 4,
+            "case": ["worse", "worse", "better", "better"],
+            "author": ["writer", "model"] * 2,
+            "score": [0.6, 0.7, 0.65, 0.9],
+        }
+    )
+    figure = figures.pairs(rows, x="case", y="score", hue="author", panel="metric", ylabel="score")
+    [axis] = figure.axes
+    assert {line.get_label(): line.get_ydata().tolist() for line in axis.lines} == {
+        "writer": [0.6, 0.65],
+        "model": [0.7, 0.9],
+    }
+    assert [segment[:, 1].tolist() for segment in axis.collections[0].get_segments()] == [[0.6, 0.7], [0.65, 0.9]]
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["worse", "better"]
+    assert [text.get_text() for text in axis.texts] == ["0.600", "0.650", "0.700", "0.900"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["writer", "model"]
+
+
+def test_a_line_has_its_points_its_marks_and_the_diagonal():
+    rows = pd.DataFrame(
+        {
+            "kind": ["roc"] * 3 + ["accuracy"] * 2,
+            "metric": ["m"] * 5,
+            "x": [0.0, 0.2, 1.0, 0.0, 1.0],
+            "y": [0.0, 0.9, 1.0, 0.5, 0.6],
+            "chosen": [False, True, False, False, True],
+        }
+    )
+    labels = {"roc": ("false", "true")}
+    figure = figures.lines(
+        rows, x="x", y="y", hue="metric", panel="kind", mark="chosen", labels=labels, diagonal=["roc"]
+    )
+    roc, accuracy = figure.axes
+    assert [line.get_xydata().tolist() for line in roc.lines] == [
+        [[0, 0], [0.2, 0.9], [1, 1]],
+        [[0.2, 0.9]],
+        [[0, 0], [1, 1]],
+    ]
+    assert [line.get_xydata().tolist() for line in accuracy.lines] == [[[0, 0.5], [1, 0.6]], [[1, 0.6]]]
+    assert (roc.get_xlabel(), roc.get_ylabel(), accuracy.get_xlabel()) == ("false", "true", "x")
+
+
+def test_a_matrix_shows_its_values_and_leaves_gaps_empty():
+    rows = pd.DataFrame(
+        {"judge": ["a", "a", "b"], "writer": ["x", "y", "x"], "table": ["ours"] * 3, "value": [0.5, 1.25, 2.0]}
+    )
+    figure = figures.matrix(rows, row="judge", column="writer", panel="table", value="value")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.50", "1.25", "2.00"]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a", "b"]
+
+
+def test_a_png_has_the_same_bytes_every_time_and_names_no_program(tmp_path):
+    for name in ("one", "two"):
+        figures.save(dots(title="Agreement"), tmp_path / "deep" / f"{name}.png")
+    one, two = ((tmp_path / "deep" / f"{name}.png").read_bytes() for name in ("one", "two"))
+    assert one == two
+    assert one.startswith(b"\x89PNG")
+    assert b"Software" not in one
+    assert not plt.get_fignums()
