@@ -186,6 +186,7 @@ FAULTS = {
     "rate limit": status(429, Retry_After="0.2"),
     "server error": status(500),
     "overloaded": status(503),
+    "a completion without choices": lambda handler: handler.reply(200, {"choices": []}),
     "cut connection": cut,
     "half a body": half,
     "a proxy's page": page,
@@ -219,7 +220,7 @@ def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
     cache = ResponseCache(":memory:")
     broken = serve(faults=down)
     claims = [[f"Claim {k}." for k in range(6)]]
-    with pytest.raises(ModelError, match=r"failed after 1 retries.*Finished replies are kept"):
+    with pytest.raises(ModelError, match=r"status 500\), after 1 retries\. Finished replies are kept"):
         connect(broken, cache, retries=1, concurrency=1, identity="here").verify(["D."], claims, ZERO)
     healthy = serve()
     found = connect(healthy, cache, identity="here").verify(["D."], claims, ZERO)[0]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import os
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
-
-import openai
 
 from claimwise.models import ModelError
 from claimwise.models.cache import call_key
 from claimwise.models.openai_engine import VENDOR, OpenAIOptions
+from claimwise.models.openai_transport import Refused, Transport, Unreachable
 from claimwise.models.replies import Reply, Tally
 
 _log = logging.getLogger(__name__)
@@ -32,10 +31,8 @@ class BudgetError(ModelError):
 class OpenAILanguageModel:
     """See ``replies.LanguageModel``.
 
-    The client's own retries serve 408, 409, 429, 5xx, time-outs and cut connections, with exponential backoff,
-    jitter and Retry-After; replies that are no JSON are asked again here. What still fails then stops the run:
-    a server that is down must not become a table of missing scores. A prompt that the server refuses (too
-    long, filtered) has no reply and a reason.
+    What fails after all retries stops the run: a server that is down must not become a table of missing scores.
+    A prompt that the server refuses (too long, filtered) has no reply and a reason.
 
     Raises:
         ModelError: the vendor's server was asked for, and the key's environment variable is not set.
@@ -43,8 +40,8 @@ class OpenAILanguageModel:
 
     def __init__(self, options: OpenAIOptions):
         self._options = options
-        self._key = os.environ.get(options.key_variable, "")
-        if not self._key and options.base_url == VENDOR:
+        key = os.environ.get(options.key_variable, "")
+        if not key and options.base_url == VENDOR:
             raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {VENDOR}")
         self.name = options.model
         self.context = options.context
@@ -55,10 +52,11 @@ class OpenAILanguageModel:
         self.tally = Tally()
         self._started = 0
         self._logprobs = options.logprobs
-        self._client: openai.AsyncOpenAI | None = None
+        self._transport = Transport(options.base_url, key, options.timeout_seconds, options.retries)
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="openai", daemon=True).start()
+        threading.Thread(target=_turn, args=(self._loop,), name="openai", daemon=True).start()
+        weakref.finalize(self, _close, self._transport, self._loop)
 
     def count(self, text: str) -> int:
         """An estimate from above (three bytes a token), since the tokenizer is the server's."""
@@ -122,63 +120,36 @@ class OpenAILanguageModel:
                 why,
             )
 
-    async def _create(self, prompt: str, max_tokens: int, options: dict[str, Any]) -> Any:
+    async def _create(self, prompt: str, max_tokens: int, options: dict[str, Any]) -> dict[str, Any] | Reply:
         """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
-        for attempt in range(self._options.retries + 1):
-            self._spend()
-            start = time.monotonic()
-            try:
-                completion = await self._send(prompt, max_tokens, options)
-                choice = completion.choices[0]
-            except (json.JSONDecodeError, openai.APIResponseValidationError, AttributeError, IndexError, TypeError):
-                # A proxy's page, half a body: the client takes these for answers.
-                if attempt == self._options.retries:
-                    raise ModelError(
-                        f"{self._where()} sends replies that are not the protocol's JSON. {_KEPT}"
-                    ) from None
-                await asyncio.sleep(min(0.5 * 2**attempt, 8.0))
-                continue
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                message = self._clean(error)
-                if "logprobs" in options and "logprob" in message.lower():
-                    self._give_up_logprobs("refuses the request for logprobs")
-                    return await self._create(prompt, max_tokens, {})
-                if any(sign in message.lower() for sign in _ONE_PROMPT):
-                    return Reply(reason=f"the server refused the prompt: {message}")
-                raise ModelError(f"{self._where()} refused the request: {message}") from None
-            except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-                raise ModelError(
-                    f"{self._where()} refused the key in {self._options.key_variable}: {self._clean(error)}"
-                ) from None
-            except openai.APIError as error:
-                raise ModelError(
-                    f"{self._where()} failed after {self._options.retries} retries: {self._clean(error)}. {_KEPT}"
-                ) from None
-            self._count(completion, start)
-            return choice
-        raise AssertionError("the last attempt returns or raises")
+        self._spend()
+        start = time.monotonic()
+        path, body = self._request(prompt, max_tokens)
+        try:
+            completion = await self._transport.post(path, body | options)
+        except Unreachable as error:
+            raise ModelError(f"{self._where()}: {error}, after {self._options.retries} retries. {_KEPT}") from None
+        except Refused as error:
+            if "logprobs" in options and "logprob" in str(error).lower():
+                self._give_up_logprobs("refuses the request for logprobs")
+                return await self._create(prompt, max_tokens, {})
+            if any(sign in str(error).lower() for sign in _ONE_PROMPT):
+                return Reply(reason=f"the server refused the prompt: {error}")
+            if error.status in (401, 403):
+                raise ModelError(f"{self._where()} refused the key in {self._options.key_variable}: {error}") from None
+            raise ModelError(f"{self._where()} refused the request: {error}") from None
+        self._count(completion.get("usage") or {}, start)
+        return completion["choices"][0]
 
-    async def _send(self, prompt: str, max_tokens: int, options: dict[str, Any]) -> Any:
-        if self._client is None:
-            self._client = openai.AsyncOpenAI(
-                api_key=self._key or "none",
-                base_url=self._options.base_url,
-                timeout=self._options.timeout_seconds,
-                max_retries=self._options.retries,
-            )
-        fixed: dict[str, Any] = {self._options.token_limit: max_tokens, "model": self.name}
+    def _request(self, prompt: str, max_tokens: int) -> tuple[str, dict[str, Any]]:
+        body = {"model": self.name, self._options.token_limit: max_tokens, **self._options.extra_body}
         for name in ("temperature", "seed"):
             if getattr(self._options, name) is not None:
-                fixed[name] = getattr(self._options, name)
+                body[name] = getattr(self._options, name)
         if self._options.api == "completions":
-            return await self._client.completions.create(
-                prompt=prompt, **fixed, **options, extra_body=self._options.extra_body
-            )
+            return "completions", {**body, "prompt": prompt}
         messages = [{"role": "system", "content": self._options.system}] if self._options.system else []
-        messages.append({"role": "user", "content": prompt})
-        return await self._client.chat.completions.create(
-            messages=messages, **fixed, **options, extra_body=self._options.extra_body
-        )
+        return "chat/completions", {**body, "messages": [*messages, {"role": "user", "content": prompt}]}
 
     def _spend(self) -> None:
         calls, tokens = self._options.max_calls, self._options.max_total_tokens
@@ -189,20 +160,14 @@ class OpenAILanguageModel:
             raise BudgetError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
         self._started += 1
 
-    def _count(self, completion: Any, start: float) -> None:
+    def _count(self, usage: Mapping[str, Any], start: float) -> None:
         self.tally.calls += 1
         self.tally.seconds += time.monotonic() - start
-        if completion.usage is not None:
-            self.tally.prompt_tokens += completion.usage.prompt_tokens or 0
-            self.tally.reply_tokens += completion.usage.completion_tokens or 0
+        self.tally.prompt_tokens += usage.get("prompt_tokens") or 0
+        self.tally.reply_tokens += usage.get("completion_tokens") or 0
 
     def _where(self) -> str:
         return f"{self.name} at {self._options.base_url}"
-
-    def _clean(self, error: Exception) -> str:
-        """The error's message without the key, which some servers repeat."""
-        message = " ".join(str(error).split())
-        return (message.replace(self._key, "***") if self._key else message)[:300]
 
     # -- many calls --------------------------------------------------------------------------------
 
@@ -236,27 +201,38 @@ class OpenAILanguageModel:
         task.result()
 
 
-def _text(choice: Any) -> Reply:
-    text = choice.message.content if hasattr(choice, "message") else choice.text
+def _turn(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+def _close(transport: Transport, loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.run_coroutine_threadsafe(transport.close(), loop).result(5)
+    loop.call_soon_threadsafe(loop.stop)
+
+
+def _text(choice: Mapping[str, Any]) -> Reply:
+    text = choice["message"].get("content") if "message" in choice else choice.get("text")
     if text is None:
-        return Reply(reason=f"the server sent no text ({choice.finish_reason})")
-    return Reply(text, cut=choice.finish_reason == "length")
+        return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
+    return Reply(text, cut=choice.get("finish_reason") == "length")
 
 
-def _positions(choice: Any) -> list[tuple[str, dict[str, float]]]:
-    """(token, log probabilities of it and its alternatives) for every position of the reply, where they are given."""
-    given = getattr(choice, "logprobs", None)
-    if given is None:
-        return []
-    if getattr(given, "content", None):
+def _positions(choice: Mapping[str, Any]) -> list[tuple[str, dict[str, float]]]:
+    """(token, log probabilities of it and its alternatives) for every position of the reply, where they are given.
+
+    Chat gives objects a position, completions give parallel lists.
+    """
+    given = choice.get("logprobs") or {}
+    if given.get("content"):
         return [
-            (place.token, {alternative.token: alternative.logprob for alternative in (*place.top_logprobs, place)})
-            for place in given.content
+            (place["token"], {one["token"]: one["logprob"] for one in (*(place.get("top_logprobs") or ()), place)})
+            for place in given["content"]
         ]
-    if getattr(given, "tokens", None):
-        rows = zip(given.tokens, given.token_logprobs, given.top_logprobs or [{}] * len(given.tokens), strict=True)
-        return [(token, {**(top or {}), token: logprob}) for token, logprob, top in rows]
-    return []
+    tokens = given.get("tokens") or []
+    tops = given.get("top_logprobs") or [{}] * len(tokens)
+    rows = zip(tokens, given.get("token_logprobs") or [], tops, strict=False)
+    return [(token, {**(top or {}), token: logprob}) for token, logprob, top in rows if logprob is not None]
 
 
 def _probabilities(positions: list[tuple[str, dict[str, float]]], choices: Sequence[str]) -> tuple[float, ...]:

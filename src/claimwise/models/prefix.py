@@ -148,11 +148,15 @@ class SharedPrefix:
         root = tree(prompts)
         if not root.children and len(root.leaves) < 2:
             root.start = root.stop = 0  # nothing is shared
-        cache = self._root(prompts[root.member][: root.stop])
+        cache = self._root(prompts[root.member][: root.stop], keep=len(root.children) > 1)
         yield from self._below(root, prompts, cache)
 
-    def _root(self, tokens: Tokens) -> DynamicCache | None:
-        """Keys and values of what all prompts share, kept for the next call: instructions are computed once a run."""
+    def _root(self, tokens: Tokens, keep: bool) -> DynamicCache | None:
+        """Keys and values of what all prompts share.
+
+        Instructions, which several documents follow, are kept for the next call and so are computed once a run;
+        a single document is not, since the next call shows another.
+        """
         if not tokens:
             return None
         wanted = tuple(tokens)
@@ -162,7 +166,8 @@ class SharedPrefix:
         if self._kept and wanted[: len(self._kept[0])] == self._kept[0]:
             cache, known = self._kept[1], len(self._kept[0])
         cache = self._extend(cache, tokens[known:], known)
-        self._kept = (wanted, cache)
+        if keep:
+            self._kept = (wanted, cache)
         return cache
 
     def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache | None) -> Iterator:
