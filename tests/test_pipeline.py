@@ -60,7 +60,7 @@ def test_source_notebooks_are_clean_and_take_exactly_their_section(name):
             assert cell.execution_count is None
     assert cells[0].source.startswith("# ")
     declared = set(papermill.inspect_notebook(path))
-    shared = {"data", "model", "cache", "definitions"}
+    shared = {"data", "model", "cache", "definitions", "entries"}
     assert declared - shared == set(PARAMS.section(name))
 
 

@@ -35,6 +35,7 @@ def parameters(settings: Settings, name: str, notebook: Path) -> dict[str, Any]:
         "model": settings.model_settings,
         "cache": settings.cache,
         "definitions": settings.metrics,
+        "entries": settings.models,
     }
     section = settings.section(name)
     if unknown := sorted(set(section) - declared):

@@ -1,4 +1,4 @@
-"""Models behind one interface: embedded (offline, CPU), transformers checkpoints, OpenAI-compatible servers."""
+"""Models behind one interface: embedded (offline, CPU), lexical (word overlap), transformers checkpoints, OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
     ...
-    claimwise.models.ModelError: unknown kind of model 'embeded'; expected embedded, transformers or openai
+    claimwise.models.ModelError: unknown kind of model 'embeded'; expected embedded, lexical, transformers or openai
     """
     kind = settings.get("kind")
     options = {key: value for key, value in settings.items() if key != "kind"}
@@ -41,6 +41,12 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
         if options:
             raise ModelError(f"kind embedded has no options; found {', '.join(map(repr, options))}")
         return CachedModel(EmbeddedModel(), store)
+    if kind == "lexical":
+        from claimwise.models.lexical import LexicalModel
+
+        if options:
+            raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
+        return LexicalModel()
     if kind == "transformers":
         from claimwise.models.transformers_engine import transformers_model
 
@@ -49,7 +55,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
         from claimwise.models.openai_engine import openai_model
 
         return openai_model(store, **options)
-    raise ModelError(f"unknown kind of model {kind!r}; expected embedded, transformers or openai")
+    raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, transformers or openai")
 
 
 def describe(settings: Mapping[str, Any]) -> str:
@@ -63,6 +69,8 @@ def describe(settings: Mapping[str, Any]) -> str:
         return (
             "embedded (MiniLM features and learned heads, 23 million parameters, CPU; supervised, see its model card)"
         )
+    if kind == "lexical":
+        return "lexical (word overlap, nothing learned)"
     if kind == "transformers":
         return f"{settings['model']} at revision {settings.get('revision') or 'main'}"
     return f"{settings['model']} at {settings.get('base_url') or 'the vendor'}"

@@ -1,0 +1,184 @@
+"""Algorithm 1 on models whose every reply is known: what is checked, what is fed back, when the rounds end."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import MUMBLE, FakeModel
+
+from claimwise import models, prompts
+from claimwise.models.base import Critique, Text
+from claimwise.models.lexical import LexicalModel
+from claimwise.prompts.sources import Source, joined
+from claimwise.refinement import (
+    CLEAN,
+    LAST,
+    UNCHANGED,
+    UNREAD,
+    WORSE,
+    Draft,
+    criticise,
+    factored_critique,
+    refine,
+    self_critique,
+    statements,
+)
+
+PAPERS = joined(
+    [
+        Source("Ling (2009)", "Rain", "It rained for days in the north."),
+        Source("Roy et al. (2011)", "Snow", "It snowed for weeks in the south."),
+    ]
+)
+PROMPTS = {"critique": "factored-critique-claim", "revise": "factored-revise-critiques"}
+
+
+class Scripted(FakeModel):
+    """Critiques by a list of unsupported sentences; revises by a table."""
+
+    def __init__(self, wrong: set[str], revisions: dict[str, str | None]):
+        super().__init__()
+        self.wrong, self.revisions = wrong, revisions
+        self.seen: list[tuple[str, str]] = []
+        self.told: list[str] = []
+
+    def critique(self, documents, statements, prompt):
+        self._count("critique", statements)
+        self.seen += zip(documents, statements, strict=True)
+        return [Critique(f"No: {s}", float(s not in self.wrong)) for s in statements]
+
+    def revise(self, documents, summaries, feedback, prompt):
+        self._count("revise", summaries)
+        self.told += [told.comment for told in feedback]
+        return [Text(self.revisions[s], None if self.revisions[s] else "empty reply") for s in summaries]
+
+
+def test_only_cited_sentences_are_checked_and_only_against_what_they_cite():
+    summary = "Weather varies. It rained (Ling, 2009). Both fell (Ling, 2009; Roy et al., 2011). It hailed (Ek, 1999)."
+    found = statements(PAPERS, summary)
+    assert [s.text[:6] for s in found] == ["It rai", "Both f", "It hai"]
+    assert ["Rain" in s.document for s in found] == [True, True, False]
+    assert ["Snow" in s.document for s in found] == [False, True, False]
+    assert [s.missing for s in found] == [(), (), ("Ek (1999)",)]
+
+
+def test_a_single_source_is_checked_sentence_by_sentence():
+    found = statements("It rained.", "It rained. It snowed (Ling, 2009).")
+    assert [(s.text, s.document, s.missing) for s in found] == [
+        ("It rained.", "It rained.", ()),
+        ("It snowed (Ling, 2009).", "It rained.", ()),
+    ]
+
+
+def test_a_revision_cannot_hide_a_statement_by_losing_its_citation():
+    original = "Weather varies. It rained (Ling, 2009)."
+    found = statements(PAPERS, "Weather varies. It rained a lot.", original)
+    assert [(s.text, s.document) for s in found] == [("It rained a lot.", PAPERS)]
+
+
+def test_a_cited_paper_that_is_not_there_is_the_critique_and_costs_no_call():
+    model = FakeModel()
+    group = statements(PAPERS, "It hailed (Ek, 1999; Orr, 2001).")
+    [[critique]] = criticise(model, [group], prompts.load("factored-critique-claim"))
+    assert critique == Critique("Ek (1999), Orr (2001) are not among the papers.", 0.0)
+    assert model.calls["critique"] == 0
+
+
+def test_the_factored_critique_is_the_unsupported_statements_critiques():
+    group = statements("It rained.", "One. Two. Three.")
+    told = factored_critique(group, [Critique("a", 0.0), Critique("b", 1.0), Critique("c", 0.49)])
+    assert told.unsupported == ("One.", "Three.")
+    assert told.comment == (
+        '- For the sentence "One." in the summary: a\n- For the sentence "Three." in the summary: c'
+    )
+
+
+def test_rounds_go_on_until_nothing_is_unsupported():
+    model = Scripted(
+        {"Ants ran.", "Bees ran."},
+        {"Ants ran. Bees ran.": "Ants ran. Cows ran.", "Ants ran. Cows ran.": "Dogs ran. Cows ran."},
+    )
+    [drafts] = refine(model, ["doc"], ["Ants ran. Bees ran."], **PROMPTS, rounds=5)
+    assert drafts == [
+        Draft(0, "Ants ran. Bees ran.", 2, 2),
+        Draft(1, "Ants ran. Cows ran.", 2, 1),
+        Draft(2, "Dogs ran. Cows ran.", 2, 0, stopped=CLEAN),
+    ]
+    assert model.told[0].count("For the sentence") == 2
+    assert "Bees ran." not in model.told[1]
+
+
+@pytest.mark.parametrize(
+    ("revisions", "rounds", "result", "why"),
+    [
+        ({"Ants ran. Bees ran.": "Ants ran. Bees ran."}, 3, "Ants ran. Bees ran.", UNCHANGED),
+        ({"Ants ran. Bees ran.": None}, 3, "Ants ran. Bees ran.", UNREAD),
+        ({"Ants ran. Bees ran.": "Bees ran. Ants ran."}, 3, "Ants ran. Bees ran.", WORSE),
+        (
+            {"Ants ran. Bees ran.": "Ants ran. Cows ran.", "Ants ran. Cows ran.": "Ants ran."},
+            1,
+            "Ants ran. Cows ran.",
+            LAST,
+        ),
+        (
+            {"Ants ran. Bees ran.": "Ants ran. Cows ran.", "Ants ran. Cows ran.": "Ants ran. Dogs ran."},
+            3,
+            "Ants ran. Cows ran.",
+            WORSE,
+        ),
+    ],
+)
+def test_rounds_end_where_nothing_more_is_gained(revisions, rounds, result, why):
+    [drafts] = refine(
+        Scripted({"Ants ran.", "Bees ran."}, revisions), ["doc"], ["Ants ran. Bees ran."], **PROMPTS, rounds=rounds
+    )
+    assert (drafts[-1].summary, drafts[-1].stopped) == (result, why)
+    assert all(draft.stopped is None for draft in drafts[:-1])
+
+
+def test_summaries_end_by_themselves_and_keep_their_places():
+    model = Scripted({"Ants ran."}, {"Ants ran.": "Bees ran."})
+    result = refine(model, ["one", "two", "three"], ["Cows ran.", "Ants ran.", ""], **PROMPTS, rounds=2)
+    assert [[d.summary for d in drafts] for drafts in result] == [["Cows ran."], ["Ants ran.", "Bees ran."], [""]]
+    assert model.calls["revise"] == 1
+
+
+def test_a_verdict_that_could_not_be_read_is_counted_and_does_not_ask_for_a_revision():
+    class Mute(Scripted):
+        def critique(self, documents, statements, prompt):
+            return [Critique("", reason="no reply") for _ in statements]
+
+    [drafts] = refine(Mute(set(), {}), ["doc"], ["Ants ran."], **PROMPTS, rounds=2)
+    assert drafts == [Draft(0, "Ants ran.", 1, 0, 1, CLEAN)]
+
+
+def test_the_self_critique_sees_the_whole_and_an_unread_revision_keeps_the_summary():
+    prompt_names = {"critique": "factored-critique-self", "revise": "factored-revise-self"}
+    model = Scripted(set(), {"Ants ran. Bees ran.": "Cows ran."})
+    assert self_critique(model, ["doc"], ["Ants ran. Bees ran."], **prompt_names) == [("Cows ran.", None)]
+    assert model.seen == [("doc", "Ants ran. Bees ran.")]
+    assert model.told == ["No: Ants ran. Bees ran."]
+    summary = f"{MUMBLE}."
+    assert self_critique(FakeModel(), ["doc"], [summary], **prompt_names) == [(summary, "empty reply")]
+
+
+def test_the_lexical_model_finds_and_drops_a_sentence_of_other_words():
+    model = models.load({"kind": "lexical"})
+    assert isinstance(model, LexicalModel)
+    document = "The river rose by two metres in May and flooded the old mill."
+    summary = "The river rose by two metres. The council resigned over bribes."
+    [drafts] = refine(model, [document], [summary], **PROMPTS, rounds=3)
+    assert drafts[-1].summary == "The river rose by two metres."
+    assert drafts[-1].stopped == CLEAN
+    verdicts = model.verify(
+        [document], [["A mill flooded.", "Bribes.", "It was."]], prompts.load("factored-verify-cot")
+    )
+    assert [v.support for v in verdicts[0][:2]] == [1.0, 0.0]
+    assert verdicts[0][2].reason == "no content words"
+    with pytest.raises(models.ModelError, match="lexical has no options"):
+        models.load({"kind": "lexical", "cut": 1})
+
+
+def test_the_lexical_model_summarises_with_citations():
+    sources = [Source("Ling (2009)", "Rain", "Wind blew. It rained for days."), Source("Roy (2011)", "Empty", "")]
+    [made] = LexicalModel().summarise([sources], ["How long did it rain?"], prompts.load("factored-summarise"))
+    assert made.text == "Ling (2009) reports: It rained for days."
