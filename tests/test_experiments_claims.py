@@ -1,0 +1,256 @@
+"""acu_generation and acu_verification: from corpora and a model to tables, worked by hand."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import FakeModel
+from scipy import stats
+
+from claimwise.corpora.base import Rows
+from claimwise.experiments import acu_generation, acu_verification
+
+# ---------------------------------------------------------------- acu_generation
+
+
+@pytest.fixture(scope="module")
+def references():
+    rows = Rows("made")
+    one = rows.example("0", "reference", document="d0", summary="The cat sat. The dog ran.", origin="news")
+    rows.gold(one, [{"claim": "The cat sat."}, {"claim": "The dog ran."}])
+    rows.recorded(one, "t5", ["The cat sat."])
+    two = rows.example("1", "reference", document="d1", summary="mumble", origin="news")
+    rows.gold(two, [{"claim": "mumble"}])
+    rows.example("1", "lead", document="d1", summary="Not a reference.", origin="news")
+    rows.example("2", "reference", document="d2", summary="Nobody wrote claims for this one.", origin="news")
+    return rows.corpus()
+
+
+def generated(references, *decomposers):
+    return acu_generation.per_example(references, decomposers, FakeModel(), batch=1)
+
+
+def test_claims_of_references_with_gold_claims_only(references):
+    rows = generated(references, "sentences", "acueval-decompose-5shot", "recorded:t5")
+    names = np.repeat(["sentences", "acueval-decompose-5shot", "recorded:t5"], 2)
+    assert rows["decomposer"].tolist() == names.tolist()
+    assert rows["n_gold"].tolist() == [2, 1] * 3
+    assert rows["n_claims"].tolist() == [2, 1, 2, 0, 1, 0]
+
+
+def test_easiness_coverage_and_duplicates_by_hand(references):
+    rows = generated(references, "summary", "recorded:t5")
+    whole, recorded = rows.iloc[0], rows.iloc[2]
+    # The whole (6 words) against a gold claim of 3: 2 * 3 / 9 both ways.
+    assert whole[["precision", "recall", "f1"]].tolist() == pytest.approx([2 / 3] * 3)
+    assert (whole["coverage"], whole["duplicates"]) == (1, 0)
+    # "The cat sat." is a gold claim; for "The dog ran." it has one word of three.
+    assert recorded[["precision", "recall"]].tolist() == pytest.approx([1, (1 + 1 / 3) / 2])
+    assert recorded["coverage"] == pytest.approx(3 / 5)  # the, cat, sat of the, cat, sat, dog, ran
+
+
+def test_claims_with_the_same_words_are_duplicates(references):
+    rows = Rows("made")
+    example = rows.example("0", "reference", document="d", summary="A cat sat. The dog.")
+    rows.gold(example, [{"claim": "A cat sat."}])
+    rows.recorded(example, "echo", ["A cat sat.", "Sat a cat?", "A dog.", "a cat sat"])
+    [row] = acu_generation.per_example(rows.corpus(), ["recorded:echo"], FakeModel()).to_dict("records")
+    assert row["duplicates"] == 0.5
+
+
+def test_the_table_counts_what_has_no_claims_and_leaves_it_out_of_means(references):
+    table = acu_generation.table(generated(references, "sentences", "acueval-decompose-5shot"), draws=100, seed=0)
+    prompted = table[table["decomposer"] == "acueval-decompose-5shot"].iloc[0]
+    assert (prompted["n"], prompted["no_claims"], prompted["f1"]) == (1, 1, 100)
+    sentences = table[table["decomposer"] == "sentences"].iloc[0]
+    assert (sentences["n"], sentences["no_claims"], sentences["f1"]) == (2, 0, 100)
+    assert (sentences["f1_low"], sentences["f1_high"]) == (100, 100)
+
+
+def test_a_table_of_means_holds_its_intervals():
+    generator = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "decomposer": "sentences",
+            "origin": np.repeat(["cnndm", "xsum"], 50),
+            "split": "test",
+            "document_id": [f"d{number}" for number in range(100)],
+            "precision": generator.random(100),
+            "recall": generator.random(100),
+            "f1": generator.random(100),
+            "n_claims": 3,
+            "n_gold": 4,
+            "duplicates": 0.0,
+            "coverage": 1.0,
+        }
+    )
+    table = acu_generation.table(rows, draws=500, seed=0)
+    assert table["origin"].tolist() == ["cnndm", "xsum"]
+    for measure in acu_generation.MEASURES:
+        expected = 100 * rows.groupby("origin")[measure].mean()
+        assert table[measure].tolist() == pytest.approx(expected.tolist())
+        assert (table[f"{measure}_low"] < table[measure]).all()
+        assert (table[measure] < table[f"{measure}_high"]).all()
+
+
+def test_decomposers_are_the_baselines_the_prompts_and_the_recorded(references):
+    names = acu_generation.decomposers(["p"], references)
+    assert names == ["summary", "sentences", "p", "recorded:t5"]
+
+
+def test_published_precision_stands_where_the_row_has_a_counterpart():
+    ours = pd.DataFrame(
+        {
+            "origin": ["xsum", "xsum", "news"],
+            "decomposer": ["acueval-decompose-5shot", "sentences", "acueval-decompose-5shot"],
+        }
+    )
+    published = pd.DataFrame({"origin": ["xsum", "cnndm"], "row": ["5-shot", "5-shot"], "value": [70.86, 76.59]})
+    values = acu_generation.with_published(ours, published)["published_precision"].tolist()
+    assert values == pytest.approx([70.86, math.nan, math.nan], nan_ok=True)
+
+
+# ---------------------------------------------------------------- acu_verification
+
+DOCUMENT = "The cat sat on the mat. It rained."
+
+
+def labelled(documents=4, split="test", rows=None):
+    rows = rows or Rows("made")
+    for number in range(documents):
+        document = f"{DOCUMENT} Number {split} {number}."
+        example = rows.example(split, number, "s", document=document, summary="It rained.", split=split)
+        claims = [
+            {"claim": "It rained.", "label": 1},
+            {"claim": "Dogs bark loudly.", "label": 0, "error": "out-of-article"},
+            {"claim": "The cat sat.", "label": 1},
+            {"claim": "It rained pigs.", "label": 0, "error": "entity"},
+            {"claim": "Nobody labelled this."},
+        ]
+        rows.gold(example, claims)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def claims():
+    return acu_verification.labelled_claims(labelled(split="validation", rows=labelled()).corpus())
+
+
+def test_labelled_claims_leave_out_the_unlabelled_and_know_their_text(claims):
+    assert len(claims) == 2 * 4 * 4
+    assert claims["label"].notna().all()
+    assert (claims["document"].str.startswith(DOCUMENT)).all()
+    assert (claims["extra"] == "It rained.").all()
+
+
+def test_a_passage_takes_the_documents_place_and_groups_stay_together():
+    rows = Rows("made")
+    example = rows.example("0", "s", document="The whole source.", summary="A summary.")
+    passages = ["Passage b.", "Passage a.", None, "Passage b."]
+    rows.gold(
+        example,
+        [{"claim": f"c{i}", "label": 1, "passage": passage, "extra": "beside"} for i, passage in enumerate(passages)],
+    )
+    table = acu_verification.labelled_claims(rows.corpus())
+    assert table["document"].tolist() == ["Passage a.", "Passage b.", "Passage b.", "The whole source."]
+    assert table["claim"].tolist() == ["c1", "c0", "c3", "c2"]
+    assert set(table["extra"]) == {"beside"}
+
+
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_every_claim_gets_its_own_verdict(claims, batch):
+    found = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0, batch=batch)
+    expected = {"It rained.": 1, "Dogs bark loudly.": 0, "The cat sat.": 1, "It rained pigs.": 2 / 3}
+    assert found["support"].tolist() == pytest.approx([expected[claim] for claim in found["claim"]])
+    assert found["claim"].tolist() == claims["claim"].tolist()
+    assert set(found["prompt"]) == {"acueval-verify-zeroshot"}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_demonstrations_are_balanced_from_validation_and_of_different_documents(seed):
+    many = acu_verification.labelled_claims(labelled(40, split="validation", rows=labelled(4)).corpus())
+    shown = acu_verification.draw_demonstrations(many, shots=8, seed=seed)
+    assert [demonstration.label for demonstration in shown].count(True) == 4
+    passages = [demonstration.passage for demonstration in shown]
+    assert len(set(passages)) == len(passages) == 8
+    assert all("validation" in passage for passage in passages)
+    known = set(zip(many["document"], many["claim"], many["label"] == 1, strict=True))
+    assert {(d.passage, d.claim, d.label) for d in shown} <= known
+    assert shown == acu_verification.draw_demonstrations(many, shots=8, seed=seed)
+
+
+def test_few_shot_prompts_are_shown_drawn_demonstrations_and_zero_shot_none(claims):
+    class Watching(FakeModel):
+        def verify(self, documents, claims, prompt, extras=None):
+            seen[prompt.name] = prompt.demonstrations
+            return super().verify(documents, claims, prompt, extras)
+
+    seen = {}
+    names = ["acueval-verify-zeroshot", "acueval-verify-fewshot", "acueval-verify-fewshot-document"]
+    found = acu_verification.run(claims, names, Watching(), shots=4, seed=1)
+    assert seen[names[0]] == ()
+    assert list(seen[names[1]]) == list(seen[names[2]]) == acu_verification.draw_demonstrations(claims, 4, 1)
+    assert found["prompt"].value_counts().to_dict() == dict.fromkeys(names, len(claims))
+
+
+def verdicts(claims, **columns):
+    return claims.assign(task="support", prompt="acueval-verify-zeroshot", reason=None, **columns)
+
+
+def test_the_table_by_hand(claims):
+    # Support 1, 0, 1, 2/3: at 0.5 three of four are right; a tuned threshold above 2/3 gets all of them.
+    found = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
+    table = acu_verification.table(found.assign(task="support"), draws=200, seed=0)
+    row, constant = table.to_dict("records")
+    assert (row["n"], row["unparsed"]) == (16, 0)
+    assert row["accuracy"] == row["accuracy_low"] == row["accuracy_high"] == 75  # every document the same
+    assert row["balanced_accuracy"] == 100
+    assert (row["auc"], row["yes"], row["supported"]) == (1, 0.75, 0.5)
+    assert row["ece"] == pytest.approx((2 / 3) / 4)
+    assert (constant["prompt"], constant["accuracy"], constant["n"]) == ("always Yes", 50, 16)
+
+
+def test_unparsed_verdicts_are_counted_and_left_out(claims):
+    support = np.where(claims["claim"] == "The cat sat.", np.nan, claims["label"])
+    table = acu_verification.table(verdicts(claims, support=support), draws=50, seed=0)
+    assert table.loc[0, ["n", "unparsed", "accuracy"]].tolist() == [12, 4, 100]
+    assert table.loc[0, "supported"] == pytest.approx(1 / 3)
+
+
+def test_errors_found_by_type(claims):
+    support = claims["claim"].map({"Dogs bark loudly.": 0.1, "It rained pigs.": 0.9}).fillna(1.0)
+    found = acu_verification.by_error(verdicts(claims, support=support), "acueval-verify-zeroshot")
+    assert found.to_dict("records") == [
+        {"error": "entity", "n": 4, "found": 0},
+        {"error": "out-of-article", "n": 4, "found": 1},
+    ]
+
+
+def test_the_accuracys_interval_is_over_documents():
+    # Each document all right or all wrong: the interval is that of the documents' share, not of the claims'.
+    right = np.repeat([1, 0], [30, 10])
+    frame = pd.DataFrame(
+        {
+            "task": "support",
+            "prompt": "acueval-verify-zeroshot",
+            "split": "test",
+            "document_id": np.repeat([f"d{number}" for number in range(40)], 20),
+            "label": np.tile([0.0, 1.0], 400),
+        }
+    )
+    frame["support"] = np.where(np.repeat(right, 20), frame["label"], 1 - frame["label"])
+    frame = pd.concat([frame, frame.assign(split="validation")])
+    row = acu_verification.table(frame, draws=2000, seed=0).iloc[0]
+    expected = stats.binom.interval(0.95, 40, 0.75)
+    assert row[["accuracy_low", "accuracy_high"]].tolist() == pytest.approx([100 * e / 40 for e in expected], abs=3)
+
+
+def test_findings_name_the_best_prompt_and_the_constant_answer(claims):
+    found = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
+    table = acu_verification.table(found.assign(task="support"), draws=200, seed=0)
+    [sentence] = acu_verification.findings(table)
+    assert "`acueval-verify-zeroshot` agrees with people on 75.0 % of 16 claims" in sentence
+    assert "more than always Yes (50.0 %)" in sentence
+    assert acu_verification.headline(table) == {"support": {"acueval-verify-zeroshot": 75.0, "always Yes": 50.0}}
+    assert acu_verification.sizes(table) == {"support": 16}

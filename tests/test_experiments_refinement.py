@@ -1,0 +1,176 @@
+"""refinement: summaries chosen, revised, scored and compared with a model whose rules one can work out."""
+
+import math
+
+import pandas as pd
+import pytest
+from fakes import FakeModel
+
+from claimwise.corpora.base import Rows
+from claimwise.experiments import refinement
+from claimwise.experiments.refinement import CLAIMS, HOLISTIC, ORIGINAL
+from claimwise.metrics import DEFAULT_METRICS, MetricSpec, evaluate
+
+ACUEVAL = MetricSpec(**DEFAULT_METRICS["acueval"])
+OVERLAP = MetricSpec(**DEFAULT_METRICS["word-overlap"])
+PROMPTS = {
+    "revise_claims": "acueval-revise-claims",
+    "critique": "geval-critique-comment",
+    "revise_comment": "geval-revise-comment",
+}
+
+DOCUMENT = "The cat sat on the mat. It rained."
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rows = Rows("made")
+    for number in range(6):
+        summaries = {
+            "good": "The cat sat.",
+            "bad": f"The cat sat. Dogs barked {'very ' * number}loudly.",
+            "lost": "mumble",
+        }
+        for system, summary in summaries.items():
+            example = rows.example(
+                str(number),
+                system,
+                document=f"{DOCUMENT} Number {number}.",
+                summary=summary,
+                split="validation" if number == 0 else "test",
+                origin="news" if number % 2 else "talk",
+            )
+            if system == "bad":
+                rows.gold(example, [{"claim": "Dogs barked.", "label": 0}, {"claim": "The cat sat.", "label": 1}])
+    return rows.corpus()
+
+
+@pytest.fixture(scope="module")
+def evaluation(corpus):
+    return evaluate("acueval", ACUEVAL, FakeModel(), corpus.examples, progress=False)
+
+
+@pytest.fixture(scope="module")
+def chosen(corpus, evaluation):
+    return refinement.choose(corpus.examples, evaluation, per_origin=2, seed=0)
+
+
+@pytest.fixture(scope="module")
+def revised(chosen, evaluation):
+    return refinement.revise(chosen, evaluation, FakeModel(), **PROMPTS)
+
+
+def test_only_test_summaries_with_an_unsupported_claim_are_chosen(corpus, evaluation, chosen):
+    assert set(chosen["system"]) == {"bad"}
+    assert set(chosen["split"]) == {"test"}
+    assert chosen["origin"].value_counts().to_dict() == {"news": 2, "talk": 2}
+    assert refinement.choose(corpus.examples, evaluation, 2, 0).equals(chosen)
+    everything = refinement.choose(corpus.examples, evaluation, 99, 0)
+    assert everything["id"].tolist() == [f"made:{number}:bad" for number in range(1, 6)]
+
+
+def by_feedback(revised, column):
+    """One column a kind of feedback, one row an example."""
+    return pd.DataFrame({name: part.set_index("id")[column] for name, part in revised.groupby("feedback")})
+
+
+def test_three_versions_of_each_and_only_the_feedback_differs(chosen, revised):
+    assert revised["feedback"].value_counts().to_dict() == {ORIGINAL: 4, HOLISTIC: 4, CLAIMS: 4}
+    versions = by_feedback(revised, "summary")
+    originals = chosen.set_index("id")["summary"].loc[versions.index]
+    assert versions[ORIGINAL].tolist() == originals.tolist()
+    assert versions[CLAIMS].tolist() == ["The cat sat."] * 4  # the fake drops what it is told is unsupported
+    assert versions[HOLISTIC].tolist() == originals.tolist()  # and heeds no comment
+    comments = by_feedback(revised, "comment")
+    assert all(comment.startswith("- Dogs barked") for comment in comments[CLAIMS])
+    assert all(comment.startswith("Not in the document: dogs barked") for comment in comments[HOLISTIC])
+
+
+def test_a_lost_reply_leaves_the_original_with_the_reason(chosen, evaluation):
+    class Silent(FakeModel):
+        def revise(self, documents, summaries, feedback, prompt):
+            return super().revise(documents, ["mumble"] * len(summaries), feedback, prompt)
+
+    found = refinement.revise(chosen, evaluation, Silent(), **PROMPTS)
+    after = found[found["feedback"] != ORIGINAL]
+    assert set(after["reason"]) == {"empty reply"}
+    assert after["summary"].tolist() == chosen["summary"].tolist() * 2
+
+
+def test_scores_and_what_was_kept(chosen, revised):
+    scored = refinement.score(revised, chosen, {"acueval": ACUEVAL, "word-overlap": OVERLAP}, FakeModel())
+    assert scored["id"].tolist() == revised["id"].tolist()
+    before, after = (scored[scored["feedback"] == name] for name in (ORIGINAL, CLAIMS))
+    assert before["acueval"].tolist() == [0.5] * 4
+    assert after["acueval"].tolist() == after["word-overlap"].tolist() == [1.0] * 4
+    assert before["kept"].tolist() == [1.0] * 4
+    # 3 of the original's 6 or more words are left, in order: F1 = 2 * 3 / (3 + n).
+    assert after["kept"].tolist() == pytest.approx([6 / (3 + n) for n in before["words"]])
+    assert after["words"].tolist() == [3] * 4
+    assert before["changed"].tolist() == [False] * 4
+    assert after["changed"].tolist() == [True] * 4
+
+
+def test_what_a_version_still_states(corpus, chosen, revised):
+    scored = refinement.with_stated(
+        refinement.score(revised, chosen, {"acueval": ACUEVAL}, FakeModel()),
+        corpus.gold_claims,
+        FakeModel(),
+        "acueval-verify-zeroshot",
+    )
+    before, after = (scored[scored["feedback"] == name] for name in (ORIGINAL, CLAIMS))
+    assert before["errors_left"].tolist() == [1.0] * 4
+    assert after["errors_left"].tolist() == [0.0] * 4
+    assert before["facts_kept"].tolist() == after["facts_kept"].tolist() == [1.0] * 4
+    assert refinement.measures(scored, {"acueval": ACUEVAL}) == [
+        "acueval",
+        "kept",
+        "words",
+        "errors_left",
+        "facts_kept",
+    ]
+
+
+def test_without_labelled_claims_nothing_is_said_of_them(corpus, chosen, revised):
+    scored = refinement.score(revised, chosen, {"acueval": ACUEVAL}, FakeModel())
+    none = corpus.gold_claims.assign(label=math.nan)
+    assert refinement.with_stated(scored, none, FakeModel(), "acueval-verify-zeroshot") is scored
+    assert refinement.measures(scored, {"acueval": ACUEVAL}) == ["acueval", "kept", "words"]
+
+
+def test_the_table_has_every_origin_and_all_together(chosen, revised):
+    scored = refinement.score(revised, chosen, {"acueval": ACUEVAL}, FakeModel())
+    table = refinement.table(scored, ["acueval", "kept"], draws=100, seed=0)
+    assert set(table["origin"]) == {"news", "talk", "all"}
+    everything = table[table["origin"] == "all"].set_index("feedback")
+    assert everything["n"].to_dict() == {ORIGINAL: 4, HOLISTIC: 4, CLAIMS: 4}
+    assert everything["acueval"].to_dict() == {ORIGINAL: 0.5, HOLISTIC: 0.5, CLAIMS: 1.0}
+    assert everything["changed"].to_dict() == {ORIGINAL: 0, HOLISTIC: 0, CLAIMS: 1}
+    expected = scored[scored["feedback"] == CLAIMS]["kept"].mean()
+    assert everything.loc[CLAIMS, "kept"] == pytest.approx(expected)
+    assert everything.loc[CLAIMS, "kept_low"] <= expected <= everything.loc[CLAIMS, "kept_high"]
+    assert refinement.headline(table, ["acueval"])[CLAIMS] == {"acueval": 1.0}
+    long = refinement.long_form(table, ["acueval", "kept"])
+    assert len(long) == 6
+    assert "higher than 0.500 after a holistic critique" in refinement.findings(table, "acueval")[0]
+
+
+def test_one_origin_is_not_reported_twice(chosen, revised):
+    scored = refinement.score(revised, chosen, {"acueval": ACUEVAL}, FakeModel()).assign(origin="news")
+    table = refinement.table(scored, ["acueval"], draws=50, seed=0)
+    assert set(table["origin"]) == {"news"}
+    assert refinement.headline(table, ["acueval"])[ORIGINAL] == {"acueval": 0.5}
+
+
+def test_the_printed_table_has_a_row_a_feedback():
+    rows = pd.DataFrame(
+        {
+            "row": ["original", "original", "ACUEval"],
+            "origin": ["all"] * 3,
+            "measure": ["acueval", "g_eval", "acueval"],
+            "value": [54.3, 2.8, 97.1],
+        }
+    )
+    table = refinement.published_table(rows)
+    assert table["row"].tolist() == ["original", "ACUEval"]
+    assert table["all, acueval"].tolist() == [54.3, 97.1]

@@ -1,0 +1,316 @@
+"""meta_evaluation, leaderboard and preference_bias: from score tables to results, worked by hand."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from claimwise import statistics
+from claimwise.corpora.base import Rows
+from claimwise.experiments import leaderboard, meta_evaluation, preference_bias
+from claimwise.published import table as published
+
+PUBLISHED = Path(__file__).parent.parent / "data" / "published"
+
+
+def scores(values, metric="m"):
+    return pd.DataFrame(
+        [(key, metric, value, 1, 0, None) for key, value in values.items()],
+        columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
+    )
+
+
+# ---------------------------------------------------------------- meta_evaluation
+
+
+def labelled_corpus(documents=30, human=False):
+    """Three systems a document; ``good`` is always faithful, ``bad`` never, ``odd`` in every other document."""
+    rows = Rows("made")
+    for number in range(documents):
+        for system, label in (("good", 1), ("odd", number % 2), ("bad", 0)):
+            example = rows.example(
+                str(number),
+                system,
+                document=f"Document {number}.",
+                summary="A summary.",
+                split="validation" if number < documents // 3 else "test",
+                origin="news" if number % 3 else "talk",
+                label=label,
+            )
+            rows.gold(example, [{"claim": "a", "label": label}, {"claim": "b", "label": 1}])
+            rows.score(example, "fenice-t5 (published)", 0.9 * label + 0.01 * (number % 7))
+            if human:
+                rows.score(example, "human consistency", 1 + 4 * label)
+    return rows.corpus()
+
+
+def noisy(corpus, share, seed=0):
+    """Scores that follow the label in this share of the rows."""
+    generator = np.random.default_rng(seed)
+    labels = corpus.examples["label"].to_numpy()
+    right = generator.random(len(labels)) < share
+    values = np.where(right, labels, 1 - labels) + 0.1 * generator.random(len(labels))
+    return scores(dict(zip(corpus.examples["id"], values, strict=True)))
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return labelled_corpus()
+
+
+def test_one_column_a_metric_with_the_published_ones(corpus):
+    rows = meta_evaluation.collect(corpus, {"ours": noisy(corpus, 0.8)}, by_origin=True)
+    assert meta_evaluation.columns(rows) == ["ours", "fenice-t5 (published)"]
+    assert set(rows["group"]) == {"news", "talk"}
+    assert set(meta_evaluation.collect(corpus, {}, by_origin=False)["group"]) == {"all"}
+    # The rating is the share of the summary's claims that people found supported.
+    assert rows["rating"].tolist() == ((rows["label"] + 1) / 2).tolist()
+
+
+def test_a_human_rating_is_the_rating_and_no_metric():
+    corpus = labelled_corpus(human=True)
+    rows = meta_evaluation.collect(corpus, {}, by_origin=False)
+    assert meta_evaluation.columns(rows) == ["fenice-t5 (published)"]
+    assert rows["rating"].tolist() == (1 + 4 * rows["label"]).tolist()
+
+
+def test_thresholds_are_tuned_on_validation_and_reported_on_test(corpus):
+    ours = noisy(corpus, 0.8)
+    rows = meta_evaluation.collect(corpus, {"ours": ours, "base": noisy(corpus, 0.6, seed=1)}, by_origin=False)
+    metrics = meta_evaluation.columns(rows)
+    table = meta_evaluation.table(rows, metrics, "base", draws=300, seed=0).set_index("metric")
+    test, validation = rows[rows["split"] == "test"], rows[rows["split"] == "validation"]
+    assert table["n"].tolist() == [len(test)] * 3 == [60] * 3
+    for metric in metrics:
+        threshold = statistics.best_threshold(validation[metric], validation["label"])
+        accuracy = 100 * statistics.balanced_accuracy(test["label"], test[metric], threshold)
+        row = table.loc[metric]
+        assert (row["threshold"], row["balanced_accuracy"]) == pytest.approx((threshold, accuracy))
+        assert row["low"] <= accuracy <= row["high"]
+        assert row["auc"] == pytest.approx(statistics.auc(test["label"], test[metric]))
+        assert row["difference"] == pytest.approx(accuracy - table.loc["base", "balanced_accuracy"])
+    assert table.loc["fenice-t5 (published)", "balanced_accuracy"] == 100
+    assert math.isnan(table.loc["base", "p"])
+    assert table.loc["fenice-t5 (published)", "p"] <= 0.01
+
+
+def test_changing_test_labels_does_not_move_a_threshold(corpus):
+    rows = meta_evaluation.collect(corpus, {"ours": noisy(corpus, 0.8)}, by_origin=False)
+    flipped = rows.assign(label=rows["label"].where(rows["split"] == "validation", 1 - rows["label"]))
+    metrics = meta_evaluation.columns(rows)
+    one, two = (meta_evaluation.table(r, metrics, "ours", 50, 0)["threshold"].tolist() for r in (rows, flipped))
+    assert one == two
+
+
+def test_metrics_are_compared_on_the_rows_that_all_scored(corpus):
+    gaps = noisy(corpus, 0.8)
+    test = corpus.examples.index[corpus.examples["split"] == "test"]
+    gaps.loc[test[:7], "score"] = np.nan
+    rows = meta_evaluation.collect(corpus, {"gaps": gaps, "full": noisy(corpus, 0.8)}, by_origin=False)
+    table = meta_evaluation.table(rows, ["gaps", "full"], "full", draws=50, seed=0)
+    assert table["n"].tolist() == [53, 53]
+    assert table["unscored"].tolist() == [7, 0]
+
+
+def test_an_unlabelled_example_is_left_out():
+    corpus = labelled_corpus(6)
+    examples = corpus.examples.assign(label=corpus.examples["label"].where(corpus.examples["system"] != "odd"))
+    rows = meta_evaluation.collect(type(corpus)(**{**vars(corpus), "examples": examples}), {}, by_origin=False)
+    assert len(rows) == 12
+
+
+def test_published_values_stand_beside_metrics_of_the_same_kind():
+    ours = pd.DataFrame(
+        {
+            "corpus": ["aggrefact_ftsota", "aggrefact_ftsota", "summeval", "sample"],
+            "group": ["xsum", "cnndm", "all", "all"],
+            "metric": ["acueval", "word-overlap", "holistic", "acueval"],
+        }
+    )
+    rows = published("acueval", "1", folder=PUBLISHED)
+    values = meta_evaluation.with_published(ours, rows)["published"].tolist()
+    assert values == pytest.approx([74.5, math.nan, 81.1, math.nan], nan_ok=True)
+
+
+def test_findings_of_the_meta_evaluation(corpus):
+    rows = meta_evaluation.collect(corpus, {"ours": noisy(corpus, 0.9), "base": noisy(corpus, 0.6, 1)}, by_origin=False)
+    table = meta_evaluation.table(rows, meta_evaluation.columns(rows), "base", 200, 0).assign(corpus="made")
+    [sentence] = meta_evaluation.findings(table, "base")
+    best = table[~table["metric"].str.contains("published")].sort_values("balanced_accuracy").iloc[-1]
+    assert sentence.startswith(f"**made**: `{best['metric']}` has the highest balanced accuracy of our metrics")
+    assert f"{best['balanced_accuracy']:.1f}" in sentence
+
+
+# ---------------------------------------------------------------- leaderboard
+
+
+@pytest.fixture(scope="module")
+def systems():
+    rows = Rows("made")
+    for number in range(20):
+        document = f"Document {number}."
+        rows.example(str(number), "best", document=document, summary="A summary of seven words is here.", label=1)
+        refusal = "I'm unable to summarize this text, sorry." if number < 5 else "Five words are just enough."
+        rows.example(str(number), "shy", document=document, summary=refusal, label=number % 2)
+        rows.example(str(number), "poor", document=document, summary="Another made up summary of eight words.", label=0)
+    return rows.corpus()
+
+
+def ours(systems):
+    base = systems.examples["system"].map({"best": 0.9, "shy": 0.6, "poor": 0.2})
+    wobble = [0.01 * (number % 5) for number in range(len(base))]
+    values = dict(zip(systems.examples["id"], base + wobble, strict=True))
+    refused = systems.examples.loc[systems.examples["summary"].str.startswith("I'm"), "id"]
+    return values | dict.fromkeys(refused, 1.0)  # a refusal that a metric likes
+
+
+def test_systems_are_ranked_by_their_answers(systems):
+    first = ours(systems)
+    table = leaderboard.table(systems, {"m": scores(first), "other": scores(dict.fromkeys(first, 0.5))}, 200, 0)
+    assert table["system"].tolist() == ["best", "shy", "poor"]
+    assert table["n"].tolist() == [20, 20, 20]
+    assert table["answered"].tolist() == [100, 75, 100]
+    assert table["words"].tolist() == [7, 5, 7]
+    answers = systems.examples[systems.examples["summary"].map(leaderboard.answered)]
+    expected = answers["id"].map(first).groupby(answers["system"]).mean()
+    assert table["m"].tolist() == pytest.approx(expected[table["system"]].tolist())
+    assert ((table["m_low"] <= table["m"]) & (table["m"] <= table["m_high"])).all()
+    assert table["other"].tolist() == [0.5] * 3
+    assert table["faithful"].tolist() == pytest.approx([1, 8 / 15, 0])
+
+
+def test_only_scored_examples_are_counted(systems):
+    some = {key: value for number, (key, value) in enumerate(ours(systems).items()) if number < 30}
+    assert leaderboard.table(systems, {"m": scores(some)}, 50, 0)["n"].tolist() == [10, 10, 10]
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        ("", False),
+        ("Four words are few.", False),
+        ("I cannot provide a summary of this.", False),
+        ("I’m unable to answer that question, sorry.", False),
+        ("The mayor resigned on Monday after the vote. " * 3 + "He said: I cannot go on.", True),
+    ],
+)
+def test_what_counts_as_an_answer(summary, expected):
+    assert leaderboard.answered(summary) == expected
+
+
+def test_agreement_between_columns():
+    rows = pd.DataFrame(
+        {
+            "system": list("abcd"),
+            "n": 5,
+            "answered": 100.0,
+            "m": [4.0, 3.0, 2.0, 1.0],
+            "m_low": 0.0,
+            "m_high": 9.0,
+            "same": [8.0, 6.0, 4.0, 2.0],
+            "swapped": [4.0, 3.0, 1.0, 2.0],
+            "few": [1.0, 2.0, math.nan, math.nan],
+        }
+    )
+    found = leaderboard.agreement(rows, "m").set_index("beside")
+    assert found.index.tolist() == ["same", "swapped"]
+    assert found.loc["same", ["kendall", "pearson"]].tolist() == pytest.approx([1, 1])
+    assert found.loc["swapped", "kendall"] == pytest.approx(4 / 6)
+
+
+def test_published_rows_of_the_leaderboard():
+    rows = pd.DataFrame({"system": ["anthropic/claude-2", "mine/model"], "m": [0.9, 0.8]})
+    found = leaderboard.with_published(rows, published("acueval", "5", folder=PUBLISHED))
+    assert found["acueval (published)"].tolist() == pytest.approx([0.988, math.nan], nan_ok=True)
+    assert found["hem (published)"].tolist() == pytest.approx([0.915, math.nan], nan_ok=True)
+
+
+def test_findings_of_the_leaderboard(systems):
+    table = leaderboard.table(systems, {"m": scores(ours(systems))}, 200, 0)
+    sentence = leaderboard.findings(table, "m")[0]
+    assert sentence.startswith("`best` has the highest mean m score")
+    assert "No other system's interval overlaps" in sentence
+
+
+# ---------------------------------------------------------------- preference_bias
+
+
+def preferences(cases):
+    """One document a case: (what raters preferred, writer's score, model's score, writer's words, model's words)."""
+    rows, values = Rows("made"), {}
+    for number, (preferred, writer, model, few, many) in enumerate(cases):
+        document = f"Document {number}."
+        first = rows.example(str(number), "writer", document=document, summary="word " * few)
+        second = rows.example(str(number), "model", document=document, summary="word " * many)
+        rows.prefer(first, second, "r1", preferred)
+        values |= {first: writer, second: model}
+    return preference_bias.pairs(rows.corpus(), {"m": scores(values)})
+
+
+CASES = [
+    ("first", 0.9, 0.5, 10, 10),
+    ("first", 0.8, 0.8, 10, 20),
+    ("equal", 0.6, 0.7, 10, 10),
+    ("second", 0.4, 0.9, 10, 40),
+    ("second", 0.9, 0.8, 10, 10),
+    ("second", 0.5, math.nan, 10, 10),
+]
+
+
+def test_means_and_differences_by_case():
+    table = preference_bias.table(preferences(CASES), draws=200, seed=0).set_index("case")
+    assert table.index.tolist() == ["model worse", "equal", "model better"]
+    assert table["n"].tolist() == [2, 1, 2]
+    assert table["unscored"].tolist() == [0, 0, 1]
+    assert table["writer"].tolist() == pytest.approx([0.85, 0.6, 0.65])
+    assert table["model"].tolist() == pytest.approx([0.65, 0.7, 0.85])
+    assert table["difference"].tolist() == pytest.approx([-0.2, 0.1, 0.2])
+    assert (table["low"] <= table["difference"]).all()
+    assert (table["difference"] <= table["high"]).all()
+
+
+def test_agreement_with_raters_counts_ties_half():
+    [row] = preference_bias.agreement(preferences(CASES), draws=200, seed=0).to_dict("records")
+    # Decided and scored: right, tie, right, wrong.
+    assert (row["n"], row["ordered"]) == (4, 2.5 / 4)
+    assert row["model_higher"] == pytest.approx((0 + 0.5 + 1 + 1 + 0) / 5)
+    assert row["bias"] == pytest.approx((-0.2 + 0.1 + 0.2) / 3)
+
+
+def test_a_metric_that_only_counts_words_has_no_difference_left_at_equal_length():
+    generator = np.random.default_rng(0)
+    cases = []
+    for preferred in ("first", "equal", "second"):
+        for few, many in generator.integers(5, 60, (20, 2)):
+            cases.append((preferred, 0.1 * math.log(few), 0.1 * math.log(many), int(few), int(many)))
+    table = preference_bias.table(preferences(cases), draws=50, seed=0)
+    assert table["at_equal_length"].tolist() == pytest.approx([0, 0, 0], abs=1e-9)
+    assert table["difference"].abs().max() > 1e-3
+
+
+def test_equal_lengths_leave_the_difference_as_it_is():
+    table = preference_bias.table(preferences([(p, 0.5, 0.7, 9, 9) for p in ("first", "equal", "second")]), 50, 0)
+    assert table["at_equal_length"].tolist() == pytest.approx([0.2] * 3)
+
+
+def sentence_of(worse, equal, better):
+    rows = preferences(
+        [(p, 0.5, 0.5 + gap, 9, 9) for p, gap in zip(("first", "equal", "second"), (worse, equal, better), strict=True)]
+    )
+    [sentence] = preference_bias.findings(preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0))
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("gaps", "shape"),
+    [
+        ((0.1, 0.2, 0.3), "higher in all three cases: the pattern of a preference bias"),
+        ((-0.1, -0.2, -0.3), "scores the person's summary higher in all three cases"),
+        ((-0.1, 0.1, 0.3), "moves with the raters"),
+        ((0.3, 0.1, -0.1), "moves against the raters"),
+    ],
+)
+def test_findings_of_the_bias(gaps, shape):
+    assert shape in sentence_of(*gaps)
