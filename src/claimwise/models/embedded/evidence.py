@@ -1,0 +1,193 @@
+"""Where a document might support a claim: words, pieces, and lexical retrieval in linear time.
+
+A document is cut into *pieces* (its sentences; a long one into several), and only pieces that share words
+with a claim are ever encoded, so that a document of 100,000 words costs little more than a short one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from nltk.stem.porter import PorterStemmer
+
+from claimwise import text
+
+#: Words in a piece at most; MiniLM was trained on at most 256 wordpieces.
+PIECE_WORDS = 80
+#: Pieces a claim may look at.
+PIECES_PER_CLAIM = 8
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{_CJK}]+")
+
+FUNCTION_WORDS = frozenset(
+    """a about above after again against all also although am among an and any are aren as at be because been
+    before being below between both but by can cannot could couldn d did didn do does doesn doing don down during
+    each either else ever every few for from further had hadn has hasn have haven having he her here hers herself
+    him himself his how i if in into is isn it its itself just ll m may me might more most must my myself n neither
+    no nor not of off on once only or other our ours ourselves out over own per rather re s same shall she should
+    shouldn so some such t than that the their theirs them themselves then there these they this those though
+    through thus to too toward towards under until up upon us ve very was wasn we were weren what when where
+    whether which while who whom whose why will with within without won would wouldn yet you your yours yourself
+    said say says mr mrs ms dr lrb rrb""".split()
+)
+
+_NUMBER_WORDS = {
+    word: str(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()
+    )
+} | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90"}
+_NUMBER_WORDS |= {"first": "1st", "second": "2nd", "third": "3rd"}
+
+
+@lru_cache(maxsize=1)
+def _porter() -> PorterStemmer:
+    return PorterStemmer()
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """What two spellings of one word have in common: the Porter stem, or a number's digits.
+
+    >>> stem("Running"), stem("1,200"), stem("five")
+    ('run', '1200', '5')
+    """
+    word = word.lower()
+    if word[0].isdigit():
+        return word.replace(",", "")
+    return _NUMBER_WORDS.get(word) or _porter().stem(word)
+
+
+def is_number(stemmed: str) -> bool:
+    """Whether a stem is a number.
+
+    >>> is_number(stem("twelve")), is_number(stem("dozen"))
+    (True, False)
+    """
+    return stemmed[0].isdigit()
+
+
+def word_spans(passage: str) -> list[tuple[int, int]]:
+    """Character spans of the words of a text; ``n't`` and ``'s`` come apart, CJK characters stand alone.
+
+    >>> [("It didn't cost 1,200.50."[a:b]) for a, b in word_spans("It didn't cost 1,200.50.")]
+    ['It', 'didn', 't', 'cost', '1,200.50']
+    """
+    return [match.span() for match in _WORD.finditer(passage)]
+
+
+@dataclass(slots=True)
+class Piece:
+    """A sentence or a part of one: its text, its words, and where it stands."""
+
+    text: str
+    sentence: int
+    spans: list[tuple[int, int]]
+    stems: list[str]
+    first_word: int
+
+
+def pieces(passage: str) -> list[Piece]:
+    """Cut a text into pieces of at most ``PIECE_WORDS`` words, none without words.
+
+    >>> [(p.sentence, p.stems) for p in pieces("It rained. ... Lee ran.")]
+    [(0, ['it', 'rain']), (2, ['lee', 'ran'])]
+    """
+    found: list[Piece] = []
+    count = 0
+    for number, sentence in enumerate(text.sentences(passage)):
+        spans = word_spans(sentence.text)
+        for start in range(0, len(spans), PIECE_WORDS):
+            part = spans[start : start + PIECE_WORDS]
+            begin, end = part[0][0], part[-1][1]
+            if start + PIECE_WORDS >= len(spans):
+                end = len(sentence.text)
+            if start == 0:
+                begin = 0
+            stems = [stem(sentence.text[a:b]) for a, b in part]
+            shifted = [(a - begin, b - begin) for a, b in part]
+            found.append(Piece(sentence.text[begin:end], number, shifted, stems, count))
+            count += len(part)
+    return found
+
+
+@dataclass(slots=True)
+class Index:
+    """A document's pieces and, for each stem, the pieces that hold it."""
+
+    pieces: list[Piece]
+    postings: dict[str, list[int]]
+    counts: Counter = field(repr=False)
+    ngrams: frozenset = field(repr=False)
+    n_words: int
+    names: frozenset = field(repr=False)
+
+    @classmethod
+    def of(cls, passage: str) -> Index:
+        """Index a document in time linear in its length."""
+        parts = pieces(passage)
+        postings: dict[str, list[int]] = defaultdict(list)
+        counts: Counter = Counter()
+        ngrams = set()
+        for number, part in enumerate(parts):
+            counts.update(part.stems)
+            for stemmed in set(part.stems):
+                postings[stemmed].append(number)
+            for n in (2, 3, 4):
+                ngrams.update(zip(*(part.stems[i:] for i in range(n)), strict=False))
+        n_words = sum(counts.values())
+        return cls(parts, dict(postings), counts, frozenset(ngrams), n_words, capitalised(parts))
+
+    def retrieve(self, stems: Iterable[str], limit: int = PIECES_PER_CLAIM) -> list[int]:
+        """The pieces that share most with a claim, best first (idf within the document, BM25-like).
+
+        Where fewer than ``limit`` share a word, the document's first pieces fill up.
+        """
+        n = len(self.pieces)
+        scores: dict[int, float] = defaultdict(float)
+        for stemmed in set(stems) - FUNCTION_WORDS:
+            where = self.postings.get(stemmed, ())
+            if not where:
+                continue
+            weight = math.log(1 + (n - len(where) + 0.5) / (len(where) + 0.5))
+            for number in where:
+                scores[number] += weight
+        ranked = sorted(scores, key=lambda i: (-scores[i] / (6 + len(self.pieces[i].stems)) ** 0.35, i))[:limit]
+        if len(ranked) < min(limit, n):
+            chosen = set(ranked)
+            ranked += [i for i in range(min(n, 2 * limit)) if i not in chosen][: limit - len(ranked)]
+        return ranked
+
+
+def capitalised(parts: Sequence[Piece]) -> frozenset:
+    """Stems that are written with a capital inside sentences, mostly: names, where the text has case.
+
+    >>> sorted(capitalised(pieces("On Monday Ann met Bo. Rain fell.")))
+    ['ann', 'bo', 'monday']
+    """
+    upper: Counter = Counter()
+    lower: Counter = Counter()
+    for part in parts:
+        for position, ((a, _), stemmed) in enumerate(zip(part.spans, part.stems, strict=True)):
+            if position and stemmed not in FUNCTION_WORDS:
+                (upper if part.text[a].isupper() else lower)[stemmed] += 1
+    return frozenset(s for s, count in upper.items() if count > lower[s])
+
+
+def rarity(ids: Sequence[int]) -> float:
+    """Weight of a word from its wordpieces: ids in BERT's vocabulary grow as words get rarer.
+
+    >>> rarity([2000]) < rarity([9000]) < rarity([9000, 21000])
+    True
+    """
+    if not ids:
+        return 0.0
+    return float(np.log1p(max(max(ids) - 1996, 1) / 300.0)) + 0.5 * (len(ids) > 1)

@@ -1,0 +1,116 @@
+"""Reading claims against documents: retrieve, encode once, measure; shared by the verifier and its training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from claimwise import text
+from claimwise.models.embedded.encoder import Encoded, Encoder, shared_encoder
+from claimwise.models.embedded.evidence import PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
+from claimwise.models.embedded.features import EncodedClaim, Evidence, Pool, measure
+
+NO_DOCUMENT = "the document has no words"
+NO_CLAIM = "the claim has no words"
+
+#: Documents whose pieces are encoded in one go: enough to fill batches, few enough to bound memory.
+_DOCUMENTS_AT_ONCE = 16
+
+
+class Reader:
+    """Turns (document, claims) into features; holds nothing but the encoder and weights of words."""
+
+    def __init__(self, encoder: Encoder | None = None) -> None:
+        self._encoder = encoder or shared_encoder()
+        self._weight = lru_cache(maxsize=200_000)(self._rarity)
+
+    def read(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        limit: int = PIECES_PER_CLAIM,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Evidence | str]]:
+        """Measure every claim against its document.
+
+        Args:
+            documents: n texts; equal ones are read once.
+            claims: for each document its claims.
+            limit: pieces of the document that a claim may look at.
+            extras: n texts that stand behind the documents as further evidence, if any.
+
+        Returns:
+            For each document and claim its evidence, or the reason why there is none. Evidence ranks
+            sentences of the document (``text.sentences``), not of the extra.
+        """
+        whole = list(documents)
+        if extras is not None:
+            whole = [f"{document}\n{extra}" for document, extra in zip(documents, extras, strict=True)]
+        rows_of: dict[tuple[str, str], list[int]] = {}
+        for row, key in enumerate(zip(documents, whole, strict=True)):
+            rows_of.setdefault(key, []).append(row)
+        results: list[list[Evidence | str]] = [[] for _ in documents]
+        groups = list(rows_of.items())
+        for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
+            some = groups[start : start + _DOCUMENTS_AT_ONCE]
+            wanted = [
+                (document, joined, list(dict.fromkeys(claim for row in rows for claim in claims[row])))
+                for (document, joined), rows in some
+            ]
+            for (_, rows), found in zip(some, self._read_some(wanted, limit), strict=True):
+                for row in rows:
+                    results[row] = [found[claim] for claim in claims[row]]
+        return results
+
+    def _read_some(
+        self, wanted: Sequence[tuple[str, str, list[str]]], limit: int
+    ) -> Iterator[dict[str, Evidence | str]]:
+        """Encode the pieces of several documents and their claims together, then measure one by one."""
+        plans = []
+        to_encode: list[Piece] = []
+        for document, joined, claims in wanted:
+            index = Index.of(joined)
+            parts = {claim: pieces(claim) for claim in claims} if index.pieces else {}
+            chosen = {
+                claim: sorted(index.retrieve((s for p in found for s in p.stems), limit))
+                for claim, found in parts.items()
+                if found
+            }
+            needed = sorted({number for numbers in chosen.values() for number in numbers})
+            own = len(text.sentences(document)) if joined != document else None
+            plans.append((index, own, parts, chosen, needed))
+            to_encode += [index.pieces[number] for number in needed]
+            to_encode += [piece for claim in chosen for piece in parts[claim]]
+        encoded = iter(self._encoder.encode([p.text for p in to_encode], [p.spans for p in to_encode]))
+        for (_, _, claims), (index, own, parts, chosen, needed) in zip(wanted, plans, strict=True):
+            by_number = {number: next(encoded) for number in needed}
+            found: dict[str, Evidence | str] = {}
+            for claim in chosen:
+                ready = self._claim(parts[claim], [next(encoded) for _ in parts[claim]])
+                numbers = chosen[claim]
+                pool = Pool(numbers, [index.pieces[n] for n in numbers], [by_number[n] for n in numbers])
+                evidence = measure(ready, index, pool)
+                ranked = dict.fromkeys(index.pieces[n].sentence for n in evidence.ranked)
+                evidence.ranked = [s for s in ranked if own is None or s < own]
+                found[claim] = evidence
+            for claim in claims:
+                found.setdefault(claim, NO_CLAIM if index.pieces else NO_DOCUMENT)
+            yield found
+
+    def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded]) -> EncodedClaim:
+        whole = np.sum([e.whole for e in encoded], axis=0)
+        names = capitalised(parts)
+        stems = [stem for part in parts for stem in part.stems]
+        words = [part.text[a:b].lower() for part in parts for a, b in part.spans]
+        return EncodedClaim(
+            stems,
+            np.concatenate([e.words for e in encoded]),
+            whole / max(float(np.linalg.norm(whole)), 1e-9),
+            np.array([self._weight(word) for word in words]),
+            np.array([stem in names for stem in stems]),
+        )
+
+    def _rarity(self, word: str) -> float:
+        return rarity(self._encoder.wordpiece_ids([word])[0])

@@ -1,0 +1,218 @@
+"""What the verifier is trained on: labelled statements and the words that make them wrong, and what it must not see.
+
+Every corpus becomes rows: a document, a text, its statements (sentences, and recorded claims where there are
+any), a label of the whole, and, where known, the spans of the text that the document does not support.
+"""
+
+from __future__ import annotations
+
+import difflib
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from claimwise import text
+from claimwise.corpora import Corpus
+from claimwise.models.embedded.evidence import stem, word_spans
+from claimwise.models.embedded.training_edits import edit
+from claimwise.models.embedded.verifier import document_hash
+
+#: Corpora whose documents are reported on, and the splits of them that are; None stands for all of the corpus.
+TEST_SPLITS: Mapping[str, tuple[str, ...] | None] = {
+    "aggrefact_ftsota": ("test",),
+    "aggrefact_exf": ("test",),
+    "halueval": ("test",),
+    "wice": ("test",),
+    "rose": ("test",),
+    "qags": None,
+    "summeval": None,
+    "llmsummeval_pairwise": None,
+    "vectara": None,
+    "longsciverify": None,
+    "longeval": None,
+}
+
+#: Corpora that are learned from, and their splits.
+TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
+    "aggrefact_ftsota": ("validation",),
+    "aggrefact_exf": ("validation",),
+    "halueval": ("validation",),
+    "wice": ("validation",),
+    "rose": ("validation",),
+    "summedits": ("validation", "test"),
+    "summac_factcc": ("train",),
+    "summac_xsumfaith": ("validation",),
+    "summac_cogensumm": ("test",),
+    "factcg": ("train",),
+    "factcheck_gpt": ("train",),
+    "genaudit_usb": ("train",),
+}
+
+_ROSE_CLAIMS, _ROSE_SENTENCES = 5, 2  # supported statements taken from each ROSE document
+_LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFact's files are
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A labelled text: ``statements`` are its parts, ``wrong`` spans of ``summary`` (None: not known)."""
+
+    corpus: str
+    document: str
+    summary: str
+    statements: tuple[str, ...]
+    label: int
+    wrong: tuple[tuple[int, int], ...] | None = None
+    kind: str = ""
+
+
+def tested_documents(corpora: Mapping[str, Corpus]) -> frozenset[int]:
+    """Hashes (``verifier.document_hash``) of every document of a test set: none of them is trained on."""
+    hashes: set[int] = set()
+    for name, splits in TEST_SPLITS.items():
+        if name in corpora:
+            examples = corpora[name].examples
+            chosen = examples if splits is None else examples[examples["split"].isin(splits)]
+            hashes.update(document_hash(document) for document in chosen["document"].unique())
+    return frozenset(hashes)
+
+
+def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
+    """All rows to learn from, in a fixed order, none of a test document.
+
+    Args:
+        corpora: by name; those of ``TRAINING_SPLITS`` are learned from, those of ``TEST_SPLITS`` excluded.
+    """
+    forbidden = tested_documents(corpora)
+    rows: list[Row] = []
+    for name, splits in TRAINING_SPLITS.items():
+        if name not in corpora:
+            continue
+        corpus = corpora[name]
+        examples = corpus.examples[corpus.examples["split"].isin(splits)]
+        allowed = [document_hash(d) not in forbidden and bool(d.strip()) for d in examples["document"]]
+        examples = examples[allowed]
+        if name == "rose":
+            rows += _rose_rows(examples, corpus.gold_claims)
+        elif name == "summedits":
+            rows += _summedits_rows(examples)
+        else:
+            rows += _plain_rows(name, examples, corpus.recorded_claims)
+    return rows
+
+
+def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> list[Row]:
+    claims: dict[str, list[str]] = defaultdict(list)
+    for row in recorded.itertuples():
+        claims[row.example_id].append(row.claim)
+    rows = []
+    for example in examples[examples["label"].notna()].itertuples():
+        label = int(example.label)
+        for statements in (_sentences(example.summary), tuple(claims[example.id])):
+            if statements:
+                rows.append(Row(name, example.document, example.summary, statements, label, () if label else None))
+    return rows
+
+
+def _summedits_rows(examples: pd.DataFrame) -> list[Row]:
+    """The words in which an inconsistent summary differs from the nearest original are the wrong ones."""
+    originals: dict[str, list[str]] = defaultdict(list)
+    for example in examples[examples["system"] == "original"].itertuples():
+        originals[example.document_id].append(example.summary)
+    rows = []
+    for example in examples.itertuples():
+        wrong: tuple[tuple[int, int], ...] | None = ()
+        if not example.label:
+            wrong = changed_spans(originals[example.document_id], example.summary) or None
+        name = f"summedits_{example.origin}"
+        statements = _sentences(example.summary)
+        rows.append(Row(name, example.document, example.summary, statements, int(example.label), wrong))
+    return rows
+
+
+def changed_spans(originals: Sequence[str], edited: str) -> tuple[tuple[int, int], ...]:
+    """Spans of the words in which a text differs from the most similar of its originals.
+
+    Where words were only taken out, the words around the gap count as changed.
+
+    >>> text = "Lee lost in Rome."
+    >>> [text[a:b] for a, b in changed_spans(["It rained.", "Lee won in Rome."], text)]
+    ['lost']
+    """
+    spans = word_spans(edited)
+    stems = [stem(edited[a:b]) for a, b in spans]
+    matchers = [
+        difflib.SequenceMatcher(None, [stem(o[a:b]) for a, b in word_spans(o)], stems, autojunk=False)
+        for o in originals
+    ]
+    if not matchers:
+        return ()
+    best = max(matchers, key=lambda matcher: matcher.ratio())
+    changed: set[int] = set()
+    for operation, _, _, start, end in best.get_opcodes():
+        if operation != "equal":
+            changed.update(range(start, end) if end > start else range(max(0, start - 1), start + 1))
+    return tuple(spans[i] for i in sorted(changed) if i < len(spans))
+
+
+def _rose_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
+    """Reference claims and sentences of the source as supported statements, and an edit of each."""
+    claims: dict[str, list[str]] = defaultdict(list)
+    for row in gold.itertuples():
+        claims[row.example_id].append(row.claim)
+    strangers = [claim for example in examples.itertuples() for claim in claims[example.id]]
+    rows: list[Row] = []
+    for example in examples.itertuples():
+        rng = random.Random(document_hash(example.document))
+        document = example.document
+        own = [s for s in _sentences(document) if 8 <= len(s.split()) <= 30]
+        true = rng.sample(claims[example.id], min(_ROSE_CLAIMS, len(claims[example.id])))
+        true += rng.sample(own, min(_ROSE_SENTENCES, len(own)))
+        lowered = rng.random() < _LOWERED
+        for claim in true:
+            edited = edit(claim, document, strangers, rng)
+            rows.append(_rose_row(document, claim, 1, (), "", lowered))
+            if edited:
+                rows.append(_rose_row(document, edited.claim, 0, edited.spans, edited.kind, lowered))
+        stranger = rng.choice(strangers)
+        rows.append(_rose_row(document, stranger, 0, ((0, len(stranger)),), "out-of-article", lowered))
+    return rows
+
+
+def _rose_row(document, claim, label, wrong, kind, lowered) -> Row:
+    if lowered:
+        document, claim = document.lower(), claim.lower()
+    return Row("rose", document, claim, (claim,), label, wrong, kind)
+
+
+def _sentences(passage: str) -> tuple[str, ...]:
+    return tuple(span.text for span in text.sentences(passage))
+
+
+def wrong_words(row: Row) -> list[list[int]] | None:
+    """For each statement, which of its words the document does not support (1) or does (0); None: not known.
+
+    Known only where the statements are the summary's sentences in order.
+
+    >>> wrong_words(Row("c", "d", "It rained. Lee won.", ("It rained.", "Lee won."), 0, ((15, 18),)))
+    [[0, 0], [0, 1]]
+    """
+    if row.wrong is None:
+        return None
+    if not row.wrong:
+        return [[0] * len(word_spans(statement)) for statement in row.statements]
+    flags: list[list[int]] = []
+    cursor = 0
+    for statement in row.statements:
+        start = row.summary.find(statement, cursor)
+        if start < 0:
+            return None
+        cursor = start + len(statement)
+        flags.append([_touches(start + a, start + b, row.wrong) for a, b in word_spans(statement)])
+    return flags
+
+
+def _touches(start: int, end: int, spans: Iterable[tuple[int, int]]) -> int:
+    return int(any(start < b and a < end for a, b in spans))

@@ -1,0 +1,183 @@
+"""The verifier: is a claim supported by its document, how probable is that, and where does it say so?
+
+Boosted trees over evidence features (``features``), in two steps: a model of words says which words of the claim
+the document does not support, a model of claims reads its findings beside all other features. Both exist K
+times, each trained without one K-th of the training documents (by hash): a document seen in training is scored
+by the one pair that has not seen it, every other document by the mean of all. So scores of training documents
+are honest, and thresholds may be tuned on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from claimwise.models.base import NAN, Judgement, Verdict
+from claimwise.models.embedded.calibration import Calibration
+from claimwise.models.embedded.evidence import PIECES_PER_CLAIM
+from claimwise.models.embedded.features import Evidence
+from claimwise.models.embedded.features_words import summarise_words
+from claimwise.models.embedded.forest import Trees
+from claimwise.models.embedded.reading import Reader
+from claimwise.prompts import Prompt
+
+#: Pieces a claim sees where the prompt shows only what is retrieved.
+_RETRIEVED_PIECES = 3
+_TENSORS, _NUMBERS = "verifier.safetensors", "verifier.json"
+
+
+def document_hash(document: str) -> int:
+    """A 64-bit hash of a document's letters and digits: copies that differ in case, spaces or marks are equal.
+
+    >>> document_hash("Don't  panic.") == document_hash("dont panic")
+    True
+    """
+    letters = re.sub(r"[\W_]+", "", document.lower())
+    return int(hashlib.sha256(letters.encode()).hexdigest()[:16], 16)
+
+
+class Heads:
+    """The learned parts: K pairs of word and claim models, K whole-summary models, their calibrations."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read ``verifier.safetensors`` and ``verifier.json``.
+
+        Raises:
+            FileNotFoundError: the weights are not there; run ``python -m claimwise.models.embedded.training``.
+        """
+        for name in (_TENSORS, _NUMBERS):
+            if not (folder / name).is_file():
+                raise FileNotFoundError(
+                    f"{folder / name} is missing; train it: python -m claimwise.models.embedded.training"
+                )
+        tensors = load_file(folder / _TENSORS)
+        about = json.loads((folder / _NUMBERS).read_text(encoding="utf-8"))
+        self.folds = int(about["folds"])
+        self.calibrations = {name: Calibration(**pair) for name, pair in about["calibrations"].items()}
+        self._seen = frozenset(tensors["seen"].view(np.uint64).tolist())
+        self._models = {
+            name: [Trees.read(tensors, f"{name}.{fold}") for fold in range(self.folds)]
+            for name in ("word", "claim", "whole")
+        }
+
+    def unseen_by(self, document: str) -> list[int]:
+        """The folds whose models have not been trained on a document: one, or all."""
+        key = document_hash(document)
+        return [key % self.folds] if key in self._seen else list(range(self.folds))
+
+    def claim_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
+        """Log odds that claims are supported, each by its folds, (n,)."""
+        rows = _Rows(evidence, folds)
+        total = np.zeros(len(evidence))
+        for fold, at in rows.by_fold(self.folds):
+            words = [evidence[i].words for i in at]
+            lengths = [len(w) for w in words]
+            unsupported = self._models["word"][fold].logits(np.concatenate(words))
+            features = np.hstack(
+                [
+                    np.stack([evidence[i].claim for i in at]),
+                    summarise_words(unsupported, np.concatenate(words), lengths),
+                ]
+            )
+            total[at] += self._models["claim"][fold].logits(features)
+        return total / rows.counts
+
+    def whole_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
+        """Log odds that whole summaries are supported, each by its folds, (n,)."""
+        rows = _Rows(evidence, folds)
+        total = np.zeros(len(evidence))
+        for fold, at in rows.by_fold(self.folds):
+            total[at] += self._models["whole"][fold].logits(np.stack([evidence[i].claim for i in at]))
+        return total / rows.counts
+
+
+class _Rows:
+    """Which rows each fold scores."""
+
+    def __init__(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> None:
+        self._folds = folds
+        self.counts = np.array([len(f) for f in folds], dtype=float) if len(evidence) else np.ones(0)
+
+    def by_fold(self, n: int):
+        for fold in range(n):
+            at = [i for i, mine in enumerate(self._folds) if fold in mine]
+            if at:
+                yield fold, np.array(at)
+
+
+class Verifier:
+    """Verdicts on claims and judgements on whole summaries, batched over documents."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._heads = Heads(folder or Path(str(resources.files(__package__) / "weights")))
+        self._reader = Reader()
+
+    def verify(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        prompt: Prompt,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Verdict]]:
+        """See ``Model.verify``. What the prompt shows decides what is looked at, its demonstrations the calibration.
+
+        A document or claim without a word gets NaN and a reason. Evidence are sentences of the document that were
+        looked at, best first.
+        """
+        retrieved = prompt.context == "retrieved"
+        shown = extras if prompt.context == "document+extra" else None
+        limit = _RETRIEVED_PIECES if retrieved else PIECES_PER_CLAIM
+        found = self._reader.read(documents, claims, limit, shown)
+        flat, folds = self._scorable(documents, found)
+        supports = iter(self._calibrated(prompt)(self._heads.claim_logits(flat, folds)))
+        return [
+            [
+                Verdict(NAN, item)
+                if isinstance(item, str)
+                else Verdict(float(next(supports)), None, tuple(item.ranked))
+                for item in items
+            ]
+            for items in found
+        ]
+
+    def score_whole(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
+        """Judge each summary as one piece of text, as a holistic judge does; no claims are made."""
+        found = self._reader.read(documents, [[summary] for summary in summaries])
+        flat, folds = self._scorable(documents, found)
+        scores = iter(self._heads.calibrations["whole"](self._heads.whole_logits(flat, folds)))
+        return [
+            Judgement(NAN, item.replace("claim", "summary"))
+            if isinstance(item, str)
+            else Judgement(float(next(scores)))
+            for (item,) in found
+        ]
+
+    def _scorable(self, documents, found) -> tuple[list[Evidence], list[list[int]]]:
+        flat, folds = [], []
+        for document, items in zip(documents, found, strict=True):
+            own = self._heads.unseen_by(document)
+            for item in items:
+                if not isinstance(item, str):
+                    flat.append(item)
+                    folds.append(own)
+        return flat, folds
+
+    def _calibrated(self, prompt: Prompt) -> Calibration:
+        """The shipped calibration, moved by the prompt's labelled demonstrations."""
+        shipped = self._heads.calibrations["claim"]
+        shown = [d for d in prompt.demonstrations if d.claim and d.label is not None]
+        found = self._reader.read([d.passage for d in shown], [[d.claim] for d in shown])
+        usable = [(d, items[0]) for d, items in zip(shown, found, strict=True) if not isinstance(items[0], str)]
+        if not usable:
+            return shipped
+        logits = self._heads.claim_logits(
+            [item for _, item in usable], [self._heads.unseen_by(d.passage) for d, _ in usable]
+        )
+        return shipped.updated(logits, np.array([float(d.label) for d, _ in usable]))

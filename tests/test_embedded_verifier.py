@@ -1,0 +1,271 @@
+"""The verifier: what it promises of verdicts, evidence, honest scores, prompts and training data."""
+
+import json
+import math
+import os
+import random
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from claimwise import prompts, text
+from claimwise.corpora.base import Rows
+from claimwise.models.embedded import encoder as encoder_module
+from claimwise.models.embedded import training, training_data
+from claimwise.models.embedded.calibration import Calibration
+from claimwise.models.embedded.evidence import Index, pieces
+from claimwise.models.embedded.forest import Trees
+from claimwise.models.embedded.training_edits import edit
+from claimwise.models.embedded.verifier import Heads, Verifier, document_hash
+from claimwise.prompts import Demonstration
+
+DOCUMENT = (
+    "The city council of Northfield met on Tuesday evening. Mayor Anna Reyes opened the meeting at seven. "
+    "The council voted 5 to 2 to close the old library on Elm Street. Councillor Tom Birch voted against the plan. "
+    "He said the library was the only warm place for many older people. The building will be sold next year. "
+    "A new library with 40,000 books opens in March in the former post office."
+)
+SUPPORTED = "The council voted to close the old library on Elm Street."
+UNRELATED = "Police arrested three men after a robbery at a jewellery shop in Lisbon."
+ZERO_SHOT = prompts.load("acueval-verify-zeroshot")
+
+
+@pytest.fixture(scope="module")
+def verifier():
+    return Verifier()
+
+
+def support(verifier, claim, document=DOCUMENT, prompt=ZERO_SHOT, extras=None):
+    return verifier.verify([document], [[claim]], prompt, extras)[0][0]
+
+
+def test_a_stated_claim_is_supported_and_a_foreign_one_is_not(verifier):
+    assert support(verifier, SUPPORTED).support > 0.6
+    assert support(verifier, UNRELATED).support < 0.3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "The council voted to close the old hospital on Elm Street.",
+        "Councillor Anna Reyes voted against the plan.",
+        "A new library with 90,000 books opens in March.",
+    ],
+)
+def test_one_wrong_word_lowers_support(verifier, wrong):
+    right = {
+        "The council voted to close the old hospital on Elm Street.": SUPPORTED,
+        "Councillor Anna Reyes voted against the plan.": "Councillor Tom Birch voted against the plan.",
+        "A new library with 90,000 books opens in March.": "A new library with 40,000 books opens in March.",
+    }[wrong]
+    assert support(verifier, wrong).support < support(verifier, right).support
+
+
+def test_evidence_names_the_sentence_that_says_it_first(verifier):
+    verdict = support(verifier, SUPPORTED)
+    sentences = [span.text for span in text.sentences(DOCUMENT)]
+    assert "Elm Street" in sentences[verdict.evidence[0]]
+    assert len(set(verdict.evidence)) == len(verdict.evidence)
+
+
+def test_results_do_not_depend_on_batch_or_order(verifier):
+    together = verifier.verify([DOCUMENT, "It rained.", DOCUMENT], [[SUPPORTED], [UNRELATED], [UNRELATED]], ZERO_SHOT)
+    assert together[0][0].support == pytest.approx(support(verifier, SUPPORTED).support, abs=0.02)
+    assert together[2][0].support == pytest.approx(support(verifier, UNRELATED).support, abs=0.02)
+    assert [len(items) for items in together] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("document", "claim", "said"), [("", "A claim.", "document"), (DOCUMENT, " ?! ", "claim")])
+def test_nothing_to_read_is_nan_with_a_reason(verifier, document, claim, said):
+    verdict = support(verifier, claim, document)
+    assert math.isnan(verdict.support)
+    assert said in verdict.reason
+    judgement = verifier.score_whole([document], [claim])[0]
+    assert math.isnan(judgement.score)
+    assert judgement.reason
+
+
+def test_no_claims_give_no_verdicts(verifier):
+    assert verifier.verify([DOCUMENT], [[]], ZERO_SHOT) == [[]]
+    assert verifier.verify([], [], ZERO_SHOT) == []
+
+
+@pytest.mark.parametrize(
+    "claim", ["市議会は火曜日に図書館の閉鎖を決めた。", "Городской совет закрыл библиотеку.", "x", "7"]
+)
+def test_any_script_gives_a_probability(verifier, claim):
+    assert 0 <= support(verifier, claim).support <= 1
+
+
+def test_a_document_of_100000_words_is_searched_to_its_end(verifier):
+    rng = random.Random(0)
+    words = "river stone market garden teacher window summer bridge letter winter morning engine".split()
+    lines = [" ".join(rng.choices(words, k=20)).capitalize() + "." for _ in range(5000)]
+    lines[4900] = SUPPORTED
+    verdict = support(verifier, SUPPORTED, "\n".join(lines))
+    assert verdict.evidence[0] == 4900
+    assert verdict.support > 0.5
+
+
+def test_a_claim_looks_at_few_pieces_where_the_prompt_shows_what_is_retrieved(verifier):
+    retrieved = replace(ZERO_SHOT, context="retrieved")
+    assert len(support(verifier, SUPPORTED, prompt=retrieved).evidence) <= 3
+    assert len(support(verifier, SUPPORTED).evidence) > 3
+
+
+def test_an_extra_text_is_used_but_never_named_as_evidence(verifier):
+    with_extra = replace(ZERO_SHOT, context="document+extra")
+    alone = support(verifier, SUPPORTED, "It rained all day in the valley.")
+    helped = support(verifier, SUPPORTED, "It rained all day in the valley.", with_extra, [DOCUMENT])
+    assert helped.support > alone.support
+    assert set(helped.evidence) <= {0}
+
+
+def test_demonstrations_move_every_verdict_the_way_they_point(verifier):
+    shown = [
+        Demonstration(passage=DOCUMENT, claim=claim, label=label)
+        for claim, label in [(SUPPORTED, False), ("Mayor Anna Reyes opened the meeting at seven.", False)]
+    ]
+    stricter = ZERO_SHOT.with_demonstrations(shown)
+    assert support(verifier, SUPPORTED, prompt=stricter).support < support(verifier, SUPPORTED).support
+
+
+def test_the_whole_summary_judge_prefers_the_right_summary(verifier):
+    right, wrong = verifier.score_whole([DOCUMENT, DOCUMENT], [SUPPORTED, UNRELATED])
+    assert right.score > wrong.score
+
+
+def test_retrieval_finds_the_sentence_and_fills_up_from_the_start():
+    index = Index.of("Ann met Bo. Rain fell. The bridge in Rome closed. Lee ran.")
+    assert index.retrieve(["bridg", "rome"], limit=2) == [2, 0]
+
+
+def test_long_sentences_are_cut_and_nothing_is_lost():
+    passage = " ".join(f"w{i}x" for i in range(250))
+    found = pieces(passage)
+    assert len(found) > 1
+    assert {piece.sentence for piece in found} == {0}
+    assert [s for piece in found for s in piece.stems] == pieces_of_words(passage)
+
+
+def pieces_of_words(passage):
+    from claimwise.models.embedded.evidence import stem, word_spans
+
+    return [stem(passage[a:b]) for a, b in word_spans(passage)]
+
+
+def test_an_altered_checkpoint_is_refused(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"not the published weights")
+    with pytest.raises(encoder_module.EncoderError, match="expected 53aa"):
+        encoder_module.Encoder(tmp_path)
+
+
+def test_trees_predict_what_scikit_learn_predicts(tmp_path):
+    from safetensors.numpy import load_file, save_file
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 5)).astype(np.float32)
+    fitted = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(x, x[:, 0] * x[:, 1] > 0)
+    save_file(Trees.of_boosting(fitted).tensors("a"), tmp_path / "t.safetensors")
+    trees = Trees.read(load_file(tmp_path / "t.safetensors"), "a")
+    np.testing.assert_allclose(trees.logits(x), fitted.decision_function(x), atol=1e-4)
+
+
+def test_calibration_recovers_slope_and_intercept():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=20000) * 2
+    labels = rng.random(20000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))
+    fitted = Calibration().updated(logits, labels, spread=(10, 10))
+    assert fitted.slope == pytest.approx(0.5, abs=0.03)
+    assert fitted.intercept == pytest.approx(-1, abs=0.05)
+
+
+# --- honest scores ---------------------------------------------------------------------------------------------
+
+
+def toy_corpora():
+    """A training corpus, and a test corpus that holds one of its documents in another spelling."""
+    rng = random.Random(1)
+    names = "Ann Bo Cara Dan Eve Finn Gus Hal".split()
+    places = "Rome Oslo Lima Cairo Quito Delhi Paris Tunis".split()
+    train = Rows("halueval")
+    for number in range(24):
+        name, place = rng.choice(names), rng.choice(places)
+        document = f"Report {number}. {name} went to {place} on Monday. The weather there was cold and wet."
+        other = rng.choice([p for p in places if p != place])
+        train.example(
+            number, "right", document=document, summary=f"{name} went to {place}.", label=1, split="validation"
+        )
+        train.example(
+            number, "wrong", document=document, summary=f"{name} went to {other}.", label=0, split="validation"
+        )
+    corpus = train.corpus()
+    tested = Rows("summeval")
+    shared = corpus.examples["document"].iloc[0]
+    tested.example("x", document=shared.upper().replace(" ", "  "), summary="S.", label=1)
+    return {"halueval": corpus, "summeval": tested.corpus()}
+
+
+def test_documents_of_test_sets_are_left_out_of_training_whatever_their_spelling():
+    corpora = toy_corpora()
+    shared = corpora["halueval"].examples["document"].iloc[0]
+    rows = training_data.training_rows(corpora)
+    assert document_hash(shared) in training_data.tested_documents(corpora)
+    assert rows
+    assert all(document_hash(row.document) != document_hash(shared) for row in rows)
+
+
+def test_training_writes_weights_that_score_seen_documents_by_unseen_models(tmp_path):
+    corpora = toy_corpora()
+    training.train(corpora, tmp_path)
+    heads = Heads(tmp_path)
+    seen = training_data.training_rows(corpora)[0].document
+    assert heads.unseen_by(seen) == [document_hash(seen) % heads.folds]
+    assert heads.unseen_by("A document of which nobody has heard.") == list(range(heads.folds))
+    again = tmp_path / "again"
+    training.train(corpora, again)
+    for name in ("verifier.safetensors", "verifier.json"):
+        assert (tmp_path / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_missing_weights_say_how_to_train(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"embedded\.training"):
+        Verifier(tmp_path)
+
+
+def test_edits_change_the_claim_where_they_say_and_draw_from_the_document():
+    claim = "Tom Birch voted against the plan of Anna Reyes on 3 May."
+    document = f"On Monday {claim} Then Lena Stone and 12 others left Oslo."
+    kinds = set()
+    for seed in range(60):
+        edited = edit(claim, document, ["It rained."], random.Random(seed))
+        kinds.add(edited.kind)
+        assert edited.claim != claim
+        assert all(0 <= start < end for start, end in edited.spans)
+    assert {"entity", "number", "opposite", "relation"} <= kinds | {"opposite"}
+
+
+def test_shipped_weights_are_small_and_plain():
+    from importlib import resources
+
+    folder = resources.files("claimwise.models.embedded") / "weights"
+    about = json.loads((folder / "verifier.json").read_text(encoding="utf-8"))
+    assert about["folds"] >= 2
+    assert (folder / "verifier.safetensors").stat().st_size < 10_000_000
+
+
+@pytest.mark.skipif("CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR is not set: no public corpora")
+def test_shipped_weights_have_seen_no_test_document():
+    from claimwise import corpora
+    from claimwise.models.embedded.training_data import TEST_SPLITS
+
+    verifier = Verifier()
+    for name in ("aggrefact_ftsota", "aggrefact_exf", "halueval", "wice", "qags", "summeval"):
+        examples = corpora.load(name).examples
+        splits = TEST_SPLITS[name]
+        tested = examples if splits is None else examples[examples["split"].isin(splits)]
+        folds = {len(verifier._heads.unseen_by(document)) for document in pd.unique(tested["document"])}
+        assert folds == {verifier._heads.folds}, name
