@@ -41,7 +41,10 @@ class Words:
     def count(self, texts):
         return [len(text.split()) for text in texts]
 
-    def entail(self, premises, hypotheses):
+    def scope(self, document):
+        return ""
+
+    def entail(self, premises, hypotheses, scope):
         self.calls += 1
         self.pairs += zip(premises, hypotheses, strict=True)
         rows = np.zeros((len(premises), 3))
@@ -285,7 +288,7 @@ def test_only_candidates_of_a_long_document_are_read_where_so_many_are_asked_for
     sentences = [premise for premise, _ in model.pairs if premise.count(".") == 1]
     windows = [premise for premise, _ in model.pairs if premise.count(".") == 3]
     assert len(sentences) == 4
-    assert len(windows) <= 12
+    assert len(windows) == 4
     assert any("321" in premise for premise in windows)
 
 
@@ -330,7 +333,7 @@ def test_a_chain_that_covers_the_whole_sentence_brings_no_variant():
 
 def test_a_model_without_probabilities_gives_a_reason():
     class Silent(Words):
-        def entail(self, premises, hypotheses):
+        def entail(self, premises, hypotheses, scope):
             return np.full((len(premises), 3), np.nan)
 
     [[verdict]] = Aligner(Silent(), Resolver()).align([DOCUMENT], [["Bo lost."]])
@@ -359,12 +362,28 @@ def test_runs_share_at_most_a_quarter_and_hold_every_unit():
             assert sum(lengths[c:b]) <= room / 4
 
 
-def test_windows_near_some_sentences_are_windows_of_the_document():
+def test_windows_near_some_sentences_are_those_that_hold_most_of_them():
     passages = Passages(DOCUMENT, Words().count)
     every = passages.windows(3, None).rows
-    assert passages.some(3, None, [0]).rows == every[:1]
-    assert passages.some(3, None, [3]).rows == every[1:4]
-    assert passages.some(9, None, [3]).rows == passages.whole(None).rows
+    assert passages.near(1, None, [0, 3]).rows == tuple(passages.windows(1, None).rows[i] for i in (0, 3))
+    assert passages.near(3, None, [0]).rows == every[:1]
+    assert passages.near(3, None, [2, 4]).rows == (every[0], every[2])
+    assert passages.near(9, None, [3]).rows == passages.whole(None).rows
+
+
+def test_a_part_of_the_model_reads_the_documents_that_only_it_has_not_seen():
+    class Parted(Words):
+        def scope(self, document):
+            return "2" if "plane" in document else ""
+
+        def entail(self, premises, hypotheses, scope):
+            self.scopes = {*getattr(self, "scopes", ()), *((scope, premise) for premise in premises)}
+            return super().entail(premises, hypotheses, scope)
+
+    model = Parted()
+    Aligner(model, window=None).align([DOCUMENT, "Ann won.\nIt rained."], [["Bo sang."], ["Bo sang."]])
+    assert {("2", "Ann won."), ("", "Ann won."), ("", "It rained."), ("2", "All left.")} <= model.scopes
+    assert ("2", "It rained.") not in model.scopes
 
 
 def test_settings_refuse_what_is_no_setting():

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from fakes import FakeModel
 from tiny_nli import make
 
-from claimwise.models.entailment import EntailmentError, SequenceClassifier, VerifierEntailment, label_order, load
+from claimwise.models.entailment import EntailmentError, SequenceClassifier, label_order, load
 from claimwise.models.entailment_rules import contradicts
 
 PAIRS = [
@@ -107,21 +106,46 @@ def test_an_unknown_option_names_itself():
         load({"kind": "transformers", "checkpoint": "x", "reversion": "main"})
 
 
-def test_a_verifier_as_nli_reads_the_premise_alone_and_leaves_the_rest_neutral():
-    model = FakeModel()
-    nli = VerifierEntailment(model)
-    rows = nli.entail(["Ann won.", "Bo lost.", "Ann won."], ["Ann lost.", "Bo lost.", "Ann won."])
-    np.testing.assert_allclose(rows, [[0.5, 0.5, 0], [1, 0, 0], [1, 0, 0]])
-    assert model.calls["verify"] == 3
+@pytest.fixture(scope="module")
+def embedded():
+    model = load({"kind": "embedded"})
+    try:
+        model.scope("")
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    return model
 
 
-def test_a_contradiction_by_rule_gets_its_share_of_what_is_not_supported():
-    rows = VerifierEntailment(FakeModel(), weight=0.8).entail(["Lee won 3 medals."], ["Lee won 5 medals."])
-    np.testing.assert_allclose(rows, [[0.75, 0.05, 0.2]])
+def test_the_embedded_model_tells_a_stated_claim_from_one_that_is_not(embedded):
+    premise = "The council approved the new bridge on Monday by five votes to four."
+    claims = ["The council approved the new bridge.", "A hospital in Peru bought 300 beds.", "The council met in Oslo."]
+    rows = embedded.entail([premise] * 3, claims)
+    assert rows[0, 0] > rows[2, 0] > rows[1, 0]
+    np.testing.assert_allclose(rows.sum(axis=1), 1)
+    assert (rows[:, 2] == 0).all()
 
 
-def test_a_verdict_that_could_not_be_read_has_no_probabilities():
-    assert np.isnan(VerifierEntailment(FakeModel()).entail(["Ann won."], ["mumble"])).all()
+def test_the_embedded_model_gives_equal_pairs_equal_rows_in_any_company(embedded):
+    pairs = [
+        ("It rained in Rome.", "It rained."),
+        ("Ann won the race.", "Bo lost."),
+        ("It rained in Rome.", "It snowed."),
+    ]
+    together = embedded.entail(*zip(*pairs, strict=True))
+    alone = np.concatenate([embedded.entail([premise], [claim]) for premise, claim in reversed(pairs)])[::-1]
+    np.testing.assert_allclose(together, alone, atol=2e-2)  # a batch's company moves bfloat16 states a little
+
+
+def test_a_contradiction_by_rule_gets_its_share_of_what_is_not_supported(embedded):
+    pair = ["Lee won 3 medals in Rome."], ["Lee won 5 medals in Rome."]
+    [[entails, _, _]] = embedded.entail(*pair)
+    [found] = load({"kind": "embedded", "contradiction": 0.8}).entail(*pair)
+    assert found == pytest.approx([entails, 0.2 * (1 - entails), 0.8 * (1 - entails)])
+
+
+def test_a_pair_without_words_has_no_probabilities(embedded):
+    assert np.isnan(embedded.entail(["..."], ["Ann won."])).all()
+    assert np.isnan(embedded.entail(["Ann won.", "Ann won."], ["Ann won.", "!"])).all(axis=1).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

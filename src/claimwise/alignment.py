@@ -6,8 +6,9 @@ whole document. The last two are only read for claims whose score so far is unde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -38,8 +39,9 @@ class AlignmentSettings(BaseModel):
         coreference: the resolver, see ``coreference.load``; None for no such level.
         window: sentences of a window (j); None leaves out windows and the whole document.
         gate: windows and document are read for claims that score under this (T).
-        candidates: of a document with more sentences than this, a claim is aligned with those that share most words
-            with it and with the windows around them. None aligns with all, as the paper does.
+        candidates: of a document with more sentences than this, a claim is aligned only with so many sentences,
+            those that share most words with it, and with so many windows, those that hold most of them. None
+            aligns with all, as the paper does.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -89,6 +91,7 @@ class _Claim(NamedTuple):
 
     text: str
     passages: Passages
+    scope: str
     room: int | None
     near: tuple[int, ...] | None
 
@@ -108,7 +111,8 @@ class Aligner:
     >>> class Same:
     ...     name, fingerprint, limit = "same", "same", None
     ...     def count(self, texts): return [0] * len(texts)
-    ...     def entail(self, premises, hypotheses):
+    ...     def scope(self, document): return ""
+    ...     def entail(self, premises, hypotheses, scope):
     ...         return np.array([[h in p, h not in p, 0] for p, h in zip(premises, hypotheses)], float)
     >>> [[verdict]] = Aligner(Same()).align(["It rained. Ann won."], [["Ann won."]])
     >>> verdict.level, verdict.evidence, verdict.premise, verdict.start, verdict.support
@@ -160,6 +164,7 @@ class Aligner:
             known.setdefault(document, Passages(document, self._model.count, self._resolver))
         pairs = [(document, claim) for document, group in zip(documents, claims, strict=True) for claim in group]
         unique = list(dict.fromkeys(pairs))
+        scopes = {document: self._model.scope(document) for document in known}
         sizes = self._model.count([claim for _, claim in unique])
         verdicts: dict[tuple[str, str], AlignedVerdict] = {}
         asked: dict[tuple[str, str], _Claim] = {}
@@ -169,7 +174,9 @@ class Aligner:
                 reason = f"a claim of {size} tokens leaves no room for a premise: the model reads {self._model.limit}"
                 verdicts[pair] = AlignedVerdict(NAN, reason)
             else:
-                asked[pair] = _Claim(pair[1], known[pair[0]], room, self._near(*pair, known[pair[0]]))
+                document, claim = pair
+                near = self._near(document, claim, known[document])
+                asked[pair] = _Claim(claim, known[document], scopes[document], room, near)
         found = self._levels(list(asked.values()))
         verdicts |= dict(zip(asked, map(_verdict, found), strict=True))
         answers = iter(pairs)
@@ -208,12 +215,12 @@ class Aligner:
     def _solve(self, tasks: Sequence[tuple[_Claim, Premises]], level: str) -> list[_Best | None]:
         """Of every task the best premise, the first of equals; None where no premise had a probability."""
         keys = [
-            call_key(model=self._model.fingerprint, role="align", premises=premises.digest, claim=claim.text)
+            call_key(model=self._model.fingerprint, scope=claim.scope, premises=premises.digest, claim=claim.text)
             for claim, premises in tasks
         ]
 
         def compute(positions: list[int]) -> list[list | None]:
-            return self._entail([(tasks[i][0].text, tasks[i][1].rows) for i in positions])
+            return self._entail([(tasks[i][0], tasks[i][1].rows) for i in positions])
 
         values = cached(self._cache, keys, compute, model=self._model.name, role="align")
         return [
@@ -221,23 +228,17 @@ class Aligner:
             for value, (_, premises) in zip(values, tasks, strict=True)
         ]
 
-    def _entail(self, tasks: list[tuple[str, tuple[Premise, ...]]]) -> list[list | None]:
+    def _entail(self, tasks: list[tuple[_Claim, tuple[Premise, ...]]]) -> list[list | None]:
         """[index of the best premise, p_entail, p_neutral, p_contradict] a task.
 
         Pairs that several claims or documents share are read once; all are read in order of length.
         """
-        numbers: dict[tuple[str, str], int] = {}
+        numbers: dict[tuple[str, str, str], int] = {}
         owners = [
-            np.array([numbers.setdefault((row.text, claim), len(numbers)) for row in rows], int)
+            np.array([numbers.setdefault((claim.scope, row.text, claim.text), len(numbers)) for row in rows], int)
             for claim, rows in tasks
         ]
-        pairs = list(numbers)
-        order = sorted(range(len(pairs)), key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))
-        probabilities = np.zeros((len(pairs), 3))
-        for start in range(0, len(order), BLOCK):
-            block = order[start : start + BLOCK]
-            premises, claims = zip(*(pairs[i] for i in block), strict=True)
-            probabilities[block] = self._model.entail(premises, claims)
+        probabilities = self._read(list(numbers))
         scores = probabilities[:, 0] - probabilities[:, 2]
         results: list[list | None] = []
         for places in owners:
@@ -248,11 +249,28 @@ class Aligner:
             results.append([at, *probabilities[places[at]].tolist()])
         return results
 
+    def _read(self, pairs: list[tuple[str, str, str]]) -> np.ndarray:
+        """(n, 3) probabilities of n (scope, premise, claim)."""
+        probabilities = np.zeros((len(pairs), 3))
+        order = sorted(range(len(pairs)), key=lambda i: (pairs[i][0], len(pairs[i][1]) + len(pairs[i][2])))
+        for scope, group in groupby(order, key=lambda i: pairs[i][0]):
+            for block in _batched(group, BLOCK):
+                _, premises, claims = zip(*(pairs[i] for i in block), strict=True)
+                probabilities[block] = self._model.entail(premises, claims, scope)
+        return probabilities
+
+
+def _batched(items: Iterable[int], size: int) -> Iterator[list[int]]:
+    """Items in lists of ``size``, the last maybe shorter."""
+    iterator = iter(items)
+    while part := list(islice(iterator, size)):
+        yield part
+
 
 def _runs(claim: _Claim, size: int) -> Premises:
     if claim.near is None:
         return claim.passages.windows(size, claim.room)
-    return claim.passages.some(size, claim.room, claim.near)
+    return claim.passages.near(size, claim.room, claim.near)
 
 
 def _verdict(best: _Best | None) -> AlignedVerdict:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -98,11 +99,16 @@ class Passages:
         """The whole document as one premise, or as overlapping windows where it is too long."""
         return self.windows(max(len(self.spans), 1), room)
 
-    def some(self, size: int, room: int | None, sentences: Iterable[int]) -> Premises:
-        """Those runs of ``windows`` that hold one of the sentences."""
-        most = len(self.spans) - min(size, len(self.spans))
-        starts = sorted({i for s in sentences for i in range(max(s - size + 1, 0), min(s, most) + 1)})
-        return Premises.of(row for i in starts for row in self._run(i, i + min(size, len(self.spans)), room))
+    def near(self, size: int, room: int | None, sentences: Sequence[int]) -> Premises:
+        """Of ``windows`` those that hold most of the sentences, as many as there are sentences, in their order."""
+        size = min(size, len(self.spans))
+        held = Counter(
+            start
+            for sentence in sentences
+            for start in range(max(sentence - size + 1, 0), min(sentence, len(self.spans) - size) + 1)
+        )
+        best = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(sentences)])
+        return Premises.of(row for start in best for row in self._run(start, start + size, room))
 
     def variants(self, premise: Premise, room: int | None) -> Premises:
         """The premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).

@@ -13,10 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from claimwise import prompts
 from claimwise.errors import ClaimwiseError
-from claimwise.models.base import Model
-from claimwise.models.entailment_rules import contradicts
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
 LABELS = ("entailment", "neutral", "contradiction")
@@ -42,7 +39,14 @@ class Entailment(Protocol):
         """Tokens of each text; of texts joined by spaces at most the sum."""
         ...
 
-    def entail(self, premises: Sequence[str], hypotheses: Sequence[str]) -> np.ndarray:
+    def scope(self, document: str) -> str:
+        """The part of the model that may read premises of a document; empty where that is all of it.
+
+        A model that was trained on some documents names the part here that has not seen this one.
+        """
+        ...
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """(n, 3) p_entail, p_neutral, p_contradict of n pairs, rows summing to 1; no pair is longer than ``limit``."""
         ...
 
@@ -136,7 +140,11 @@ class SequenceClassifier:
 
         return [max(pair) for pair in zip(sizes(list(texts)), sizes([" " + text for text in texts]), strict=True)]
 
-    def entail(self, premises: Sequence[str], hypotheses: Sequence[str]) -> np.ndarray:
+    def scope(self, document: str) -> str:
+        """See ``Entailment.scope``."""
+        return ""
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """See ``Entailment.entail``.
 
         Raises:
@@ -195,47 +203,6 @@ def _folder_hash(folder: Path) -> str:
     return digest.hexdigest()
 
 
-class VerifierEntailment:
-    """A model's verifier as NLI: support of the claim by the premise alone is p_entail.
-
-    A verifier says nothing of contradiction. What it leaves (1 - p_entail) counts as contradiction where a rule
-    finds one, in the share ``weight``, and as neutral otherwise; see ``entailment_rules.contradicts``.
-
-    Args:
-        model: plays the role ``verify``.
-        weight: share of the unsupported probability that a contradiction found by rule gets, in [0, 1].
-    """
-
-    limit = None
-
-    def __init__(self, model: Model, weight: float = 0.0) -> None:
-        self.name = model.name
-        self.fingerprint = f"verifier:{model.fingerprint}:{weight}"
-        self._model, self._weight = model, weight
-        self._prompt = prompts.load("acueval-verify-zeroshot")
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """See ``Entailment.count``; nothing is counted where any length can be read."""
-        return [0] * len(texts)
-
-    def entail(self, premises: Sequence[str], hypotheses: Sequence[str]) -> np.ndarray:
-        """See ``Entailment.entail``; a pair without a verdict is a row of NaN."""
-        places: dict[str, list[int]] = {}
-        for i, premise in enumerate(premises):
-            places.setdefault(premise, []).append(i)
-        groups = [[hypotheses[i] for i in at] for at in places.values()]
-        results = np.zeros((len(premises), 3))
-        for at, verdicts in zip(places.values(), self._model.verify(list(places), groups, self._prompt), strict=True):
-            results[at, 0] = [verdict.support for verdict in verdicts]
-        rest = 1 - results[:, 0]
-        if self._weight:
-            found = [contradicts(premise, claim) for premise, claim in zip(premises, hypotheses, strict=True)]
-            results[:, 2] = self._weight * np.array(found, float) * rest
-        results[:, 1] = rest - results[:, 2]
-        results[np.isnan(rest)] = np.nan
-        return results
-
-
 def load(settings: Mapping[str, Any]) -> Entailment:
     """The entailment model that a metric's ``entailment`` entry describes.
 
@@ -253,9 +220,9 @@ def load(settings: Mapping[str, Any]) -> Entailment:
     options = {key: value for key, value in settings.items() if key != "kind"}
     try:
         if settings.get("kind") == "embedded":
-            from claimwise.models.embedded import EmbeddedModel
+            from claimwise.models.entailment_embedded import EmbeddedEntailment
 
-            return VerifierEntailment(EmbeddedModel(), **options)
+            return EmbeddedEntailment(**options)
         if settings.get("kind") == "transformers":
             return SequenceClassifier(**options)
     except TypeError as error:

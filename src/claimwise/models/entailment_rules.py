@@ -5,6 +5,8 @@ from __future__ import annotations
 from claimwise.models.embedded.evidence import FUNCTION_WORDS, is_number, stem, word_spans
 from claimwise.models.embedded.lexicon import ANTONYMS, NEGATIONS
 
+#: Names these rules in fingerprints; to be changed with them.
+RULES = "rules-1"
 #: Share of a claim's content words that a premise must have before their differences mean anything.
 SAME_MATTER = 0.5
 

@@ -1,0 +1,107 @@
+"""The embedded model in the role of NLI: its verifier reads a premise as if that were the whole document."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from claimwise.models.embedded import EmbeddedModel
+from claimwise.models.embedded.encoder import Encoded, Encoder, shared_encoder
+from claimwise.models.embedded.reading import Reader
+from claimwise.models.embedded.verifier import Heads
+from claimwise.models.entailment_rules import RULES, contradicts
+
+#: Encoded sentences and claims that are kept, about 30 kB each.
+_KEPT = 4096
+
+
+class EmbeddedEntailment:
+    """P(supported by the premise alone) as p_entail; any length can be read.
+
+    The verifier says nothing of contradiction. What it leaves (1 - p_entail) counts as contradiction where a rule
+    finds one, in the share ``contradiction``, and as neutral otherwise; see ``entailment_rules.contradicts``.
+
+    Premises of a document that the verifier was trained on are read by the part of it that has not seen that
+    document, as the verifier itself does.
+
+    Args:
+        contradiction: share of the unsupported probability that a contradiction found by rule gets, in [0, 1].
+        weights: folder of the verifier's weights; None for those that ship with the package.
+    """
+
+    name = "embedded"
+    limit = None
+
+    def __init__(self, contradiction: float = 0.0, weights: str | None = None) -> None:
+        self._share = contradiction
+        self._folder = Path(weights or str(resources.files("claimwise.models.embedded") / "weights"))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the embedded model, and the share."""
+        return f"{EmbeddedModel().fingerprint}:{RULES}:{self._share}"
+
+    @cached_property
+    def _heads(self) -> Heads:
+        return Heads(self._folder)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(_Remembering(shared_encoder()))
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """See ``Entailment.count``; nothing is counted where any length can be read."""
+        return [0] * len(texts)
+
+    def scope(self, document: str) -> str:
+        """See ``Entailment.scope``: the fold that has not seen the document, where it was trained on."""
+        unseen = self._heads.unseen_by(document)
+        return "" if len(unseen) == self._heads.folds else ",".join(map(str, unseen))
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
+        """See ``Entailment.entail``; a pair without words on either side is a row of NaN."""
+        places: dict[str, list[int]] = {}
+        for i, premise in enumerate(premises):
+            places.setdefault(premise, []).append(i)
+        found = self._reader.read(list(places), [[hypotheses[i] for i in at] for at in places.values()])
+        evidence = {
+            i: item
+            for at, items in zip(places.values(), found, strict=True)
+            for i, item in zip(at, items, strict=True)
+            if not isinstance(item, str)
+        }
+        results = np.full((len(premises), 3), np.nan)
+        if evidence:
+            folds = [int(fold) for fold in scope.split(",")] if scope else list(range(self._heads.folds))
+            logits = self._heads.claim_logits(list(evidence.values()), [folds] * len(evidence))
+            results[list(evidence), 0] = self._heads.calibrations["claim"](logits)
+        rest = 1 - results[:, 0]
+        pairs = zip(premises, hypotheses, strict=True)
+        found_by_rule = [bool(self._share) and contradicts(premise, claim) for premise, claim in pairs]
+        results[:, 2] = self._share * np.array(found_by_rule, float) * rest
+        results[:, 1] = rest - results[:, 2]
+        return results
+
+
+class _Remembering:
+    """An encoder that keeps what it encoded last: the same sentence stands in many premises, a claim in all."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._kept: OrderedDict[str, Encoded] = OrderedDict()
+        self.wordpiece_ids = encoder.wordpiece_ids
+
+    def encode(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
+        """As ``Encoder.encode``; a text's words are always the same, so its vectors are too."""
+        new = {text: spans for text, spans in zip(texts, word_spans, strict=True) if text not in self._kept}
+        fresh = dict(zip(new, self._encoder.encode(list(new), list(new.values())), strict=True)) if new else {}
+        found = [fresh[text] if text in fresh else self._kept[text] for text in texts]
+        self._kept.update(fresh)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return found
