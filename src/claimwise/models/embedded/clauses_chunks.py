@@ -1,0 +1,450 @@
+"""Chunks of a tagged sentence: noun phrases, verb groups, prepositional phrases, quotations and marks.
+
+A chunk is a list of token indices with a kind:
+
+====  =====================================================================
+NP    noun phrase, possessives included ("Mr Chen's abandoned garden")
+TM    noun phrase that tells a time ("last week")
+PR    pronoun alone
+VF    finite verb group, adverbs, negation and particle included ("did n't take off")
+VI    "to" and a base verb
+VG    -ing form without an auxiliary
+VN    participle without an auxiliary
+PP    preposition and noun phrase, or preposition and -ing form
+RB    adverbs
+SB    subordinator (because, when, if ...)
+TH    "that"
+WH    who, which, where ...
+CC    and, or, but
+CM    comma, semicolon
+PU    other marks
+QT    a quotation that holds a verb, kept whole
+====
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from claimwise.models.embedded.decomposer_tokens import Token, tagger, verb_forms
+
+SUBORDINATORS = frozenset(
+    "because although though while whereas unless until till since after before as when if whether once than "
+    "despite like".split()
+)
+_NOMINAL = frozenset(("X", "CD", "DT", "PS"))
+_AUXILIARY = frozenset(("MD", "BE", "BB", "BN", "HV", "DO", "NG"))
+_FINITE = frozenset(("MD", "BE", "HV", "DO", "VZ", "VD"))
+_VERB = frozenset(("VB", "VZ", "VD", "VN", "VG"))
+_PARTICLES = frozenset("up out off down away back over on in together apart forward ahead around".split())
+_SEPARABLE = frozenset("up out off down back away".split())
+_QUOTES = {"'": "'", "‘": "’", '"': '"', "“": "”", "``": "''", "’": "’"}
+
+
+REPORTING = frozenset(
+    "say claim believe think tell announce add insist admit reveal report warn confirm suggest argue deny know "
+    "hope fear expect feel find show hear learn understand realise realize discover agree explain state note "
+    "joke tweet allege promise predict estimate conclude declare mean decide see notice remember wish ask "
+    "wonder reply write acknowledge accept guess suspect complain maintain stress indicate".split()
+)
+_BARE_AFTER = REPORTING | frozenset("help make let see watch have".split())
+
+
+@dataclass(slots=True)
+class Chunk:
+    """A run of tokens (indices) of one kind; ``of`` is the noun phrase inside a prepositional phrase."""
+
+    kind: str
+    at: list[int]
+    of: list[int] = field(default_factory=list)
+
+    @property
+    def start(self) -> int:
+        return self.at[0]
+
+    @property
+    def end(self) -> int:
+        return self.at[-1]
+
+
+def chunk(tokens: Sequence[Token]) -> list[Chunk]:
+    """Chunks of one sentence, left to right; every token but the final full stop is in one of them.
+
+    >>> from claimwise.models.embedded.decomposer_tokens import sentences
+    >>> sentence = next(sentences("The boy was taken to hospital because he had eaten liquorice ."))
+    >>> [(c.kind, " ".join(sentence[i].text for i in c.at)) for c in chunk(sentence)]
+    [('NP', 'The boy'), ('VF', 'was taken'), ('PP', 'to hospital'), ('SB', 'because'), ('PR', 'he'), \
+('VF', 'had eaten'), ('NP', 'liquorice')]
+    """
+    tags = _repaired([t.tag for t in tokens], tokens)
+    n = len(tokens)
+    while n and tokens[n - 1].lower in (".", "!"):
+        n -= 1
+    quotes = _quotations(tokens, tags, n)
+    chunks: list[Chunk] = []
+    i = 0
+    while i < n:
+        if i in quotes:
+            j = quotes[i]
+            chunks.append(Chunk("QT", list(range(i, j + 1))))
+            i = j + 1
+            continue
+        found = _verb_group(tokens, tags, i, n) or _phrase(tokens, tags, i, n)
+        chunks.append(found)
+        i = found.end + 1
+    _participles(chunks, tokens)
+    for found in chunks:
+        if found.kind == "NP" and _is_time(found.at, tokens):
+            found.kind = "TM"
+    return chunks
+
+
+def _participles(chunks: list[Chunk], tokens: Sequence[Token]) -> None:
+    """A past form with another finite verb after it and no other subject is a participle: "a boat called X sank"."""
+    for i in range(1, len(chunks)):
+        this = chunks[i]
+        if this.kind != "VF" or len(this.at) > 1 or tokens[this.start].tag != "VD":
+            continue
+        lower = tokens[this.start].lower
+        forms = verb_forms().get(lower)
+        if chunks[i - 1].kind != "NP" or not forms or lower not in forms[3:]:
+            continue
+        if forms[0] in REPORTING and (i + 1 == len(chunks) or chunks[i + 1].kind not in ("PP", "RB", "VI", "TM")):
+            continue
+        for j in range(i + 1, len(chunks)):
+            kind = chunks[j].kind
+            if kind == "VF":
+                if j > i + 1 and tokens[chunks[j].start].tag != "VB":
+                    this.kind = "VN"
+                break
+            if kind in ("CC", "CM", "PU", "WH", "TH", "SB", "PR", "QT"):
+                break
+
+
+_TIME_HEADS = frozenset(
+    "day days week weeks weekend month months year years season night morning evening afternoon summer winter spring "
+    "autumn time times today tonight yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday hour "
+    "hours minute minutes decade century".split()
+)
+_TIME_LEADS = frozenset("this last next every each one that earlier later the all early late a".split())
+
+
+def _is_time(at: list[int], tokens: Sequence[Token]) -> bool:
+    head, first = tokens[at[-1]].lower, tokens[at[0]]
+    return (
+        head in _TIME_HEADS
+        and len(at) <= 4
+        and (
+            (len(at) == 1 and not head.endswith(("s", "time")))
+            or first.lower in _TIME_LEADS
+            or first.tag in ("CD", "RB")
+        )
+    )
+
+
+def _repaired(tags: list[str], tokens: Sequence[Token]) -> list[str]:
+    """A sentence without a finite verb gets one where the dictionary allows: headlines are in the present."""
+    tags = _second_verbs(_quantities(tags, tokens), tokens)
+    if (
+        len(tags) > 1
+        and tags[0] in ("X", "VN")
+        and tags[1] in ("IN", "TO", "DT", "PS")
+        and tokens[0].lower not in _NOUNS_IN_ED
+    ):
+        if tagger().lean(tokens[0].lower, "VZ") > 0 and tokens[0].lower.endswith("s"):
+            tags = ["VZ", *tags[1:]]
+        elif tagger().may_be(tokens[0].lower, "VD") and tagger().may_be(tokens[0].lower, "VN"):
+            tags = ["VN" if tokens[1].lower == "by" else "VD", *tags[1:]]
+    until = next((i for i, tag in enumerate(tags) if tag in _FINITE), len(tags))
+    opener = next(
+        (
+            i
+            for i in range(1, until)
+            if tags[i] == "WH"
+            or tokens[i].lower == "that"
+            or (
+                tags[i] == "IN"
+                and tokens[i].lower in SUBORDINATORS
+                and _clause_follows(tokens, tags, i + 1, len(tags), tokens[i].lower)
+            )
+        ),
+        until,
+    )
+    if opener == until < len(tags):
+        return tags
+    lean = tagger().lean
+    best, where, verb = -1.0, -1, ""
+    for i in range(1, opener):
+        if tags[i] != "X" or tags[i - 1] not in ("X", "CD", "RB", "CM") or tokens[i].text[:1].isupper():
+            continue
+        after = tags[i + 1] if i + 1 < len(tags) else "PU"
+        for form, followers in (("VD", _AFTER_PAST), ("VZ", _AFTER_PRESENT)):
+            score = lean(tokens[i].lower, form) - 0.05 * i - (after == "X")
+            forms = verb_forms().get(tokens[i].lower)
+            if forms and forms[0] in REPORTING and i + 1 < len(tokens) and tokens[i + 1].lower == "that":
+                score += 5
+            elif form == "VZ" and tokens[i].lower.endswith("s") and tokens[i - 1].text[:1].isupper() and i > 1:
+                score += 2
+            if after in followers and score > best:
+                best, where, verb = score, i, form
+    return [*tags[:where], verb, *tags[where + 1 :]] if where > 0 else tags
+
+
+_AFTER_PAST = frozenset("DT PS PR IN X TO CD RB PU Q".split())
+_AFTER_PRESENT = frozenset("DT PS PR CD TO IN X RB".split())
+
+
+def _quantities(tags: list[str], tokens: Sequence[Token]) -> list[str]:
+    """ "more than 260", "at least ten", "up to 40", "no longer": adverbs of what follows."""
+    for i in range(len(tags) - 2):
+        pair = (tokens[i].lower, tokens[i + 1].lower)
+        if (tags[i + 2] == "CD" and pair in _QUANTITIES) or pair == ("no", "longer"):
+            tags = [*tags[:i], "RB", "RB", *tags[i + 2 :]]
+    return tags
+
+
+def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
+    """What looks like a verb in -s or bare form after a finite verb, with nothing to open a new clause, is a noun;
+    a participle after "she" is a past form.
+    """
+    tags = list(tags)
+    finite = ""
+    for i, tag in enumerate(tags):
+        lower = tokens[i].lower
+        if tag == "PO" and lower == "'s" and i and tokens[i - 1].lower in _CONTRACTING:
+            tags[i] = tag = "BE"
+        if i and tags[i - 1] == "PR" and tokens[i - 1].lower in ("he", "she", "they", "we", "i"):
+            if tag == "VN" or (tag == "X" and lower.endswith("ed") and len(lower) > 4):
+                tags[i] = tag = "VD"
+        if tag in ("CC", "CM", "PU", "WH", "PR", "Q") or (tag == "IN" and lower in (*SUBORDINATORS, "that")):
+            finite = ""
+        elif lower == "home" and i and tags[i - 1] in ("PS", "DT", "PO"):
+            tags[i] = "X"
+        elif lower == "provided" and i and tags[i - 1] == "CM":
+            tags[i] = "IN"
+        elif lower == "else" and i and tags[i - 1] in ("PR", "X"):
+            tags[i] = "PR"
+        elif tag in ("VZ", "VB") and finite and finite not in _BARE_AFTER and tags[i - 1] in ("X", "CD"):
+            if tagger().lean(lower, tag) < 3:
+                tags[i] = "X"
+        elif tag in _FINITE:
+            finite = verb_forms().get(lower, (lower,))[0]
+    return tags
+
+
+_ALWAYS_OPEN = frozenset("provided if unless whether although though because".split())
+_CONTRACTING = frozenset("it he she that there what who where here how".split())
+_NOUNS_IN_ED = frozenset(
+    "cut hit set put read set cost spread bet bid split quit hurt shed broadcast left found".split()
+)
+_QUANTITIES = frozenset(
+    [(a, "than") for a in ("more", "less", "fewer", "other")]
+    + [("at", "least"), ("at", "most"), ("up", "to"), ("as", "many")]
+)
+
+
+def _quotations(tokens: Sequence[Token], tags: list[str], n: int) -> dict[int, int]:
+    """Start and end of each quotation that holds a verb and is longer than a phrase."""
+    found: dict[int, int] = {}
+    i = 0
+    while i < n:
+        closing = _QUOTES.get(tokens[i].text) if tags[i] in ("Q", "PO") and len(tokens[i].text) <= 2 else None
+        opens = closing and (i == 0 or tokens[i].start > tokens[i - 1].end) and i + 1 < len(tokens)
+        if opens and (tokens[i + 1].start == tokens[i].end or tokens[i].text == "``"):
+            j = i + 1
+            while j < n and not (
+                tokens[j].text in (closing, "'", "’", "''", "”")
+                and tokens[j].start == tokens[j - 1].end
+                and (j + 1 >= n or tokens[j + 1].start > tokens[j].end or tags[j + 1] in ("CM", "PU"))
+            ):
+                j += 1
+            end = min(j, n - 1)
+            if end - i > 4 and any(tags[k] in _FINITE or tags[k] in _VERB for k in range(i, end)):
+                found[i] = end
+                i = end + 1
+                continue
+        i += 1
+    return found
+
+
+def _verb_group(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chunk | None:
+    j = i
+    while j < n and tags[j] == "RB":  # adverbs before a verb belong to it ("he only just survived")
+        j += 1
+    if j >= n:
+        return None
+    first = tags[j]
+    to = first == "TO"
+    if to:
+        k = j + 1
+        while k < n and tags[k] in ("RB", "NG"):
+            k += 1
+        if k >= n or tags[k] not in ("VB", "BB", "VZ"):
+            return None
+        j = k
+        kind = "VI"
+    elif first in _FINITE or first == "VB" or first == "BB":
+        kind = "VF"
+    elif first in ("VG", "VN", "BN"):
+        kind = "VG" if first == "VG" else "VN"
+    else:
+        return None
+    start_main = j
+    k = j
+    last = j
+    while k < n:
+        tag = tags[k]
+        if tag in _AUXILIARY or (tag == "VG" and tokens[k].lower in ("being", "having") and k + 1 < n):
+            last = k
+            k += 1
+        elif tag == "RB":
+            m = k
+            while m < n and tags[m] == "RB":
+                m += 1
+            if (
+                m < n
+                and tags[m] in ("VB", "VN", "VG", "BB", "BN", "VD", "NG")
+                and (tags[last] in _AUXILIARY or tokens[last].lower in ("being", "having", "to"))
+            ):
+                k = m
+            else:
+                break
+        elif tag in _VERB and (
+            k == start_main or tags[last] in _AUXILIARY or tokens[last].lower in ("being", "having")
+        ):
+            last = k
+            k += 1
+            break
+        else:
+            break
+    at = list(range(i, last + 1))
+    k = last + 1
+    if (
+        k < n
+        and tags[last] in _VERB
+        and tokens[k].lower in _PARTICLES
+        and (
+            tags[k] == "RB"
+            or (tags[k] == "IN" and tokens[k].lower in _SEPARABLE and k + 1 < n and tags[k + 1] in ("DT", "PS"))
+            or (tags[k] == "IN" and (k + 1 == n or tags[k + 1] in ("TO", "IN", "CM", "PU", "CC")))
+        )
+    ):
+        at.append(k)
+    return Chunk(kind, at)
+
+
+def _phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chunk:
+    tag, lower = tags[i], tokens[i].lower
+    if tag == "RB" and lower == "so" and i + 1 < n and tags[i + 1] in ("PR", "DT", "PS", "X") and i:
+        return Chunk("CC", [i])
+    if tag == "RB":
+        j = i
+        while j + 1 < n and tags[j + 1] == "RB":
+            j += 1
+        if j == i and j + 1 < n and tokens[j + 1].lower == "of":
+            return Chunk("NP", [i])
+        if (j + 1 < n and tags[j + 1] in ("CD", "X")) or (j + 1 < n and tags[j + 1] == "DT" and lower in _FOCUS):
+            return Chunk("NP", list(range(i, _noun_phrase(tokens, tags, j + 1, n))))
+        return Chunk("RB", list(range(i, j + 1)))
+    if tag == "PR":
+        return Chunk("PR", [i, i + 1] if i + 1 < n and tokens[i + 1].lower == "else" else [i])
+    if tag in _NOMINAL or tag == "PO":
+        return Chunk("NP", list(range(i, _noun_phrase(tokens, tags, i, n))))
+    if tag in ("IN", "TO"):
+        return _prepositional(tokens, tags, i, n)
+    if tag == "WH":
+        return Chunk("WH", [i])
+    if tag == "CC":
+        return Chunk("CC", [i])
+    if tag == "CM":
+        return Chunk("CM", [i])
+    if tag == "Q":
+        j = i + 1
+        if j < n and tags[j] in _NOMINAL and tokens[j].start == tokens[i].end:
+            return Chunk("NP", list(range(i, _noun_phrase(tokens, tags, j, n))))
+        return Chunk("PU", [i])
+    if tag == "NG" and i + 1 < n:
+        rest = _phrase(tokens, tags, i + 1, n)
+        return Chunk(rest.kind, [i, *rest.at], rest.of)
+    return Chunk("PU", [i])
+
+
+_FOCUS = frozenset("only just even about around nearly almost over quite such not particularly especially".split())
+
+
+def _noun_phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> int:
+    """One past the last token of the noun phrase that starts at i."""
+    j = i
+    while j < n:
+        tag = tags[j]
+        if tag in _NOMINAL:
+            if tag in ("DT", "PS") and j > i and tags[j - 1] in ("X", "CD"):
+                break
+            j += 1
+        elif tag == "PO" and j > i:
+            j += 1
+            while j < n and tags[j] == "RB":
+                j += 1
+        elif (
+            (tag == "RB" and j + 1 < n and tags[j + 1] in ("X", "CD") and tags[j - 1] in ("DT", "PS", "RB"))
+            or (tag == "VN" and j + 1 < n and tags[j + 1] in ("X",) and tags[j - 1] in ("DT", "PS", "CD", "PO"))
+            or (tag == "Q" and j + 1 < n and tags[j + 1] in ("X", "CD", "PO", "VN"))
+            or (tag == "Q" and j > i and tokens[j].start == tokens[j - 1].end)
+            or (
+                tag == "PU" and tokens[j].text in ("-", "/", "&") and j + 1 < n and tokens[j].start == tokens[j - 1].end
+            )
+            or (tag == "CC" and tokens[j].lower == "&" and j + 1 < n)
+            or (tag == "PR" and j > i and tags[j - 1] in ("DT", "RB", "PS"))
+        ):
+            j += 1
+        else:
+            break
+    return max(j, i + 1)
+
+
+def _prepositional(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chunk:
+    lower = tokens[i].lower
+    if lower == "that":
+        return Chunk("TH", [i])
+    j = i + 1
+    if j < n and tags[j] == "WH" and lower not in SUBORDINATORS:
+        return Chunk("WH", [i, j])
+    while j < n and (
+        (tags[j] in ("IN", "TO") and tokens[j].lower not in ("that", *SUBORDINATORS))
+        or (tags[j] == "RB" and tokens[j].lower not in ("not",) and lower not in SUBORDINATORS)
+    ):
+        j += 1
+    if j < n and tags[j] == "Q" and j + 1 < n and tags[j + 1] in _NOMINAL:
+        j += 1
+    if lower in _ALWAYS_OPEN:
+        return Chunk("SB", [i])
+    if lower in SUBORDINATORS and _clause_follows(tokens, tags, j, n, lower):
+        return Chunk("SB", [i])
+    if j < n and (tags[j] == "VG" or (tags[j] == "NG" and j + 1 < n and tags[j + 1] == "VG")):
+        group = _verb_group(tokens, tags, j if tags[j] == "VG" else j + 1, n)
+        return Chunk("PG", list(range(i, group.end + 1)))
+    if j < n and tags[j] in _NOMINAL:
+        end = _noun_phrase(tokens, tags, j, n)
+        return Chunk("PP", list(range(i, end)), list(range(j, end)))
+    if j < n and tags[j] == "PR":
+        return Chunk("PP", list(range(i, j + 1)), [j])
+    return Chunk("RB", list(range(i, max(j, i + 1))))
+
+
+def _clause_follows(tokens: Sequence[Token], tags: list[str], i: int, n: int, lower: str) -> bool:
+    """Whether a subject and a finite verb come next, before any mark: "after he left", not "after the game"."""
+    if i < n and tags[i] in ("VN", "VD") and lower in ("as", "when", "if", "while", "than", "once"):
+        return True
+    seen = False
+    for j in range(i, n):
+        tag = tags[j]
+        if tag in _FINITE:
+            return seen
+        if j > i and tokens[j].lower in SUBORDINATORS and tag == "IN":
+            return False
+        if tag in ("PR", "X", "CD"):
+            seen = True
+        elif tag in ("CM", "PU", "WH", "VG", "VN") or (tag == "CC" and j + 1 < n and tags[j + 1] == "PR"):
+            return False
+    return False

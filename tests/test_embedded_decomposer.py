@@ -1,0 +1,139 @@
+"""The embedded decomposer: what its claims say, where they come from, and that demonstrations and scope matter."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimwise import prompts
+from claimwise.models.embedded.decomposer import Decomposer, adapted
+from claimwise.models.embedded.evidence import stem
+
+FEW = prompts.load("acueval-decompose-5shot")
+NONE = prompts.load("acueval-decompose-0shot")
+
+
+@pytest.fixture(scope="module")
+def decomposer() -> Decomposer:
+    return Decomposer()
+
+
+def claims(decomposer: Decomposer, summary: str, prompt=FEW) -> list[str]:
+    [found] = decomposer.decompose([summary], prompt)
+    return [claim.text for claim in found.claims]
+
+
+SUMMARY = (
+    "Mara Quill , 31 , signed a new contract with Harbour Rovers on Friday . "
+    "She had been linked with Delton and Ashby . The club said that the deal runs until 2031 ."
+)
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "Mara Quill signed a new contract",
+        "Mara Quill had been linked with Delton",
+        "Mara Quill had been linked with Ashby",
+        "The club said that the deal runs until 2031",
+    ],
+)
+def test_facts_of_a_summary_become_claims(decomposer, expected):
+    assert expected in claims(decomposer, SUMMARY)
+
+
+def test_an_apposition_becomes_a_statement(decomposer):
+    found = claims(decomposer, "David Gold , the chairman of West Ham , hopes that Winston will sign .")
+    assert "David Gold is the chairman of West Ham" in found
+
+
+def test_a_relative_clause_gets_its_subject(decomposer):
+    found = claims(decomposer, "Police arrested a man who stole two bicycles from the station .")
+    assert any(c.lower().startswith("a man stole two bicycles") for c in found)
+
+
+def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_scope(decomposer):
+    text = "Paul Goldstein photographs animals . Travels the world every summer ."
+    assert any(c.startswith("Paul Goldstein travels the world") for c in claims(decomposer, text))
+    by_sentence = NONE.__class__(**{**NONE.__dict__, "scope": "sentence"})
+    assert not any("Goldstein travels" in c for c in claims(decomposer, text, by_sentence))
+
+
+def test_an_ambiguous_pronoun_is_left_as_it_is(decomposer):
+    found = claims(decomposer, "John Marsh and Peter Lowe met in Oslo . Fans were told that he had left .")
+    assert not any(("Marsh had left" in c) or ("Lowe had left" in c) for c in found)
+
+
+def test_a_reported_fact_keeps_its_attribution(decomposer):
+    found = claims(decomposer, "The mayor claims that the bridge is unsafe .")
+    assert found
+    assert all(c.startswith("The mayor claims") for c in found)
+
+
+def test_an_attribution_after_the_facts_holds_for_all_of_them(decomposer):
+    found = claims(decomposer, "The van hit a wall but nobody was hurt , police said .")
+    assert found
+    assert all("police said" in c.lower() for c in found)
+
+
+def test_a_condition_is_never_dropped(decomposer):
+    found = claims(decomposer, "Tobias will drive to Oslo on Friday if his brother brings back the car .")
+    assert found
+    assert all("if his brother" in c for c in found)
+
+
+def test_a_negation_is_never_dropped(decomposer):
+    found = claims(decomposer, "Hannah did n't give Betty the number because Betty was rude .")
+    assert any("n't" in c for c in found)
+    assert not any(c.startswith("Hannah did give") or c.startswith("Hannah give") for c in found)
+
+
+def test_spans_lie_in_the_summary_and_hold_the_claims_own_words(decomposer):
+    [found] = decomposer.decompose([SUMMARY], FEW)
+    for claim in found.claims:
+        source = SUMMARY[claim.start : claim.end]
+        assert source == source.strip()
+        last = claim.text.split()[-1].strip(".,'")
+        assert last in source or last in SUMMARY or last == "old"
+
+
+def test_no_two_claims_have_the_same_stemmed_words(decomposer):
+    found = claims(decomposer, SUMMARY + " " + SUMMARY)
+    words = [frozenset(stem(w) for w in c.lower().replace("'", " ").split()) for c in found]
+    assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize(("summary", "reason"), [("", "empty"), ("  \n", "empty"), (" ... -- !", "no words")])
+def test_nothing_to_say_gives_no_claims_and_a_reason(decomposer, summary, reason):
+    [found] = decomposer.decompose([summary], FEW)
+    assert found.claims == ()
+    assert reason in found.reason
+
+
+def test_another_script_is_split_into_sentences(decomposer):
+    summary = "市长辞职了。议会将选出继任者。"
+    [found] = decomposer.decompose([summary], FEW)
+    assert [c.text for c in found.claims] == ["市长辞职了。", "议会将选出继任者。"]
+    assert [summary[c.start : c.end] for c in found.claims] == [c.text for c in found.claims]
+
+
+def test_demonstrations_change_the_choice():
+    demonstrations = prompts.load("acueval-decompose-5shot").demonstrations
+    assert adapted(demonstrations).mean.tolist() != adapted(()).mean.tolist()
+    whole = [
+        d.model_copy(update={"claims": tuple(s.strip() for s in d.passage.split(" . ") if s.strip())})
+        for d in demonstrations
+    ]
+    coarse = NONE.with_demonstrations(whole * 12)
+    model = Decomposer()
+    text = "The band played in Leeds on Monday night . It sold 400 tickets for the show in two days ."
+    assert len(claims(model, text, coarse)) != len(claims(model, text, FEW))
+
+
+def test_a_long_summary_is_read_to_its_end(decomposer):
+    text = "The council met in Delton on Monday . " * 300 + "The mayor resigned in June ."
+    assert any("mayor resigned" in c for c in claims(decomposer, text))
+
+
+def test_a_sentence_without_end_is_read_in_pieces(decomposer):
+    [found] = decomposer.decompose(["word " * 3000], FEW)
+    assert found.claims
