@@ -25,6 +25,9 @@ LISTS = [
     ("- It rained.\n- It rained.\n- We left.", ("It rained.", "We left.")),
     ("- It rained\n  all day.\n- We left.", ("It rained all day.", "We left.")),
     ("- **Fact 1:** It rained.\n- Claim 2: We left.", ("It rained.", "We left.")),
+    ('- "It rained."\n- He said "no".', ("It rained.", 'He said "no".')),
+    ("- It rained.\nA. Smith left.\n- We left.", ("It rained.", "We left.")),
+    ("- **Claim**: It rained.", ("It rained.",)),
     ("Fact 1: It rained.\nFact 2: We left.", ("It rained.", "We left.")),
     ("- Weather:\n    - It rained.\n    - It was cold.", ("It rained.", "It was cold.")),
     ("The claims are: - It rained. - We left at 5.30.", ("It rained.", "We left at 5.30.")),
@@ -130,7 +133,7 @@ def test_an_empty_reply_has_no_value_of_any_kind(kind, reply):
     assert parse(kind, reply) == parsers.Parsed(None, parsers.EMPTY)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind != "rating-comment"])
+@pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind not in ("rating-comment", "sentences")])
 def test_a_refusal_has_no_value_but_a_reason(kind):
     refused = "I'm sorry, but as an AI language model I cannot assess the text."
     found = parse(kind, refused)

@@ -87,6 +87,53 @@ def test_replies_do_not_depend_on_the_batch(folders, architecture):
     assert language.tally.reply_tokens <= 36
 
 
+def test_replies_under_shared_instructions_are_those_without_sharing(folders):
+    prompt = prompts.load("acueval-decompose-3shot")
+    asked = [prompt.render(Summary=text) for text in (*DOCUMENTS, "Ann won.", "Bo left the race after an hour.")]
+    shared, plain = load(folders()).language_model, load(folders(), share_prefix=False).language_model
+    seen = []
+    shared._model.model.register_forward_hook(
+        lambda module, args, kwargs, out: seen.append(out[0].shape[:2].numel()), with_kwargs=True
+    )
+    expected = dict(plain.generate(asked, max_tokens=8))
+    assert dict(shared.generate(asked, max_tokens=8)) == expected
+    assert sum(seen) < sum(map(shared.count, asked)) / 2
+    seen.clear()  # the instructions are still known to a later call of one
+    assert dict(shared.generate(asked[2:3], max_tokens=8)) == {0: expected[2]}
+    assert sum(seen) < 40
+
+
+def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, monkeypatch, caplog):
+    language = load(folders()).language_model
+    asked = [f"Ann won race number {k}." for k in range(7)]
+    expected = dict(language.generate(asked, max_tokens=4))
+    generate = type(language._model).generate
+
+    def small(self, tokens, **options):
+        if len(tokens) > 2:
+            raise torch.OutOfMemoryError("too much")
+        return generate(self, tokens, **options)
+
+    monkeypatch.setattr(type(language._model), "generate", small)
+    assert dict(language.generate(asked, max_tokens=4)) == expected
+    assert "out of memory" in caplog.text
+
+
+def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, monkeypatch):
+    expected = flat(load(folders()).verify(DOCUMENTS, CLAIMS, ZERO))
+    model = load(folders())
+    forward = type(model.language_model._model.model).forward
+
+    def small(self, input_ids, **options):
+        if input_ids.shape[1] > 100:
+            raise torch.OutOfMemoryError("too much")
+        return forward(self, input_ids=input_ids, **options)
+
+    monkeypatch.setattr(type(model.language_model._model.model), "forward", small)
+    found = flat(model.verify(DOCUMENTS, CLAIMS, ZERO))
+    assert [v.support for v in found] == pytest.approx([v.support for v in expected], abs=1e-4)
+
+
 def test_a_reply_ends_before_a_stop_text_and_says_where_it_was_cut(folders):
     language = load(folders()).language_model
     whole = dict(language.generate(["It rained."], max_tokens=30))[0]

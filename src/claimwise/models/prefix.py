@@ -20,6 +20,7 @@ from transformers import DynamicCache, PreTrainedModel
 Tokens = Sequence[int]
 
 _SUPPORTED = {"full_attention", "sliding_attention"}
+_KEPT = 2  # instructions remembered: those of a decomposition and those of a verification
 _WORTH = 24  # a shorter shared beginning is cheaper to compute again than to keep apart
 
 
@@ -63,9 +64,7 @@ def tree(prompts: Sequence[Tokens], worth: int = _WORTH) -> Node:
 def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int) -> Node:
     first, last = prompts[members[0]], prompts[members[-1]]
     most = min(len(prompts[i]) for i in members) - 1  # a leaf keeps one token, whose logits are wanted
-    stop = start
-    while stop < most and first[stop] == last[stop]:  # sorted, so what these two share, all share
-        stop += 1
+    stop = _common(first, last, start, most)
     # A prompt that ends with its next token comes before those that it begins, and leaves the others to go on.
     node = Node(members[0], start, stop, leaves=[i for i in members if len(prompts[i]) == stop + 1])
     members = [i for i in members if len(prompts[i]) > stop + 1]
@@ -87,6 +86,13 @@ def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int)
                     node.children.append(grandchild)
         at = end
     return node
+
+
+def _common(first: Tokens, last: Tokens, start: int, most: int) -> int:
+    """Where the first and the last of sorted prompts part, at ``most`` at the latest: what they share, all share."""
+    while start < most and first[start] == last[start]:
+        start += 1
+    return start
 
 
 @dataclass
@@ -137,7 +143,7 @@ class SharedPrefix:
         self._model = model
         self._row_tokens, self._chunk_tokens, self._whole_tokens = row_tokens, chunk_tokens, whole_tokens
         self._windows = _windows(model)
-        self._kept: tuple[tuple[int, ...], DynamicCache] | None = None  # the last root: instructions of the run
+        self._kept: dict[tuple[int, ...], DynamicCache] = {}  # instructions, the latest last
         self._check()
 
     @torch.inference_mode()
@@ -151,6 +157,27 @@ class SharedPrefix:
         cache = self._root(prompts[root.member][: root.stop], keep=len(root.children) > 1)
         yield from self._below(root, prompts, cache)
 
+    @torch.inference_mode()
+    def beginning(self, prompts: Sequence[Tokens]) -> DynamicCache | None:
+        """Keys and values of what all prompts begin with, for generation to go on from; kept like instructions are.
+
+        None where too little is shared, and with sliding windows, which a padded batch would move. The last token
+        of a prompt is never among them. See ``spread`` for use in a batch.
+        """
+        if any(self._windows.values()) or not prompts:
+            return None
+        first, last = min(prompts), max(prompts)
+        shared = first[: _common(first, last, 0, min(map(len, prompts)) - 1)]
+        if len(prompts) > 1 and len(shared) >= _WORTH:
+            return self._root(shared, keep=True)
+        return self._longest_kept(tuple(shared))[1]
+
+    def shrink(self) -> bool:
+        """Use half as much memory from now on; False where that is no longer possible."""
+        self._kept.clear()
+        self._row_tokens, self._chunk_tokens = self._row_tokens // 2, self._chunk_tokens // 2
+        return self._row_tokens >= 64
+
     def _root(self, tokens: Tokens, keep: bool) -> DynamicCache | None:
         """Keys and values of what all prompts share.
 
@@ -160,15 +187,20 @@ class SharedPrefix:
         if not tokens:
             return None
         wanted = tuple(tokens)
-        if self._kept and self._kept[0] == wanted:
-            return self._kept[1]
-        cache, known = None, 0
-        if self._kept and wanted[: len(self._kept[0])] == self._kept[0]:
-            cache, known = self._kept[1], len(self._kept[0])
-        cache = self._extend(cache, tokens[known:], known)
+        known, cache = self._longest_kept(wanted)
+        if len(known) < len(wanted):
+            cache = self._extend(cache, tokens[len(known) :], len(known))
         if keep:
-            self._kept = (wanted, cache)
+            self._kept.pop(wanted, None)
+            self._kept[wanted] = cache
+            while len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
         return cache
+
+    def _longest_kept(self, wanted: tuple[int, ...]) -> tuple[tuple[int, ...], DynamicCache | None]:
+        found = [tokens for tokens in self._kept if wanted[: len(tokens)] == tokens]
+        best = max(found, key=len, default=())
+        return best, self._kept.get(best)
 
     def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache | None) -> Iterator:
         row = _Row()
@@ -265,7 +297,8 @@ class SharedPrefix:
             for whole in (0, self._row_tokens):
                 self._whole_tokens, kept = whole, self._whole_tokens
                 packed = dict(self.logits(prompts))
-                self._whole_tokens, self._kept = kept, None
+                self._whole_tokens = kept
+                self._kept.clear()
                 for i, prompt in enumerate(prompts):
                     alone = self._model(torch.tensor([prompt], device=self._model.device)).logits[0, -1]
                     difference = (alone.float().log_softmax(-1) - packed[i].float().log_softmax(-1)).abs().max().item()
@@ -288,6 +321,15 @@ def _windows(model: PreTrainedModel) -> dict[str, int | None]:
             f"{config._attn_implementation}; expected full or sliding-window attention with sdpa or eager"
         )
     return {kind: None if kind == "full_attention" else window for kind in sorted(kinds)}
+
+
+def spread(cache: DynamicCache, count: int) -> DynamicCache:
+    """The cache of one row for a batch of rows; the tensors are shared until the batch grows."""
+    shared = _share(cache)
+    for layer in shared.layers:
+        layer.keys = layer.keys.expand(count, -1, -1, -1)
+        layer.values = layer.values.expand(count, -1, -1, -1)
+    return shared
 
 
 def _share(cache: DynamicCache | None) -> DynamicCache:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from transformers import DynamicCache
 
-from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture
+from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, spread
 from claimwise.models.replies import Reply, Tally
 from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.models.transformers_engine import TransformersOptions
@@ -17,10 +18,11 @@ from claimwise.models.transformers_engine import TransformersOptions
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
+_GPU_ROW = 4096  # in longer rows, attention to what a mask hides costs more than another pass
 
 
 class TransformersLanguageModel:
-    """See ``replies.LanguageModel``; replies are greedy and do not depend on what else is asked.
+    """See ``replies.LanguageModel``; replies are greedy, and but for rounding do not depend on what else is asked.
 
     Yes and No are read from the logits after the prompt: the probabilities of all single-token spellings of each
     ("Yes", " Yes", "yes", ...) are summed. The prompts of one document share its computation (see ``prefix``);
@@ -40,7 +42,7 @@ class TransformersLanguageModel:
     def _sharing(self) -> SharedPrefix | None:
         whole = 0 if self._model.device.type == "cpu" else _GPU_WHOLE
         try:
-            return SharedPrefix(self._model, self._batch_tokens, self._batch_tokens, whole)
+            return SharedPrefix(self._model, min(self._batch_tokens, _GPU_ROW), self._batch_tokens, whole)
         except UnsupportedArchitecture as error:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
@@ -63,12 +65,27 @@ class TransformersLanguageModel:
             return
         start = time.monotonic()
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
-        for index, logits in self._shared.logits(ids) if self._shared else self._padded(ids):
+        for index, logits in self._sharing_logits(ids) if self._shared else self._padded(ids):
             probabilities = logits.float().softmax(-1)
             summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
             self._count(len(ids[index]), 0, start)
             start = time.monotonic()
             yield index, Reply(probabilities=tuple(summed.tolist()))
+
+    def _sharing_logits(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Logits after each prompt, each document computed once; in smaller pieces once memory runs out."""
+        left = dict.fromkeys(range(len(ids)))
+        while left:
+            asked = list(left)
+            try:
+                for place, logits in self._shared.logits([ids[i] for i in asked]):
+                    del left[asked[place]]
+                    yield asked[place], logits
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                if not self._shared.shrink():
+                    raise
+                _log.warning("%s: out of memory; going on in pieces of half the size", self.name)
 
     @torch.inference_mode()
     def _padded(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
@@ -96,11 +113,31 @@ class TransformersLanguageModel:
         stop: Sequence[str] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``; batches of similar lengths, each as large as memory allows."""
+        """See ``LanguageModel``; batches of similar lengths, each as large as memory allows.
+
+        What all prompts begin with (instructions, demonstrations) is computed once.
+        """
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
+        beginning = self._shared.beginning(ids) if self._shared else None
         for batch in self._batches(ids, max_tokens):
             start = time.monotonic()
-            tokens, mask = self._pad([ids[i] for i in batch], "left")
+            rows = self._continue([ids[i] for i in batch], beginning, max_tokens, stop)
+            for index, row in zip(batch, rows, strict=True):
+                reply, length = self._read(row, max_tokens, stop)
+                self._count(len(ids[index]), length, start)
+                start = time.monotonic()
+                yield index, reply
+
+    def _continue(
+        self, rows: list[list[int]], beginning: DynamicCache | None, max_tokens: int, stop: Sequence[str]
+    ) -> list[list[int]]:
+        """The tokens that follow each prompt; a batch that does not fit the memory is halved."""
+        shared = 0 if beginning is None else beginning.get_seq_length()
+        tokens, mask = self._pad(rows, "left", shared)
+        options: dict[str, Any] = {"stop_strings": list(stop), "tokenizer": self._checkpoint.tokenizer} if stop else {}
+        if beginning is not None:
+            options["past_key_values"] = spread(beginning, len(rows))
+        try:
             output = self._model.generate(
                 tokens,
                 attention_mask=mask,
@@ -111,14 +148,19 @@ class TransformersLanguageModel:
                 top_p=None,
                 top_k=None,
                 pad_token_id=self._checkpoint.tokenizer.pad_token_id,
-                **({"stop_strings": list(stop), "tokenizer": self._checkpoint.tokenizer} if stop else {}),
+                **options,
             )
-            written = output[:, 1:] if self._checkpoint.encoder_decoder else output[:, tokens.shape[1] :]
-            for index, row in zip(batch, written.tolist(), strict=True):
-                reply, length = self._read(row, max_tokens, stop)
-                self._count(len(ids[index]), length, start)
-                start = time.monotonic()
-                yield index, reply
+        except torch.OutOfMemoryError:
+            if len(rows) == 1:
+                raise
+        else:
+            return output[:, 1 if self._checkpoint.encoder_decoder else tokens.shape[1] :].tolist()
+        # Only here, outside of the handler, is what the failed attempt held free again.
+        torch.cuda.empty_cache()
+        _log.warning("%s: out of memory with %d replies at once; going on with half as many", self.name, len(rows))
+        self._batch_tokens = max(self._batch_tokens // 2, 1)
+        half = len(rows) // 2
+        return [row for part in (rows[:half], rows[half:]) for row in self._continue(part, beginning, max_tokens, stop)]
 
     def _read(self, row: list[int], max_tokens: int, stop: Sequence[str]) -> tuple[Reply, int]:
         ends = self._model.generation_config.eos_token_id
@@ -143,11 +185,19 @@ class TransformersLanguageModel:
         if batch:
             yield batch
 
-    def _pad(self, rows: list[list[int]], side: str) -> tuple[torch.Tensor, torch.Tensor]:
+    def _pad(self, rows: list[list[int]], side: str, shared: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows of equal length and their mask; padding goes between what is ``shared`` by all and the rest."""
         padded = self._checkpoint.tokenizer.pad(
-            {"input_ids": rows}, padding_side=side, return_tensors="pt", return_attention_mask=True
+            {"input_ids": [row[shared:] for row in rows]},
+            padding_side=side,
+            return_tensors="pt",
+            return_attention_mask=True,
         )
-        return padded.input_ids.to(self._model.device), padded.attention_mask.to(self._model.device)
+        tokens, mask = padded.input_ids, padded.attention_mask
+        if shared:
+            same = torch.tensor([rows[0][:shared]]).expand(len(rows), -1)
+            tokens, mask = torch.cat([same, tokens], 1), torch.cat([torch.ones_like(same), mask], 1)
+        return tokens.to(self._model.device), mask.to(self._model.device)
 
     def _count(self, prompt_tokens: int, reply_tokens: int, start: float) -> None:
         self.tally.calls += 1

@@ -7,15 +7,20 @@ import re
 
 import yaml
 
+from claimwise import text
+
 EMPTY = "empty reply"
 NO_LIST = "no list in the reply"
 
 _BULLET = re.compile(
-    r"^(?P<indent>\s*)(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?[a-hA-H][.)](?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
+    r"^(?P<indent>\s*)(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?(?-i:[a-h])[.)](?=\s)|\(?[A-H]\)(?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
     r"\s*(?P<item>\S.*)$",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"^\**(?:independent |atomic )?(?:fact|claim|acu)\s*#?\d+\**\s*[:.)-]\**\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^\**(?:independent |atomic )?(?:fact|claim|acu)(?:\s*#?\d+\**\s*[:.)-]|\**\s*:)\**\s*", re.IGNORECASE
+)
+_QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _INLINE = re.compile(r"^.*?(?:claims|facts)[^:\n]*:\s*[-•*]\s+(?P<items>\S.*)$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -51,10 +56,24 @@ def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]
     return _unique(item for item in items if not item.rstrip("*").endswith(":"))
 
 
+def _bare(item: str) -> str:
+    return _LABEL.sub("", item.strip()).strip().strip("*").strip()
+
+
 def _unique(items) -> tuple[tuple[str, ...] | None, str]:
-    cleaned = (_LABEL.sub("", item).strip().strip("*").strip() for item in items)
+    cleaned = (_QUOTED.sub(r"\1", item) if _QUOTED.fullmatch(item) else item for item in map(_bare, items))
     unique = tuple(dict.fromkeys(item for item in cleaned if re.search(r"\w", item)))
     return (unique, "") if unique else (None, NO_LIST)
+
+
+def sentences(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
+    """Every sentence, without an unfinished last one (FENICE's T5 extractor writes nothing else).
+
+    >>> sentences("It rained. We left. We le", cut=True)[0]
+    ('It rained.', 'We left.')
+    """
+    items = [span.text for span in text.sentences(reply)]
+    return _unique(items[:-1] if cut and len(items) > 1 else items)
 
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)+)"')
@@ -76,10 +95,10 @@ def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, 
         return bullets(reply, cut)
     body = reply[min(starts) :]
     whole = body[: max(body.rfind("}"), body.rfind("]")) + 1]
-    for text in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
+    for form in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
         for read in (json.loads, yaml.safe_load):  # a YAML flow is JSON that forgives quotes and commas
             try:
-                items = _texts(read(text))
+                items = _texts(read(form))
             except (ValueError, yaml.YAMLError, RecursionError):
                 continue
             if items:

@@ -9,6 +9,7 @@ kind                reply                                               value
 ==================  ==================================================  ===================================
 list                a bulleted or numbered list                         tuple of str
 json-claims         JSON with a list of texts                           tuple of str
+sentences           sentences, each a claim                             tuple of str
 yes-no, true-false  the answer first, then perhaps an explanation       1.0 or 0.0
 final-yes-no        reasoning, then the answer                          1.0 or 0.0
 supported-reasoning "Reasoning: ... Supported: Yes"                     1.0 or 0.0
@@ -276,6 +277,7 @@ def _text(reply: str, cut: bool) -> tuple[str | None, str]:
 _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
     "list": lists.bullets,
     "json-claims": lists.json_claims,
+    "sentences": lists.sentences,
     "yes-no": _answer("yes", "no"),
     "true-false": _answer("true", "false"),
     "final-yes-no": _final_yes_no,
