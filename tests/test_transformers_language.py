@@ -224,6 +224,13 @@ def test_low_precision_stays_close(folders):
         assert one.support == pytest.approx(other.support, abs=0.2)
 
 
+def test_layers_can_be_spread(folders):
+    pytest.importorskip("accelerate", reason="device: spread needs accelerate")
+    spread = transformers_model(ResponseCache(":memory:"), model=folders(), device="spread", dtype="float32")
+    found, expected = spread.verify(DOCUMENTS, CLAIMS, ZERO), load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
+    assert [v.support for v in flat(found)] == pytest.approx([v.support for v in flat(expected)], abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -51,16 +51,20 @@ class Checkpoint:
             )
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
+            spread = {"device_map": "auto"} if options.device == "spread" else {}
             self.model: PreTrainedModel = kind.from_pretrained(
-                options.model, revision=options.revision, dtype=options.dtype
-            )
+                options.model, revision=options.revision, dtype=options.dtype, **spread
+            ).eval()
+            if not spread:
+                self.model = self.model.to(_device(options.device))
+        except ImportError as error:
+            raise ModelError(f"kind transformers: {error}; `pip install accelerate` for device: spread") from error
         except (OSError, ValueError, KeyError) as error:
             raise ModelError(
                 f"kind transformers: cannot load {options.model!r}"
                 f"{f' at revision {options.revision!r}' if options.revision else ''}: {error}; expected a folder with "
                 "config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
             ) from error
-        self.model = self.model.eval().to(_device(options.device))
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
         self._head, self._tail, added = self._frame(options)

@@ -21,7 +21,8 @@ class TransformersOptions(Options):
         model: a local folder or a hub id.
         revision: the hub commit to use; pin it, or results change when the hub's files do.
         dtype: of the weights; ``auto`` takes the checkpoint's.
-        device: ``auto`` takes the first accelerator, else the CPU.
+        device: ``auto`` takes the first accelerator, else the CPU; ``spread`` lays the layers over all accelerators,
+            for checkpoints larger than one (needs the package accelerate).
         template: how prompts are framed: ``auto`` (the tokenizer's chat template where it has one), ``none``, or
             ``stablebeluga2`` (ACUEval's model, whose tokenizer has none).
         system: system prompt; the default is the template's own.

@@ -99,7 +99,7 @@ class TransformersLanguageModel:
                 last = mask.sum(1) - 1
                 kept, place = last.unique(return_inverse=True)
                 logits = self._model(tokens, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
-                logits = logits[torch.arange(len(batch), device=tokens.device), place]
+                logits = logits[torch.arange(len(batch), device=logits.device), place.to(logits.device)]
             yield from zip(batch, logits, strict=True)
 
     # -- texts -------------------------------------------------------------------------------------
