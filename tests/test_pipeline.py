@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -88,7 +89,8 @@ def test_imports_have_no_circle():
 
 
 def _top_level(code: str) -> str:
-    return "\n".join(line for line in code.splitlines() if not line.startswith((" ", "\t")) or "import" not in line)
+    imports = (ast.Import, ast.ImportFrom)
+    return "\n".join(ast.unparse(node) for node in ast.parse(code).body if isinstance(node, imports))
 
 
 @pytest.mark.parametrize("module", ["metrics", "statistics", "figures", "tables", "scoring", "experiments.refinement"])

@@ -18,6 +18,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import claims, holistic, prompts, schema, store, verification
+from claimwise.alignment import AlignedVerdict, Aligner, AlignmentSettings
 from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Decomposition, Judgement, Model, Verdict
 from claimwise.progress import bar
@@ -35,9 +36,14 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
         "aggregate": "product",
     },
     "sentences": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "mean"},
+    "fenice": {"decompose": "fenice-decompose-json", "verify": "alignment", "aggregate": "mean"},
+    "fenice-t5": {"decompose": "recorded:fenice-t5", "verify": "alignment", "aggregate": "mean"},
     "holistic": {"judge": "belugaeval-judge-consistency"},
     "word-overlap": {"judge": "word-overlap"},
 }
+
+#: What an aligned verdict says besides: where the best premise stands, and the three probabilities behind support.
+ALIGNMENT_COLUMNS = ("level", "premise", "start", "end", "p_entail", "p_neutral", "p_contradict")
 
 
 class MetricError(ClaimwiseError):
@@ -45,7 +51,10 @@ class MetricError(ClaimwiseError):
 
 
 class MetricSpec(BaseModel):
-    """A metric's entry in params.yaml: either ``judge``, or ``decompose``, ``verify`` and ``aggregate``."""
+    """A metric's entry in params.yaml: either ``judge``, or ``decompose``, ``verify`` and ``aggregate``.
+
+    ``verify`` is a prompt, or ``alignment`` (FENICE), with its settings in ``alignment``.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -53,12 +62,15 @@ class MetricSpec(BaseModel):
     decompose: str | None = None
     verify: str | None = None
     aggregate: Literal["mean", "product", "min", "all"] = "mean"
+    alignment: AlignmentSettings | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> MetricSpec:
         parts = (self.decompose is not None, self.verify is not None)
         if not all(parts) if self.judge is None else any(parts):
             raise ValueError("give either `judge`, or both `decompose` and `verify`")
+        if self.alignment and self.verify != Aligner.name:
+            raise ValueError("`alignment` goes with `verify: alignment`")
         return self
 
 
@@ -200,7 +212,11 @@ def _judged_row(judgement: Judgement) -> tuple:
 
 def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
     decomposer = claims.decomposer(spec.decompose, model, recorded)
-    verifier = verification.PromptedVerifier(model, prompts.load(spec.verify))
+    if spec.verify == Aligner.name:
+        # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
+        verifier = Aligner.of(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
+    else:
+        verifier = verification.PromptedVerifier(model, prompts.load(spec.verify))
 
     def run(examples: pd.DataFrame):
         decompositions = decomposer.decompose(examples)
@@ -233,11 +249,13 @@ def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataF
 
 
 def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame:
-    """Verdicts as a table of schema ``verdicts``."""
+    """Verdicts as a table of schema ``verdicts``, with the alignment's columns where there is one."""
+    flat = [(key, i, verdict) for key, group in zip(ids, verdicts, strict=True) for i, verdict in enumerate(group)]
+    aligned = any(isinstance(verdict, AlignedVerdict) for _, _, verdict in flat)
+    columns = ["support", "reason", *(ALIGNMENT_COLUMNS if aligned else ())]
     rows = [
-        (key, i, verdict.support, verdict.reason, list(verdict.evidence))
-        for key, group in zip(ids, verdicts, strict=True)
-        for i, verdict in enumerate(group)
+        (key, i, *(getattr(verdict, column, None) for column in columns), list(verdict.evidence))
+        for key, i, verdict in flat
     ]
-    table = pd.DataFrame(rows, columns=["example_id", "claim_index", "support", "reason", "evidence"], dtype=object)
+    table = pd.DataFrame(rows, columns=["example_id", "claim_index", *columns, "evidence"], dtype=object)
     return table.astype({"example_id": str, "claim_index": int, "support": float})

@@ -66,6 +66,11 @@ def _number(description: str, low: float, high: float) -> pa.Column:
     return pa.Column(float, pa.Check.in_range(low, high), nullable=True, coerce=True, description=description)
 
 
+def _probability(description: str) -> pa.Column:
+    check = pa.Check.in_range(0, 1)
+    return pa.Column(float, check, nullable=True, coerce=True, required=False, description=f"in [0, 1] ({description})")
+
+
 def _label() -> pa.Column:
     return pa.Column(
         float,
@@ -132,6 +137,13 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         support=_number("a probability in [0, 1], or empty where the reply had none", 0, 1),
         reason=_optional("why there is no support value, or empty"),
         evidence=_optional("indices of the document's sentences that were looked at, best first"),
+        level=_optional("sentence, coreference, window or document, where the claim was aligned"),
+        premise=_optional("the text that entails the claim best, with a mention replaced at level coreference"),
+        start=_optional("first character of the document that the premise stands at, or empty"),
+        end=_optional("one past the last character, or empty"),
+        p_entail=_probability("of the premise and the claim"),
+        p_neutral=_probability("of the premise and the claim"),
+        p_contradict=_probability("of the premise and the claim; support is (p_entail - p_contradict + 1) / 2"),
     ),
     "scores": _table(
         key=["example_id", "metric"],
