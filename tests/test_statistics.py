@@ -262,6 +262,16 @@ def test_a_clear_difference_is_significant_and_a_coin_is_not():
     assert p > 0.05
 
 
+@pytest.mark.parametrize("seed", [10, 11, 12])
+def test_the_p_value_is_two_sided(seed):
+    generator = np.random.default_rng(seed)
+    labels = np.tile([0, 1], 200)
+    first, second = (np.where(generator.random(400) < share, labels, 1 - labels) for share in (0.72, 0.70))
+    difference, p = statistics.paired_bootstrap(labels, first, second, range(400), draws=4000)
+    expected = 2 * stats.norm.sf(abs(difference.value) / (difference.half / 1.96))
+    assert p == pytest.approx(expected, abs=0.06)
+
+
 def test_pairing_narrows_the_interval():
     # Two systems that err on the same rows differ by less noise than two that err independently.
     generator = np.random.default_rng(7)
