@@ -1,0 +1,176 @@
+"""How many sentences of a summary a verifier finds unsupported, and what its findings are worth (Factored Verification
+sec. 3).
+
+A summary's sentences are its claims; of papers only sentences with citations are checked, against the abstracts that
+they cite (``claimwise.refinement.statements``). A sentence that cites a paper that is not among the sources counts as a
+hallucination whatever a verifier says of the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from claimwise import prompts, refinement
+from claimwise.corpora import Corpus
+from claimwise.models.base import Model, Verdict
+from claimwise.refinement import SUPPORTED, Statement
+from claimwise.statistics import Interval, bootstrap_mean
+from claimwise.verification import PromptedVerifier
+
+#: What the authors found by hand of about 100 of GPT-4's verdicts (sec. 3.4).
+PAPER_PRECISION = Interval(2 / 3, 2 / 3, 2 / 3)
+
+_BATCH = 64
+
+
+def versions(examples: pd.DataFrame, texts: Sequence[str], version: str) -> pd.DataFrame:
+    """The examples with other summaries: ``original`` keeps the first one, ``version`` names the new one."""
+    return examples.assign(original=examples["summary"], summary=list(texts), version=version)
+
+
+def judge(table: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
+    """Every checked sentence of every version with the verifier's verdict.
+
+    Args:
+        table: what ``versions`` returned, one version or more.
+        model: verifies.
+        prompt: name of the verification prompt.
+
+    Returns:
+        ``id, document_id, system, version, sentence, support, reason, missing`` (papers cited that are not there),
+        ``hallucinated`` (support below one half or something missing; missing where there is no verdict).
+    """
+    groups = [refinement.statements(r.document, r.summary, r.original) for r in table.itertuples()]
+    found = _verdicts((s for group in groups for s in group if not s.missing), model, prompt)
+    rows = []
+    for row, group in zip(table.itertuples(), groups, strict=True):
+        for statement in group:
+            verdict = found.get((statement.document, statement.text))
+            support, reason = (0.0, None) if verdict is None else (verdict.support, verdict.reason)
+            wrong = float(support < SUPPORTED) if support == support else np.nan
+            key = (row.id, row.document_id, row.system, row.version)
+            rows.append((*key, statement.text, support, reason, len(statement.missing), wrong))
+    columns = ["id", "document_id", "system", "version", "sentence", "support", "reason", "missing", "hallucinated"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _verdicts(statements: Iterable[Statement], model: Model, prompt: str) -> dict[tuple[str, str], Verdict]:
+    """Verdicts by document and text; what is stated twice is asked once, and a document's sentences together."""
+    by_document: dict[str, dict[str, None]] = {}
+    for statement in statements:
+        by_document.setdefault(statement.document, {})[statement.text] = None
+    documents = list(by_document)
+    verifier = PromptedVerifier(model, prompts.load(prompt))
+    found = {}
+    for start in range(0, len(documents), _BATCH):
+        part = documents[start : start + _BATCH]
+        claims = [list(by_document[document]) for document in part]
+        for document, group, verdicts in zip(part, claims, verifier.verify(part, claims), strict=True):
+            found |= {(document, claim): verdict for claim, verdict in zip(group, verdicts, strict=True)}
+    return found
+
+
+class Reliability(NamedTuple):
+    """What a verifier's findings are worth on labelled sentences: precision, recall, and how many there were."""
+
+    precision: Interval
+    recall: Interval
+    n: int
+    flagged: int
+    wrong: int
+
+
+def reliability(corpus: Corpus, model: Model, prompt: str, draws: int, seed: int) -> Reliability:
+    """Precision and recall of "unsupported" on the corpus's labelled validation sentences, drawn over documents.
+
+    Sentences all of whose citations are missing are left out: no verdict is needed for them.
+    """
+    gold = corpus.gold_claims.dropna(subset=["label"]).merge(
+        corpus.examples[["id", "document_id", "split", "document"]], left_on="example_id", right_on="id"
+    )
+    gold = gold[gold["split"] == "validation"].assign(passage=lambda rows: rows["passage"].fillna(rows["document"]))
+    gold = gold[gold["passage"] != ""]
+    found = _verdicts((Statement(r.claim, r.passage) for r in gold.itertuples()), model, prompt)
+    support = np.array([found[(r.passage, r.claim)].support for r in gold.itertuples()])
+    wrong, flagged = (gold["label"] == 0).to_numpy(), support < SUPPORTED
+    documents = gold["document_id"].to_numpy()
+    return Reliability(
+        bootstrap_mean(wrong[flagged], documents[flagged], draws, seed),
+        bootstrap_mean(flagged[wrong], documents[wrong], draws, seed),
+        int((support == support).sum()),
+        int(flagged.sum()),
+        int(wrong.sum()),
+    )
+
+
+def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
+    """``reliability`` of several judges as a table, the paper's estimate below."""
+    rows = [
+        {
+            "judge": name,
+            "sentences": one.n,
+            "unsupported": one.wrong,
+            "flagged": one.flagged,
+            **{
+                "precision": one.precision.value,
+                "precision_low": one.precision.low,
+                "precision_high": one.precision.high,
+            },
+            **{"recall": one.recall.value, "recall_low": one.recall.low, "recall_high": one.recall.high},
+        }
+        for name, one in found.items()
+    ]
+    rows.append({"judge": "GPT-4 (paper, by hand)", "precision": PAPER_PRECISION.value})
+    return pd.DataFrame(rows).astype(dict.fromkeys(("sentences", "unsupported", "flagged"), "Int64"))
+
+
+def per_summary(table: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
+    """One row a version: ``checked`` sentences, ``hallucinations`` among them, ``missing`` (sentences that cite a paper
+    that is not there), ``unread`` (without a verdict)."""
+    groups = sentences.groupby(["id", "version"])
+    counted = pd.DataFrame(
+        {
+            "checked": groups.size(),
+            "hallucinations": groups["hallucinated"].sum(),
+            "missing": groups["missing"].agg(lambda column: int((column > 0).sum())),
+            "unread": groups["hallucinated"].agg(lambda column: int(column.isna().sum())),
+        }
+    )
+    frame = table.merge(counted, left_on=["id", "version"], right_index=True, how="left")
+    return frame.fillna(dict.fromkeys(counted.columns, 0))
+
+
+def prevalence(counted: pd.DataFrame, precision: Interval, draws: int, seed: int) -> pd.DataFrame:
+    """Hallucinations per summary, one row a system and version.
+
+    Args:
+        counted: what ``per_summary`` returned; replies that are no summary are left out.
+        precision: of the judge; scales what it reports, but not citations of papers that are not there.
+        draws: bootstrap samples over documents.
+        seed: of the draws.
+
+    Returns:
+        ``system, version, n, unanswered, checked`` (sentences a summary), ``reported`` hallucinations per summary,
+        ``with_any`` (percent of summaries), ``missing`` (per summary) and ``adjusted``, each of reported, with_any and
+        adjusted with ``_low`` and ``_high``. The ends of ``adjusted`` are products of ends: a wide interval.
+    """
+    results = []
+    for (system, version), every in counted.groupby(["system", "version"], sort=False):
+        part = every[every["answered"]]
+        reported = bootstrap_mean(part["hallucinations"], part["document_id"], draws, seed)
+        share = bootstrap_mean(100 * (part["hallucinations"] > 0), part["document_id"], draws, seed)
+        missing = part["missing"].mean()
+        row = {"system": system, "version": version, "n": len(part), "unanswered": len(every) - len(part)}
+        row["checked"] = part["checked"].mean()
+        for name, interval in (("reported", reported), ("with_any", share)):
+            row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+        row["missing"] = missing
+        for end in ("value", "low", "high"):
+            name = "adjusted" if end == "value" else f"adjusted_{end}"
+            row[name] = missing + max(getattr(reported, end) - missing, 0) * getattr(precision, end)
+        results.append(row | {"unread": int(part["unread"].sum())})
+    return pd.DataFrame(results)

@@ -1,0 +1,258 @@
+"""Prevalence, precision, revisions and the cube of models, worked by hand on models whose replies are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import FakeModel
+
+from claimwise import corpora, published
+from claimwise.corpora.base import Rows
+from claimwise.experiments import academic_summaries as summaries
+from claimwise.experiments import hallucinations, interactions
+from claimwise.models.base import Critique, Text, Verdict
+from claimwise.models.lexical import LexicalModel
+from claimwise.prompts.sources import Source, joined
+from claimwise.statistics import Interval
+
+VERIFY = "factored-verify-fewshot"
+PROMPTS = {"critique": "factored-critique-claim", "revise": "factored-revise-critiques"}
+PAPERS = joined([Source("Ling (2009)", "Rain", "It rained."), Source("Roy (2011)", "Snow", "It snowed.")])
+
+
+class Scripted(FakeModel):
+    """Takes a statement for supported unless it has the word "not"; revises by dropping that word, twice at most."""
+
+    def __init__(self, strict: bool = False):
+        super().__init__()
+        self.strict = strict
+
+    def verify(self, documents, claims, prompt, extras=None):
+        self._count("verify", [claim for group in claims for claim in group])
+        return [[Verdict(0.1 if self._wrong(claim) else 0.9) for claim in group] for group in claims]
+
+    def critique(self, documents, statements, prompt):
+        return [Critique("No.", 0.0 if self._wrong(s) else 1.0) for s in statements]
+
+    def _wrong(self, claim: str) -> bool:
+        return " not " in claim or (self.strict and "may" in claim)
+
+    def revise(self, documents, summaries, feedback, prompt):
+        return [Text(summary.replace(" not ", " ", 1)) for summary in summaries]
+
+
+@pytest.fixture
+def corpus():
+    rows = Rows("toy")
+    for n in range(4):
+        document = PAPERS.replace("rained", f"rained {n} times")
+        for system, summary in (
+            ("good", "Weather varies. It rained (Ling, 2009). It snowed (Roy, 2011)."),
+            ("bad", "It did not rain (Ling, 2009). It hailed (Ek, 1999). It did not snow (Roy, 2011)."),
+        ):
+            rows.example(n, system, document=document, summary=summary, split="test" if n < 3 else "validation")
+    return rows.corpus()
+
+
+@pytest.fixture
+def examples(corpus):
+    return summaries.summaries(corpus, {}, "factored-summarise", [], None)
+
+
+def test_only_test_summaries_of_the_documents_that_all_systems_have(corpus, examples):
+    assert examples.groupby("system").size().to_dict() == {"bad": 3, "good": 3}
+    lacking = corpus.examples.drop(corpus.examples.index[0])
+    chosen = summaries.summaries(
+        corpora.Corpus(
+            lacking, *(getattr(corpus, n) for n in ("gold_claims", "preferences", "recorded_claims", "scores"))
+        ),
+        {},
+        "factored-summarise",
+        [],
+        None,
+    )
+    assert chosen.groupby("system").size().to_dict() == {"bad": 2, "good": 2}
+    assert summaries.summaries(corpus, {}, "factored-summarise", ["good"], 2)["system"].tolist() == ["good", "good"]
+
+
+def test_models_write_the_summaries_where_a_corpus_has_none():
+    rows = Rows("toy")
+    key = rows.example("q", "none", document=PAPERS, summary="")
+    rows.questions[key] = "Did it rain?"
+    made = summaries.summaries(
+        rows.corpus(), {"one": LexicalModel(), "two": FakeModel()}, "factored-summarise", [], None
+    )
+    assert made["system"].tolist() == ["one", "two"]
+    assert made["summary"].tolist() == [
+        "Ling (2009) reports: It rained. Roy (2011) reports: It snowed.",
+        "Ling (2009): It rained. Roy (2011): It snowed.",
+    ]
+
+
+def test_hallucinations_per_summary_with_missing_papers_as_findings_of_their_own(examples):
+    table = summaries.originals(examples)
+    model = Scripted()
+    sentences = hallucinations.judge(table, model, VERIFY)
+    assert model.calls["verify"] == 8  # once per abstract and sentence; not what cites a missing paper
+    counted = (
+        hallucinations.per_summary(table, sentences).groupby("system")[["checked", "hallucinations", "missing"]].mean()
+    )
+    assert counted.loc["good"].tolist() == [2, 0, 0]
+    assert counted.loc["bad"].tolist() == [3, 3, 1]
+    result = hallucinations.prevalence(
+        hallucinations.per_summary(table, sentences), Interval(0.5, 0.25, 0.75), 200, 0
+    ).set_index("system")
+    bad = result.loc["bad"]
+    assert (bad["reported"], bad["with_any"], bad["missing"]) == (3, 100, 1)
+    # Two of the three are the verifier's: one missing paper is certain, half of the two others are true.
+    assert (bad["adjusted"], bad["adjusted_low"], bad["adjusted_high"]) == (2, 1.5, 2.5)
+    assert result.loc["good", "adjusted"] == 0
+
+
+def test_what_is_no_summary_is_left_out_and_counted(examples):
+    examples = examples.assign(answered=examples["system"] == "good")
+    table = summaries.originals(examples)
+    counted = hallucinations.per_summary(table, hallucinations.judge(table, Scripted(), VERIFY))
+    result = hallucinations.prevalence(counted, hallucinations.PAPER_PRECISION, 100, 0).set_index("system")
+    assert result.loc["good", ["n", "unanswered"]].tolist() == [3, 0]
+    assert result.loc["bad", ["n", "unanswered"]].tolist() == [0, 3]
+
+
+def test_a_verdict_that_could_not_be_read_is_neither_right_nor_wrong(examples):
+    class Mute(Scripted):
+        def verify(self, documents, claims, prompt, extras=None):
+            return [[Verdict(np.nan, "no reply") for _ in group] for group in claims]
+
+    table = summaries.originals(examples)
+    counted = hallucinations.per_summary(table, hallucinations.judge(table, Mute(), VERIFY))
+    assert counted.groupby("system")["unread"].mean().to_dict() == {"bad": 2, "good": 2}
+    assert counted.groupby("system")["hallucinations"].mean().to_dict() == {"bad": 1, "good": 0}
+
+
+def test_precision_and_recall_are_measured_on_labelled_validation_sentences():
+    rows = Rows("toy")
+    for split, n in (("validation", 0), ("validation", 1), ("test", 2)):
+        key = rows.example(n, "s", document=f"doc {n}", summary="S.", split=split)
+        claims = [("It did not rain.", 0), ("It may not be.", 1), ("It may.", 0), ("It is.", 1)]
+        rows.gold(key, [{"claim": c, "label": label, "passage": f"doc {n}"} for c, label in claims])
+        rows.gold(
+            rows.example(n, "m", document=f"doc {n}", summary="S.", split=split),
+            [{"claim": "x", "label": 0, "passage": ""}],
+        )
+    found = hallucinations.reliability(rows.corpus(), Scripted(), VERIFY, 200, 0)
+    assert (found.precision.value, found.recall.value) == (0.5, 0.5)
+    assert (found.n, found.flagged, found.wrong) == (8, 4, 4)
+    table = hallucinations.reliabilities({"scripted": found})
+    assert table["precision"].tolist() == [0.5, 2 / 3]
+
+
+def test_versions_follow_the_rounds_and_the_self_critique(examples):
+    versions, reasons = summaries.revisions(
+        examples,
+        Scripted(),
+        **PROMPTS,
+        rounds=3,
+        self_critique="factored-critique-self",
+        revise_self="factored-revise-self",
+    )
+    bad = versions[versions["id"] == "toy:0:bad"].set_index("version")["summary"]
+    assert list(bad.index) == ["original", "round 1", "round 2", "round 3", "self-critique"]
+    assert bad.map(lambda text: text.count(" not ")).tolist() == [2, 1, 0, 0, 1]
+    assert reasons.to_dict() == {"nothing unsupported": 3, "unchanged": 3}
+
+
+def test_what_a_revision_kept(corpus, examples):
+    versions, _ = summaries.revisions(examples, Scripted(), **PROMPTS, rounds=2)
+    judged = hallucinations.judge(versions, Scripted(), VERIFY)
+    right, wrong = summaries.standing(corpus, judged[judged["version"] == "original"])
+    assert right["id"].str.endswith("good").all()
+    kept = summaries.kept(versions, right, wrong).set_index(["id", "version"])
+    assert kept.loc[("toy:0:good", "round 2"), ["rouge_l", "supported_kept", "changed"]].tolist() == [1, 1, 0]
+    bad = kept.loc["toy:0:bad"]
+    assert bad["wrong_left"].round(3).tolist() == [1, 0.667, 0.333]
+    assert bad["rouge_l"].is_monotonic_decreasing
+    assert np.isnan(bad.loc["original", "supported_kept"])
+    counted = hallucinations.per_summary(versions, judged)
+    by_version = summaries.by_version({"j": counted}, kept.reset_index(), 100, 0).set_index("version")
+    assert by_version["j"].tolist() == [1.5, 1.0, 0.5]
+    change = summaries.change(counted, "round 2", 100, 0)
+    assert change.value == -1.0
+    prevalence = hallucinations.prevalence(counted, hallucinations.PAPER_PRECISION, 100, 0)
+    both = summaries.before_and_after(prevalence, "round 2").set_index("system")
+    assert both.loc["bad", ["reported before", "reported after"]].tolist() == [3, 1]
+
+
+def test_labels_decide_what_ought_to_stay_where_there_are_any():
+    corpus = corpora.load("sample_papers")
+    examples = summaries.summaries(corpus, {}, "factored-summarise", [], None)
+    judged = hallucinations.judge(summaries.originals(examples), LexicalModel(), VERIFY)
+    right, wrong = summaries.standing(corpus, judged)
+    labels = corpus.gold_claims[corpus.gold_claims["example_id"].isin(examples["id"])]["label"]
+    assert (len(right), len(wrong)) == ((labels == 1).sum(), (labels == 0).sum())
+    # The sentences that are checked are those that the corpus's author labelled.
+    assert len(judged) == len(labels)
+    missing = judged[judged["missing"] > 0]["sentence"]
+    assert len(missing) == 1
+    assert "Haraldsen et al., 2010" in missing.iloc[0]
+
+
+@pytest.fixture
+def cells(examples):
+    engines = {"lenient": Scripted(), "strict": Scripted(strict=True)}
+    return interactions.cube(examples, engines, **PROMPTS, verify=VERIFY)
+
+
+def test_the_cube_has_every_cell(cells):
+    assert len(cells) == 2 * 3 * 2
+    assert not cells.duplicated(["summary", "critique", "judge"]).any()
+    values = cells.set_index(["summary", "critique", "judge"])["reported"]
+    assert values[("bad", "none", "lenient")] == 3
+    assert values[("bad", "strict", "lenient")] == 2
+    assert cells["n"].eq(3).all()
+
+
+def test_self_preference_is_what_a_judge_sees_gained_by_its_own_critiques():
+    cells = pd.DataFrame(
+        [
+            ("a", c, j, 1, v, 0.0, 1.0)
+            for j, values in (("a", (2, 1, 1.5)), ("b", (2, 1, 2)))
+            for c, v in zip("nab", values, strict=True)
+        ],
+        columns=["summary", "critique", "judge", "n", "reported", "with_any", "rouge_l"],
+    ).replace({"critique": {"n": "none"}})
+    cells = pd.concat([cells, cells.assign(summary="b", reported=cells["reported"] + 1)])
+    found = interactions.self_preference(cells).set_index("judge")
+    # Judge a: 5 before, 3 after its own critiques, 4 after b's.
+    assert found.loc["a", ["own_critique", "other_critiques", "difference"]].tolist() == pytest.approx([0.4, 0.2, 0.2])
+    assert found.loc["b", "difference"] == pytest.approx(-0.4)
+    assert found.loc["a", ["own_summaries", "other_summaries"]].tolist() == [2, 3]
+    assert len(interactions.findings(cells, found.reset_index())) == 3
+
+
+def test_the_published_cube_lacks_one_cell():
+    cells = interactions.published_cells(published.table("factored_verification", "3"))
+    assert len(cells) == 11
+    every = {
+        (s, c, j) for s in ("GPT-4", "ChatGPT") for c in ("none", "GPT-4", "ChatGPT") for j in ("GPT-4", "ChatGPT")
+    }
+    assert every - set(zip(cells["summary"], cells["critique"], cells["judge"], strict=True)) == {
+        ("GPT-4", "GPT-4", "ChatGPT")
+    }
+
+
+def test_findings_say_which_way_it_came_out(corpus, examples):
+    versions, _ = summaries.revisions(examples, Scripted(), **PROMPTS, rounds=2)
+    engines = {"critic": Scripted(), "other": Scripted(strict=True)}
+    counted = {
+        n: hallucinations.per_summary(versions, hallucinations.judge(versions, e, VERIFY)) for n, e in engines.items()
+    }
+    right, wrong = summaries.standing(corpus, hallucinations.judge(summaries.originals(examples), Scripted(), VERIFY))
+    rounds = summaries.by_version(counted, summaries.kept(versions, right, wrong), 100, 0)
+    prevalence = hallucinations.prevalence(counted["critic"], hallucinations.PAPER_PRECISION, 100, 0)
+    changes = {"round 2": {n: summaries.change(rows, "round 2", 100, 0) for n, rows in counted.items()}}
+    text = summaries.findings(prevalence[prevalence["version"] == "original"], rounds, changes, "critic")
+    assert "`good` has the fewest" in text[0]
+    assert "3 sentences cite a paper" in text[0]
+    assert "judged by `other`, hallucinations per summary go from 1.50 to 0.50" in text[1]
+    assert len(text) == 2
