@@ -73,8 +73,10 @@ def published_cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 def findings(cells: pd.DataFrame, preference: pd.DataFrame) -> list[str]:
     """What the cube says, in words, whichever way it came out."""
+    sizes = {name: cells[name].nunique() for name in ("summary", "critique", "judge")}
     sentences = [
-        f"{len(cells)} cells: {', '.join(f'{cells[c].nunique()} {c}' for c in ('summary', 'critique', 'judge'))}."
+        f"{len(cells)} cells are complete: {sizes['summary']} summarisers, {sizes['critique'] - 1} critics and none, "
+        f"{sizes['judge']} judges."
     ]
     for row in preference.itertuples():
         if row.difference == row.difference:
