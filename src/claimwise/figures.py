@@ -215,6 +215,49 @@ def matrix(
     return figure
 
 
+def spans(
+    table: pd.DataFrame,
+    *,
+    first: str,
+    last: str,
+    label: str,
+    hue: str,
+    value: str,
+    size: int,
+    xlabel: str = "",
+    title: str = "",
+) -> Figure:
+    """Where rows stand in something of ``size`` units, as bars on one axis, each with its value at the right.
+
+    Args:
+        table: one row a bar, drawn from above in the table's order.
+        first: column of the first unit, counted from 0.
+        last: column of the last unit, included.
+        label: column that names the row.
+        hue: column that gives the colour.
+        value: column of the number written beside the bar.
+        size: units in all.
+        xlabel: what the units are.
+        title: what the figure shows.
+    """
+    hues = list(dict.fromkeys(table[hue]))
+    colours = dict(zip(hues, sns.color_palette(PALETTE, len(hues)), strict=True))
+    figure, axis = plt.subplots(figsize=(7.5, 0.42 * len(table) + 1.3))
+    for place, row in enumerate(table.to_dict("records")):
+        width = row[last] - row[first] + 1
+        axis.barh(place, width, left=row[first] + 0.5, height=0.6, color=colours[row[hue]], label=row[hue])
+        axis.annotate(f"{row[value]:+.2f}", (size + 0.6, place), va="center", size=9, annotation_clip=False)
+    axis.set_yticks(range(len(table)), table[label])
+    axis.set(xlim=(0.5, size + 0.5), ylim=(len(table) - 0.5, -0.5), xlabel=xlabel)
+    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.grid(axis="y", visible=False)
+    entries = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+    figure.legend(entries.values(), entries.keys(), loc="center left", bbox_to_anchor=(1.05, 0.5), frameon=False)
+    figure.suptitle(title, x=0.01, ha="left", y=1.02)
+    figure.tight_layout()
+    return figure
+
+
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     """One legend for all panels, right of them."""
     entries = {}

@@ -1,0 +1,307 @@
+"""What each part of FENICE's alignment brings (FENICE Tables 2 to 5 and 8), from labelled and rated corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from claimwise import claims, metrics, statistics, text
+from claimwise.alignment import AlignmentSettings
+from claimwise.corpora import Corpus
+from claimwise.experiments import meta_evaluation
+from claimwise.metrics import Evaluation, MetricSpec
+from claimwise.models.base import Model
+
+#: The rows of FENICE's Table 4, each adding one part to the one before.
+SENTENCES, CLAIMS, COREFERENCE, FULL = "sentences", "claims", "claims + coref", "full"
+STEPS = (SENTENCES, CLAIMS, COREFERENCE, FULL)
+LEVELS = ("sentence", "coreference", "window", "document")
+
+#: Decomposers of FENICE's Table 1 under the names of our tables.
+PUBLISHED_CLAIMS = {"recorded:fenice-t5": "FENICE T5", "recorded:gpt-3.5-turbo": "gpt-3.5"}
+
+_ALWAYS = 2.0  # a gate that no NLIScore reaches
+
+
+def ablation(spec: MetricSpec, backbones: Mapping[str, Mapping] | None = None) -> dict[str, MetricSpec]:
+    """The metric without its parts, by the name of the row (FENICE Table 4), and with other NLI models (Table 8).
+
+    Args:
+        spec: the full metric, ``verify: alignment``.
+        backbones: further ``entailment`` settings, by name.
+    """
+    settings = spec.alignment or AlignmentSettings()
+    plain = settings.model_copy(update={"coreference": None, "window": None})
+    rows = {
+        SENTENCES: spec.model_copy(update={"decompose": claims.Sentences.name, "alignment": plain}),
+        CLAIMS: spec.model_copy(update={"alignment": plain}),
+        COREFERENCE: spec.model_copy(update={"alignment": settings.model_copy(update={"window": None})}),
+        FULL: spec,
+    }
+    for name, entry in (backbones or {}).items():
+        other = settings.model_copy(update={"entailment": dict(entry)})
+        rows[f"{FULL}, {name}"] = spec.model_copy(update={"alignment": other})
+    return rows
+
+
+def run(corpus: Corpus, specs: Mapping[str, MetricSpec], model: Model) -> dict[str, Evaluation]:
+    """Every row's evaluation; what two rows have in common is read once, through the cache."""
+    return {
+        name: metrics.evaluate(name, spec, model, corpus.examples, recorded=corpus.recorded_claims)
+        for name, spec in specs.items()
+    }
+
+
+def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws: int, seed: int) -> pd.DataFrame:
+    """One row a group and variant, as ``meta_evaluation.table``, with the step from the row above.
+
+    Returns:
+        Its columns, and ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``.
+    """
+    rows = meta_evaluation.collect(corpus, {name: run.scores for name, run in runs.items()}, by_origin)
+    names = meta_evaluation.columns(rows)
+    result = meta_evaluation.table(rows, names, SENTENCES, draws, seed)
+    steps = []
+    for group, part in result.groupby("group", sort=False):
+        thresholds = part.set_index("metric")["threshold"]
+        test = rows[(rows["group"] == group) & (rows["split"] == "test")].dropna(subset=names)
+        for before, after in pairwise(STEPS):
+            difference, p = statistics.paired_bootstrap(
+                test["label"],
+                test[after] > thresholds[after],
+                test[before] > thresholds[before],
+                test["document_id"],
+                draws,
+                seed,
+            )
+            steps.append((group, after, 100 * difference.value, p))
+    added = pd.DataFrame(steps, columns=["group", "metric", "step", "step_p"])
+    return result.merge(added, on=["group", "metric"], how="left")
+
+
+def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Adds ``published``: FENICE's Table 4, for the rows and benchmarks that it has."""
+    values = published.set_index(["corpus", "origin", "row"])["value"]
+    keys = zip(ours["corpus"], ours["group"], ours["metric"], strict=True)
+    return ours.assign(published=[values.get(key, np.nan) for key in keys])
+
+
+def sensitivity(
+    corpus: Corpus,
+    spec: MetricSpec,
+    model: Model,
+    windows: Sequence[int],
+    gates: Sequence[float],
+    documents: int | None,
+) -> pd.DataFrame:
+    """AUC on the validation split for every window size j and gate T; the paper tuned j = 5 and T = 0.8 there.
+
+    Args:
+        corpus: labelled examples.
+        spec: the full metric.
+        model: plays the roles.
+        windows: values of j.
+        gates: values of T, on the scale of NLIScore.
+        documents: read the first so many documents, by id; None for all.
+
+    Returns:
+        ``window, gate, auc`` and ``gated`` (share of claims that the wider levels are read for), with ``n`` summaries.
+    """
+    examples = corpus.examples.dropna(subset=["label"])
+    examples = examples[examples["split"] == "validation"]
+    if documents is not None:
+        examples = examples[examples["document_id"].isin(sorted(examples["document_id"].unique())[:documents])]
+    examples = examples.reset_index(drop=True)
+    settings = spec.alignment or AlignmentSettings()
+
+    def scores(**update) -> pd.DataFrame:
+        changed = spec.model_copy(update={"alignment": settings.model_copy(update=update)})
+        found = metrics.evaluate(FULL, changed, model, examples, recorded=corpus.recorded_claims).verdicts
+        return found.assign(score=2 * found["support"] - 1)
+
+    narrow = scores(window=None)
+    labels = examples.set_index("id")["label"]
+    rows = []
+    for window in windows:
+        wide = scores(window=window, gate=_ALWAYS)  # the larger of both for every claim; a gate only chooses
+        for gate in gates:
+            gated = narrow["score"] < gate
+            chosen = narrow["score"].where(~gated, wide["score"]).groupby(narrow["example_id"]).mean().dropna()
+            rows.append((window, gate, statistics.auc(labels[chosen.index], chosen), gated.mean(), len(chosen)))
+    return pd.DataFrame(rows, columns=["window", "gate", "auc", "gated", "n"])
+
+
+def granularity(corpus: Corpus, full: Evaluation) -> pd.DataFrame:
+    """At which level claims find their best premise: ``label, level, share`` (of the label's claims) and ``score``.
+
+    ``score`` is the mean NLIScore of these claims, ``n`` their number; without labels all claims are one group.
+    """
+    labels = corpus.examples.set_index("id")["label"].map({1.0: "faithful", 0.0: "not faithful"}).fillna("unlabelled")
+    rows = full.verdicts.dropna(subset=["support"])
+    rows = rows.assign(label=rows["example_id"].map(labels), score=2 * rows["support"] - 1)
+    found = rows.groupby(["label", "level"])["score"].agg(["size", "mean"]).reset_index()
+    found["share"] = found["size"] / found.groupby("label")["size"].transform("sum")
+    found["level"] = pd.Categorical(found["level"], LEVELS, ordered=True)
+    found = found.sort_values(["label", "level"]).astype({"level": str})
+    return found.rename(columns={"size": "n", "mean": "score"})[["label", "level", "n", "share", "score"]]
+
+
+def rated(corpus: Corpus, runs: Mapping[str, Evaluation], draws: int, seed: int) -> pd.DataFrame:
+    """Correlation with people's mean ratings, for the long documents (FENICE section 4.4 has labels we do not have).
+
+    Returns:
+        ``metric, n`` (summaries), ``sentences`` (mean of a document), Spearman's ``spearman`` with ``low`` and ``high``
+        (95 %, bootstrap over documents) and Kendall's ``kendall`` (tau-b) over all summaries.
+    """
+    human = corpus.scores.set_index("example_id")["score"]
+    lengths = corpus.examples["document"].drop_duplicates().map(lambda document: len(text.sentences(document)))
+    rows = []
+    for name, evaluation in runs.items():
+        frame = corpus.examples[["id", "document_id"]].assign(
+            score=evaluation.scores["score"].to_numpy(), human=corpus.examples["id"].map(human).to_numpy()
+        )
+        frame = frame.dropna()
+        interval = _spearman(frame, draws, seed)
+        kendall = float(stats.kendalltau(frame["score"], frame["human"]).statistic)
+        rows.append((name, len(frame), lengths.mean(), *interval, kendall))
+    return pd.DataFrame(rows, columns=["metric", "n", "sentences", "spearman", "low", "high", "kendall"])
+
+
+def _spearman(frame: pd.DataFrame, draws: int, seed: int) -> statistics.Interval:
+    groups = [part.to_numpy() for _, part in frame.groupby("document_id")[["score", "human"]]]
+    generator = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(draws):
+        sample = np.concatenate([groups[i] for i in generator.integers(len(groups), size=len(groups))])
+        with np.errstate(invalid="ignore"):
+            drawn.append(_correlation(sample[:, 0], sample[:, 1]))
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return statistics.Interval(_correlation(frame["score"], frame["human"]), float(low), float(high))
+
+
+def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    return float(np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1])
+
+
+def easiness_published(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Adds ``published_f1``: FENICE's Table 1, which is over all of ROSE."""
+    values = published[published["measure"] == "easiness_f1"].set_index("row")["value"]
+    return rows.assign(published_f1=rows["decomposer"].map(PUBLISHED_CLAIMS).map(values).astype(float))
+
+
+def decomposers(spec: MetricSpec, corpus: Corpus) -> list[str]:
+    """What the easiness table compares: sentences, the metric's claims, and the published systems on record."""
+    recorded = [f"recorded:{name}" for name in sorted(corpus.recorded_claims["decomposer"].unique())]
+    own = [] if spec.decompose in recorded or spec.decompose.startswith("recorded:") else [spec.decompose]
+    return [claims.Sentences.name, *own, *recorded]
+
+
+def example(corpus: Corpus, full: Evaluation) -> tuple[str, pd.DataFrame]:
+    """The test summary whose claims use most levels, of equals the one with most claims, of these the first by id.
+
+    Returns:
+        Its id, and one row a claim: ``claim, level, first, last`` (sentences of the document, last included),
+        ``score`` (NLIScore), ``p_entail, p_neutral, p_contradict`` and ``premise``.
+    """
+    rows = full.verdicts.dropna(subset=["support"]).merge(full.claims, on=["example_id", "claim_index"])
+    rows = rows[rows["example_id"].isin(corpus.examples.loc[corpus.examples["split"] == "test", "id"])]
+    order = rows.groupby("example_id").agg(levels=("level", "nunique"), claims=("claim", "size")).reset_index()
+    chosen = order.sort_values(["levels", "claims", "example_id"], ascending=[False, False, True]).iloc[0]["example_id"]
+    rows = rows[rows["example_id"] == chosen].sort_values("claim_index")
+    rows = rows.assign(
+        first=[evidence[0] for evidence in rows["evidence"]],
+        last=[evidence[-1] for evidence in rows["evidence"]],
+        score=2 * rows["support"] - 1,
+    )
+    columns = ["claim", "level", "first", "last", "score", "p_entail", "p_neutral", "p_contradict", "premise"]
+    return chosen, rows[columns].reset_index(drop=True)
+
+
+def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
+    """Balanced accuracy by corpus, group and row, for ``dvc metrics show``."""
+    return meta_evaluation.headline(rows)
+
+
+def display(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the notebook shows."""
+    columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high", "published_interval"]
+    shown = rows[[*columns, "auc", "step", "step_p", "published"]]
+    return shown.rename(columns={"published_interval": "published ±"})
+
+
+def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
+    """What the tables say, in words, whichever way it came out."""
+    sentences = []
+    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
+        part = part.set_index("metric")
+        values = [part.loc[step, "balanced_accuracy"] for step in STEPS]
+        order = "as in the paper" if values == sorted(values) else "not in the paper's order"
+        sure = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05]
+        sentences.append(
+            f"**{corpus}{'' if group == 'all' else ', ' + group}**: "
+            + ", ".join(f"{step} {value:.1f}" for step, value in zip(STEPS, values, strict=True))
+            + f" ({order}). "
+            + (
+                f"Told apart from the row above (p < .05): {', '.join(sure)}."
+                if sure
+                else "No single step is significant."
+            )
+        )
+    wide = levels[levels["level"].isin(["window", "document"])].groupby("label")["share"].sum()
+    sentences.append(
+        "Claims that find their best premise beyond one sentence: "
+        + ", ".join(f"{100 * share:.0f} % ({label} summaries)" for label, share in wide.items())
+        + "."
+    )
+    return sentences
+
+
+def settings(spec: MetricSpec) -> dict:
+    """The alignment's settings, for the table of what was run."""
+    return (spec.alignment or AlignmentSettings()).model_dump()
+
+
+def grid(rows: pd.DataFrame) -> pd.DataFrame:
+    """``sensitivity`` with one row a window and one column a gate, and the share of gated claims below."""
+    parts = []
+    for name, part in rows.groupby("corpus", sort=False):
+        wide = part.pivot_table(index="window", columns="gate", values="auc")
+        wide.index = [f"j = {window}" for window in wide.index]
+        wide.loc["gated"] = part.groupby("gate")["gated"].first()
+        wide.columns = [f"T = {gate:g}" for gate in wide.columns]
+        parts.append(wide.reset_index(names="").assign(corpus=name, n=part["n"].max()))
+    return pd.concat(parts, ignore_index=True)
+
+
+def labels(rows: pd.DataFrame, data: str) -> list[str]:
+    """The claims, shortened, where they may be shown: a public corpus's texts are not ours to print."""
+    if data != "sample":
+        return [f"claim {number}" for number in range(1, len(rows) + 1)]
+    return [claim if len(claim) <= 60 else claim[:57] + "..." for claim in rows["claim"]]
+
+
+def shown(rows: pd.DataFrame, data: str) -> pd.DataFrame:
+    """``example`` as a table, with its texts where they may be shown."""
+    texts = ["claim", "premise"] if data == "sample" else []
+    rows = rows.assign(
+        sentences=[
+            f"{a + 1}" if a == b else f"{a + 1}-{b + 1}" for a, b in zip(rows["first"], rows["last"], strict=True)
+        ]
+    )
+    return rows[[*texts[:1], "level", "sentences", "p_entail", "p_neutral", "p_contradict", *texts[1:]]]
+
+
+def long_form(specs: Mapping[str, MetricSpec]) -> dict[str, MetricSpec]:
+    """The rows that are also run on long documents: the single sentence and everything."""
+    return {name: specs[name] for name in (CLAIMS, FULL)}
+
+
+def published_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Published balanced accuracies by the number of their table: metrics down, benchmarks across."""
+    rows = pd.concat(rows.assign(number=number) for number, rows in tables.items())
+    rows = rows.assign(benchmark=rows["number"] + ": " + rows["corpus"] + ", " + rows["origin"])
+    return rows.pivot_table(index="row", columns="benchmark", values="value", sort=False).reset_index()
