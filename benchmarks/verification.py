@@ -4,8 +4,8 @@
 
 One random Llama (58 M parameters, fp32, CPU) reads a document and claims about it; random weights cost what
 trained ones do. ``bound`` is the time of one claim at a time, scaled by the multiplications that remain when
-the document is read once: 100 % would be the perfect engine. Memory is the peak of a fresh process, over what
-the process held with the model loaded.
+the document is read once: 100 % would be the perfect engine. Memory is the peak of a fresh process, which holds
+the model too.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import math
 import multiprocessing
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -120,19 +121,23 @@ def seconds(runs: dict[str, Callable[[], object]], repeats: int, clock: Callable
 
 
 def _peak(kind: str, shape: tuple[int, int], out) -> None:
-    import resource
-
     torch.set_num_threads(1)
     model, rows = model_on("cpu"), prompts(*shape)
     engine = SharedPrefix(model)
     one_at_a_time(model, [[3, 4, 5]])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak of loading the model (Linux)
+    before = _resident("VmHWM")
     one_at_a_time(model, rows) if kind == "alone" else shared(engine, rows)
-    out.put((before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+    out.put((before, _resident("VmHWM")))
+
+
+def _resident(name: str) -> int:
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(name))
 
 
 def peak(kind: str, shape: tuple[int, int]) -> tuple[int, int]:
-    """Peak resident kB of a fresh process before and after."""
+    """Peak resident kB of a fresh process, with the model loaded and after the prompts."""
     context = multiprocessing.get_context("spawn")
     out = context.Queue()
     process = context.Process(target=_peak, args=(kind, shape, out))

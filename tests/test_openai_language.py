@@ -290,11 +290,19 @@ def test_calls_are_sent_in_order(serve):
 def test_json_replies_are_held_to_a_schema_where_asked(serve):
     server = serve(lambda prompt: '{"claims": ["It rained."]}')
     prompt = prompts.load("fenice-decompose-json")
-    assert connect(server, json_schema=True).decompose(["It rained."], prompt)[0].claims[0].text == "It rained."
-    connect(server).decompose(["It rained."], prompt)
+    assert connect(server).decompose(["It rained."], prompt)[0].claims[0].text == "It rained."
+    connect(server, json_schema=False).decompose(["It rained."], prompt)
     form = server.requests[0][1]["response_format"]
     assert form["json_schema"]["schema"]["properties"] == {"claims": {"type": "array", "items": {"type": "string"}}}
     assert "response_format" not in server.requests[1][1]
+
+
+def test_a_server_without_schemas_is_asked_without(serve):
+    refuse = {"error": {"message": "Invalid parameter: 'response_format' of type 'json_schema' is not supported"}}
+    server = serve(lambda prompt: "```json\n{'claims': ['It rained.']}\n```", faults=[lambda h: h.reply(400, refuse)])
+    found = connect(server).decompose(["A.", "B."], prompts.load("fenice-decompose-json"))
+    assert [d.claims[0].text for d in found] == ["It rained.", "It rained."]
+    assert "response_format" not in server.requests[-1][1]
 
 
 def test_calls_and_tokens_are_counted(serve):

@@ -47,11 +47,13 @@ class OpenAILanguageModel:
         self.context = options.context
         self.fingerprint = call_key(
             server=options.identity or options.base_url,
-            **options.model_dump(include={"model", "api", "system", "temperature", "seed", "extra_body"}),
+            **options.model_dump(
+                include={"model", "api", "system", "temperature", "seed", "json_schema", "extra_body"}
+            ),
         )
         self.tally = Tally()
         self._started = 0
-        self._logprobs = options.logprobs
+        self._logprobs, self._schemas = options.logprobs, options.json_schema
         self._transport = Transport(options.base_url, key, options.timeout_seconds, options.retries)
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
         self._loop = asyncio.new_event_loop()
@@ -71,12 +73,12 @@ class OpenAILanguageModel:
         schema: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``; prompts are sent in order, so that a server's prefix cache hits."""
-        options: dict[str, Any] = {"stop": list(stop)} if stop else {}
-        if schema and self._options.json_schema:
-            form = {"name": "reply", "schema": dict(schema), "strict": True}
-            options["response_format"] = {"type": "json_schema", "json_schema": form}
+        form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
 
         async def one(prompt: str) -> Reply:
+            options: dict[str, Any] = {"stop": list(stop)} if stop else {}
+            if schema and self._schemas:
+                options["response_format"] = form
             choice = await self._create(prompt, max_tokens, options)
             return choice if isinstance(choice, Reply) else _text(choice)
 
@@ -130,10 +132,15 @@ class OpenAILanguageModel:
         except Unreachable as error:
             raise ModelError(f"{self._where()}: {error}, after {self._options.retries} retries. {_KEPT}") from None
         except Refused as error:
-            if "logprobs" in options and "logprob" in str(error).lower():
+            message = str(error).lower()
+            if "logprobs" in options and "logprob" in message:
                 self._give_up_logprobs("refuses the request for logprobs")
                 return await self._create(prompt, max_tokens, {})
-            if any(sign in str(error).lower() for sign in _ONE_PROMPT):
+            if "response_format" in options and ("response_format" in message or "schema" in message):
+                self._schemas = False  # parsers read JSON that no schema held together, too
+                del options["response_format"]
+                return await self._create(prompt, max_tokens, options)
+            if any(sign in message for sign in _ONE_PROMPT):
                 return Reply(reason=f"the server refused the prompt: {error}")
             if error.status in (401, 403):
                 raise ModelError(f"{self._where()} refused the key in {self._options.key_variable}: {error}") from None
