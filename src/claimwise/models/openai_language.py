@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import queue
+import re
 import threading
 import time
 import weakref
@@ -21,7 +22,15 @@ from claimwise.models.replies import Reply, Tally
 
 _log = logging.getLogger(__name__)
 _KEPT = "Finished replies are kept: run again to go on."
-_ONE_PROMPT = ("context length", "context_length", "maximum context", "too long", "content filter", "content_filter")
+# What servers say of a prompt that others need not share, and what tables say of it.
+_REFUSALS = {
+    re.compile(r"context.length|maximum context|context.(?:window|size)|too (?:long|large)|too many tokens", re.I): (
+        "the server refused the prompt as too long"
+    ),
+    re.compile(r"content.(?:filter|policy|management)|moderation|safety", re.I): (
+        "the server's content filter refused the prompt"
+    ),
+}
 
 
 class BudgetError(ModelError):
@@ -140,8 +149,9 @@ class OpenAILanguageModel:
                 self._schemas = False  # parsers read JSON that no schema held together, too
                 del options["response_format"]
                 return await self._create(prompt, max_tokens, options)
-            if any(sign in message for sign in _ONE_PROMPT):
-                return Reply(reason=f"the server refused the prompt: {error}")
+            for sign, reason in _REFUSALS.items():
+                if sign.search(message):
+                    return Reply(reason=reason)
             if error.status in (401, 403):
                 raise ModelError(f"{self._where()} refused the key in {self._options.key_variable}: {error}") from None
             raise ModelError(f"{self._where()} refused the request: {error}") from None

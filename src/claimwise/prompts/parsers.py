@@ -2,7 +2,8 @@
 
 A parser returns a value, or none and the reason why; it never guesses. What a careful reader would accept is
 accepted: numbers past 9, bullets of every kind, preambles, code fences, trailing commas, "Yes." with an
-explanation. Refusals and empty replies have a reason of their own, so that tables can count them.
+explanation. Refusals and empty replies have a reason of their own. Reasons do not quote the reply, so that
+tables can count them; the reply itself is in the response cache.
 
 ==================  ==================================================  ===================================
 kind                reply                                               value
@@ -104,7 +105,7 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     >>> parse("list", "Sure! Here they are:\\n 9. It rained.\\n10) We left.").value
     ('It rained.', 'We left.')
     >>> parse("yes-no", "**Yes**, because the passage says so.").value, parse("yes-no", "Perhaps.")
-    (1.0, Parsed(value=None, reason='neither yes nor no: Perhaps.'))
+    (1.0, Parsed(value=None, reason='neither yes nor no'))
     >>> parse("rating-1-5", "It omits a name. Final score: 4/5").value
     0.75
     """
@@ -129,12 +130,6 @@ def is_refusal(reply: str) -> bool:
 
 _MARKUP = re.compile(r"[*_`#\"“”]+")
 _PREFIX = r"(?:(?:the |my |final |short )*(?:answer|verdict|response|statement)(?: is)?\s*[:\-]?\s*)?"
-_QUOTED = 80  # characters of an unparsed reply that its reason shows
-
-
-def _shown(reply: str) -> str:
-    line = " ".join(reply.split())
-    return line if len(line) <= _QUOTED else line[: _QUOTED - 3] + "..."
 
 
 def _answer(yes: str, no: str) -> Callable[[str, bool], tuple[float | None, str]]:
@@ -146,7 +141,7 @@ def _answer(yes: str, no: str) -> Callable[[str, bool], tuple[float | None, str]
         text = _MARKUP.sub("", reply)
         found = first.match(text) or last.search(text)
         if not found:
-            return None, f"neither {yes} nor {no}: {_shown(reply)}"
+            return None, f"neither {yes} nor {no}"
         return float(found.group(1).lower() == yes), ""
 
     return read
@@ -168,7 +163,7 @@ def _final_yes_no(reply: str, cut: bool) -> tuple[float | None, str]:
     words = _FINAL_WORDS.findall(text[-300:])
     if words:
         return float(not words[-1]), ""
-    return None, f"no final yes or no: {_shown(reply[-_QUOTED:])}"
+    return None, "no final yes or no"
 
 
 _SUPPORTED = re.compile(r"\bsupported\W{0,12}?[\[(]?\s*(yes|no)\b", re.IGNORECASE)
@@ -177,7 +172,7 @@ _SUPPORTED = re.compile(r"\bsupported\W{0,12}?[\[(]?\s*(yes|no)\b", re.IGNORECAS
 def _supported(reply: str, cut: bool) -> tuple[float | None, str]:
     found = _SUPPORTED.findall(_MARKUP.sub("", reply))
     if not found:
-        return None, f"no 'Supported: Yes' or 'Supported: No': {_shown(reply[-_QUOTED:])}"
+        return None, "no 'Supported: Yes' or 'Supported: No'"
     return float(found[-1].lower() == "yes"), ""
 
 
@@ -193,7 +188,7 @@ def _supported_label(reply: str, cut: bool) -> tuple[float | None, str]:
         for word, un in _LABEL.findall(place[-1] if place else reply)
     }
     if len(labels) != 1:
-        return None, f"{'several labels' if labels else 'no label'}: {_shown(reply)}"
+        return None, f"{'several labels' if labels else 'no label'}"
     return {"yes": 1.0, "part": 0.25, "no": 0.0}[labels.pop()], ""
 
 
@@ -201,7 +196,7 @@ def _claims_supported(reply: str, cut: bool) -> tuple[float | None, str]:
     """The product of the claims' 0/1 verdicts (Factored Verification eq. 1)."""
     answers = [answer.lower() == "yes" for answer in _SUPPORTED.findall(_MARKUP.sub("", reply))]
     if not answers:
-        return None, f"no claim with 'Supported: Yes' or 'Supported: No': {_shown(reply)}"
+        return None, "no claim with 'Supported: Yes' or 'Supported: No'"
     if cut and all(answers):
         return None, "the reply was cut off before its last claim"
     return float(all(answers)), ""
