@@ -188,7 +188,7 @@ def _supported_label(reply: str, cut: bool) -> tuple[float | None, str]:
         for word, un in _LABEL.findall(place[-1] if place else reply)
     }
     if len(labels) != 1:
-        return None, f"{'several labels' if labels else 'no label'}"
+        return None, "several labels" if labels else "no label"
     return {"yes": 1.0, "part": 0.25, "no": 0.0}[labels.pop()], ""
 
 
