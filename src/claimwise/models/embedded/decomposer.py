@@ -19,7 +19,8 @@ import numpy as np
 from claimwise.easiness import easiness, rouge1_f1
 from claimwise.models.base import Claim, Decomposition
 from claimwise.models.embedded import decomposer_selector as selection
-from claimwise.models.embedded.candidates import Candidate, of_parse, write
+from claimwise.models.embedded.candidates import of_parse
+from claimwise.models.embedded.candidates_text import Candidate, write
 from claimwise.models.embedded.clauses import parse
 from claimwise.models.embedded.decomposer_features import describe, incidence
 from claimwise.models.embedded.decomposer_references import Referents, Resolution

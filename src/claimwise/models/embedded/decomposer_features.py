@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from claimwise.models.embedded.candidates import Candidate
+from claimwise.models.embedded.candidates_text import Candidate
 from claimwise.models.embedded.decomposer_references import Resolution
 from claimwise.models.embedded.decomposer_tokens import Token
 
@@ -67,7 +68,7 @@ def describe(
             "conjunctions": float(sum(t.tag == "CC" for t in mine)),
             "verbs": float(sum(t.tag in _VERBS for t in mine)),
             "finite": float(sum(t.tag in _FINITE for t in mine)),
-            "gaps": sum(b - a > 1 for a, b in zip(at, at[1:], strict=False)) / 3,
+            "gaps": sum(b - a > 1 for a, b in pairwise(at)) / 3,
             "odd-quote": float(sum(t.tag == "Q" for t in mine) % 2),
             "unclear": float(
                 sum(t.lower in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, mine, strict=True))

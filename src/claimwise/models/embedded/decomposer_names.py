@@ -84,7 +84,8 @@ TIMES_AND_PLACES = frozenset(
     september october november december christmas easter premier league fa cup world champions united city university
     court hospital club street road police department committee council agency company party airport stadium park
     school college church association house centre center institute bank government parliament congress england
-    britain france germany spain italy russia china america australia scotland wales ireland london paris""".split()
+    britain france germany spain italy north south east west northern southern eastern western new
+    county city russia china america australia scotland wales ireland london paris""".split()
 )
 #: Nouns that pick out the person spoken of when a definite subject: "the striker", "the 22-year-old".
 ROLES = frozenset(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from claimwise.models.embedded import decomposer_names as names
-from claimwise.models.embedded.clauses import Parse, Part
+from claimwise.models.embedded.clauses_model import Parse, Part
 from claimwise.models.embedded.decomposer_tokens import Token
 
 _HE = frozenset("he him his".split())
@@ -56,6 +56,7 @@ class Referents:
         self.sentence = 0
 
     def read(self, parsed: Parse) -> Resolution:
+        """Resolve the next sentence of the summary."""
         tokens = parsed.tokens
         out = Resolution(missing=self.subject)
         mains = [c for c in parsed.clauses if c.kind == "main" and c.subject is not None and not c.subject_missing]
@@ -90,6 +91,9 @@ class Referents:
                     out.replaced[i] = (entity, text)
                     if [i] == subject_at:
                         main = entity
+        owned = main is not None and len(subject_at) > 1 and subject_at[0] in out.replaced and not out.hidden
+        if owned:  # "Her family" -> "the patient's family"
+            main.text = " ".join([out.replaced[subject_at[0]][1], *(tokens[i].text for i in subject_at[1:])])
         self.subject = main if main is not None else (self.subject if not mains else None)
         self.sentence += 1
         return out
@@ -211,7 +215,15 @@ class Referents:
                 return main  # "She lives in Oslo and she works there": subjects run on
             if not is_subject and _person_between(tokens, i, out, known):
                 return None
-            if len(known) == 1:
+            if (
+                not is_subject
+                and main is not None
+                and main.gender in "?o"
+                and subject_at[-1] < i
+                and (main in self.entities and main not in known)
+            ):
+                return None  # it may well be the subject
+            if len(known) == 1 and (is_subject or known[0].gender == wanted[0] or known[0] is main):
                 return known[0]
             exact = [e for e in known if e.gender == wanted[0]]
             if len(exact) == 1 and len(known) <= 2:
@@ -260,7 +272,12 @@ def _quoted(tokens: Sequence[Token]) -> set[int]:
     for i, token in enumerate(tokens):
         if token.tag != "Q" and token.text not in ("'", "’", "”", "''"):
             continue
-        if opened < 0:
+        if token.text == "``":
+            opened = i if opened < 0 else opened
+        elif token.text == "''" and opened >= 0:
+            inside.update(range(opened, i))
+            opened = -1
+        elif opened < 0:
             if i + 1 < len(tokens) and tokens[i + 1].start == token.end and (i == 0 or tokens[i - 1].end < token.start):
                 opened = i
         elif tokens[i - 1].end == token.start:

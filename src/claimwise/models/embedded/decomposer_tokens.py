@@ -20,6 +20,7 @@ WEIGHTS = Path(__file__).with_name("weights")
 TOKEN = re.compile(
     r"(?:[A-Za-z]\.){2,}"
     r"|(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|Gen|Sen|Gov|Rep|Prof|Lt|Col|Sgt|Capt|No|vs)\.(?=\s)"
+    r"|[$£€]\s(?=\d)\d+(?:[.,:]\d+)*(?:%|[A-Za-z]+)?"
     r"|[$£€#@]?\d+(?:[.,:]\d+)*(?:%|[A-Za-z]+)?(?:[-–][\w'’]+)*"
     r"|\w+?(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|ll|d|m)\b"
     r"|\w+(?:[-/&.]\w+)*|``|''|--+|\.{2,}|[^\w\s]"
@@ -110,10 +111,6 @@ class Tagger:
             found.append(self.classes[tag])
         return found[::-1]
 
-    def knows(self, lower: str) -> bool:
-        """Whether a word is in the dictionary."""
-        return lower in self._emission
-
     def lean(self, lower: str, tag: str) -> float:
         """How much likelier the word is in a class than as a noun, in log units; very negative where never."""
         row = {self.classes[i]: score for i, score in self._emission.get(lower, ())}
@@ -151,6 +148,15 @@ def verb_forms() -> dict[str, tuple[str, str, str, str, str]]:
 @cache
 def _attachment() -> dict:
     return json.loads((WEIGHTS / "decomposer-attachment.json").read_text(encoding="utf-8"))
+
+
+def is_common_noun(lower: str) -> bool:
+    """Whether news writes the word with a small letter, as a noun.
+
+    >>> is_common_noun("award"), is_common_noun("ukraine")
+    (True, False)
+    """
+    return lower in _attachment()["noun"] or lower in verb_forms()
 
 
 def leans_to_noun(noun: str, verb: str, preposition: str) -> float:

@@ -1,0 +1,104 @@
+"""A candidate claim and how it is written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from claimwise.models.embedded.clauses_model import Part
+from claimwise.models.embedded.decomposer_references import Resolution
+from claimwise.models.embedded.decomposer_tokens import Token, is_common_noun
+
+Piece = int | str
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A possible claim of one sentence; ``kept`` are the token indices it uses."""
+
+    pieces: list[Piece]
+    kind: str
+    traits: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> list[int]:
+        """The token indices among the pieces."""
+        return [p for p in self.pieces if isinstance(p, int)]
+
+
+def write(pieces: Sequence[Piece], tokens: Sequence[Token], resolution: Resolution) -> str:
+    """The text of a candidate: words as the summary spaces them, each pronoun that would come before its name
+    in this claim replaced by the name.
+    """
+    out = ""
+    previous = -1
+    named: list[object] = []
+    fresh: list[object] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            word, glued = piece, False
+            if resolution.missing is not None and piece == resolution.missing.text:
+                named.append(resolution.missing)
+            previous = -1
+        else:
+            word = tokens[piece].text
+            glued = previous >= 0 and tokens[previous].end == tokens[piece].start and piece == previous + 1
+            replaced = resolution.replaced.get(piece)
+            if piece in resolution.hidden and any(resolution.hidden[piece] is e for e in fresh):
+                continue
+            if replaced is not None:
+                entity, text = replaced
+                if not any(entity is e for e in named):
+                    word = text
+                    fresh.append(entity)
+                named.append(entity)
+            elif piece in resolution.named:
+                named.append(resolution.named[piece])
+            if piece == 0 and out and word == tokens[0].text and _is_common(tokens, resolution):
+                word = tokens[0].lower
+            if tokens[piece].tag == "BE" and tokens[piece].lower == "'s" and previous != piece - 1:
+                word = "is"
+            beside = piece > 0 and tokens[piece - 1].end == tokens[piece].start
+            if (
+                not glued
+                and word != "is"
+                and (
+                    word in _CLOSING
+                    or (tokens[piece].tag == "PO" and (beside or word[1:] == "s"))
+                    or tokens[piece].lower in _CLITICS
+                )
+            ):
+                glued = bool(out)
+            previous = piece
+        out += word if glued or not out else " " + word
+    out = out.strip().removesuffix(" -").strip(" ,;:")
+    return out[:1].upper() + out[1:]
+
+
+def _is_common(tokens: Sequence[Token], resolution: Resolution) -> bool:
+    """Whether the first word of a sentence has its capital only from standing there."""
+    first = tokens[0]
+    return (
+        0 not in resolution.named
+        and not first.text[1:2].isupper()
+        and (first.tag != "X" or is_common_noun(first.lower))
+        and first.lower != "i"
+    )
+
+
+_CLOSING = frozenset(",;:)%")
+
+
+_CLITICS = frozenset("n't 's 're 've 'll 'd 'm".split())
+
+
+def plural(part: Part, tokens: Sequence[Token]) -> bool:
+    """Whether a subject takes a plural verb; a name does not."""
+    if tokens[part.core[-1]].text[:1].isupper() and not part.conjuncts:
+        return False
+    last = tokens[part.core[-1]].lower
+    return (
+        bool(part.conjuncts)
+        or last in ("people", "men", "women", "police", "children", "they", "we", "you")
+        or (last.endswith("s") and not last.endswith(("ss", "us", "is")))
+    )
