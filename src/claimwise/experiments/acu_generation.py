@@ -25,8 +25,17 @@ PUBLISHED_ROWS = {
 }
 
 
-def per_example(corpus: Corpus, decomposers: Sequence[str], model: Model, batch: int = 64) -> pd.DataFrame:
+def per_example(
+    corpus: Corpus, decomposers: Sequence[str], model: Model, *, by_origin: bool = True, batch: int = 64
+) -> pd.DataFrame:
     """Easiness of every reference summary's claims, for every decomposer.
+
+    Args:
+        corpus: references with people's claims.
+        decomposers: names as ``claims.decomposer`` takes them.
+        model: plays the prompted ones.
+        by_origin: report the corpus's origins one by one, else the corpus as a whole.
+        batch: summaries a step.
 
     Returns:
         One row an example and decomposer: ``decomposer, origin, split, document_id``, easiness ``precision``,
@@ -45,7 +54,9 @@ def per_example(corpus: Corpus, decomposers: Sequence[str], model: Model, batch:
             steps.update(len(part))
             for example, made in zip(part.itertuples(), decomposer.decompose(part), strict=True):
                 scores = _row(example.summary, made, gold[example.id])
-                rows.append((name, example.origin, example.split, example.document_id, *scores))
+                rows.append(
+                    (name, example.origin if by_origin else example.corpus, example.split, example.document_id, *scores)
+                )
         steps.close()
     columns = [
         "decomposer",

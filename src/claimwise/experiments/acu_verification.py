@@ -52,10 +52,17 @@ def labelled_claims(corpus: Corpus) -> pd.DataFrame:
 
 
 def draw_demonstrations(claims: pd.DataFrame, shots: int, seed: int) -> list[Demonstration]:
-    """As many supported as unsupported claims of the validation split, each of another document."""
-    pool = claims[claims["split"] == "validation"].sample(frac=1, random_state=seed).drop_duplicates("document_id")
-    half = shots // 2
-    chosen = pd.concat([pool[pool["label"] == 1].head(shots - half), pool[pool["label"] == 0].head(half)])
+    """As many supported as unsupported claims of the validation split, each of another document.
+
+    Raises:
+        ValueError: the validation split has too few documents with claims of both labels.
+    """
+    pool = claims[claims["split"] == "validation"].sample(frac=1, random_state=seed)
+    wrong = pool[pool["label"] == 0].drop_duplicates("document_id").head(shots // 2)
+    right = pool[(pool["label"] == 1) & ~pool["document_id"].isin(wrong["document_id"])]
+    chosen = pd.concat([right.drop_duplicates("document_id").head(shots - shots // 2), wrong])
+    if len(chosen) < shots:
+        raise ValueError(f"{shots} shots asked, the validation split has documents for {len(chosen)}; ask for fewer")
     return [
         Demonstration(passage=row.document, claim=row.claim, label=bool(row.label))
         for row in chosen.sample(frac=1, random_state=seed).itertuples()
