@@ -196,6 +196,8 @@ def _verb(clause: Clause, tokens: Sequence[Token], *, plural: bool) -> list[Piec
             ("were" if plural else "was") if past or clause.kind == "gerund" else ("are" if plural else "is"),
             *verb,
         ]
+    if first.lower == "having" and not clause.governor:
+        return None
     if not clause.governor:
         return ["are" if plural else "is", *verb]
     if first.lower in ("being", "having"):

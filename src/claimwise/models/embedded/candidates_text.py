@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from claimwise.models.embedded.clauses_model import Part
+from claimwise.models.embedded.clauses_tags import FINITE, REPORTING, SUBORDINATORS
 from claimwise.models.embedded.decomposer_references import Resolution
-from claimwise.models.embedded.decomposer_tokens import Token, is_common_noun
+from claimwise.models.embedded.decomposer_tokens import Token, is_common_noun, verb_forms
 
 Piece = int | str
 
@@ -75,6 +76,40 @@ def write(pieces: Sequence[Piece], tokens: Sequence[Token], resolution: Resoluti
     return out[:1].upper() + out[1:]
 
 
+def well_formed(candidate: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a candidate can be a statement: nothing dangles, and no two verbs stand side by side unjoined.
+
+    A wrong reading of a sentence shows itself here: better no claim than one the summary does not make.
+    """
+    at = candidate.kept
+    if candidate.kind in ("sentence", "fragment") or not at:
+        return bool(at) or candidate.kind == "described-age"
+    kept = set(at)
+    last = tokens[at[-1]]
+    cut = at[-1] + 1 < len(tokens) and tokens[at[-1] + 1].tag not in ("CM", "PU", "CC")
+    if (cut and last.lower in _DANGLING) or last.tag in ("DT", "PS", "CC"):
+        return False
+    if candidate.pieces[0] == at[0] and tokens[at[0]].lower in ("of", "than") and at[0] > 0:
+        return False
+    verbs = joints = 0
+    for i in at:
+        token = tokens[i]
+        if token.lower in _BOUND and i and i - 1 not in kept:
+            return False
+        if token.tag in FINITE and not (i - 1 in kept and tokens[i - 1].tag in (*FINITE, "NG", "RB")):
+            verbs += 1
+            forms = verb_forms().get(token.lower)
+            joints += bool(forms and forms[0] in REPORTING)
+        joints += token.tag in ("CC", "WH", "CM", "PU", "Q") or token.lower in SUBORDINATORS or token.lower == "that"
+        joints += token.tag == "PR" and token.lower in ("he", "she", "they", "we", "i", "it", "you")
+    return verbs <= 1 + joints
+
+
+_DANGLING = frozenset("only even just not than as more very too so such most less".split())
+#: Words that mean nothing without the word before them.
+_BOUND = frozenset("of than".split())
+
+
 def _is_common(tokens: Sequence[Token], resolution: Resolution) -> bool:
     """Whether the first word of a sentence has its capital only from standing there."""
     first = tokens[0]
@@ -94,7 +129,8 @@ _CLITICS = frozenset("n't 's 're 've 'll 'd 'm".split())
 
 def plural(part: Part, tokens: Sequence[Token]) -> bool:
     """Whether a subject takes a plural verb; a name does not."""
-    if tokens[part.core[-1]].text[:1].isupper() and not part.conjuncts:
+    head = tokens[part.core[-1]]
+    if head.text[:1].isupper() and not part.conjuncts and not (part.core[-1] == 0 and is_common_noun(head.lower)):
         return False
     last = tokens[part.core[-1]].lower
     return (

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from claimwise.models.embedded.clauses_tags import (
     ALWAYS_OPEN,
     FINITE,
+    NAMING,
     REPORTING,
     SUBORDINATORS,
     clause_follows,
@@ -100,6 +101,7 @@ def chunk(tokens: Sequence[Token]) -> list[Chunk]:
         chunks.append(found)
         i = found.end + 1
     _participles(chunks, tokens)
+    _bare_infinitives(chunks, tokens)
     for found in chunks:
         if found.kind == "NP" and _is_time(found.at, tokens):
             found.kind = "TM"
@@ -121,11 +123,40 @@ def _participles(chunks: list[Chunk], tokens: Sequence[Token]) -> None:
         for j in range(i + 1, len(chunks)):
             kind = chunks[j].kind
             if kind == "VF":
-                if j > i + 1 and tokens[chunks[j].start].tag != "VB":
+                second = tokens[chunks[j].start]
+                second_forms = verb_forms().get(second.lower, ())
+                if (
+                    j == i + 2
+                    and chunks[j - 1].kind == "NP"
+                    and forms[0] not in NAMING
+                    and (
+                        len(chunks[j].at) == 1
+                        and second.lower in second_forms[3:]
+                        and j + 1 < len(chunks)
+                        and chunks[j + 1].kind in ("VI", "PP")
+                    )
+                ):
+                    chunks[j].kind = "VN"  # "tried two additives meant to seal cracks"
+                elif j > i + 1 and second.tag != "VB":
                     this.kind = "VN"
                 break
             if kind in ("CC", "CM", "PU", "WH", "TH", "SB", "PR", "QT"):
                 break
+
+
+def _bare_infinitives(chunks: list[Chunk], tokens: Sequence[Token]) -> None:
+    """ "made the router wait": the second verb belongs to the first."""
+    for i in range(2, len(chunks)):
+        if chunks[i].kind == "VF" and len(chunks[i].at) == 1 and tokens[chunks[i].start].tag in ("VB", "VZ"):
+            forms = verb_forms().get(tokens[chunks[i - 2].end].lower)
+            if (
+                chunks[i - 1].kind in ("NP", "PR")
+                and chunks[i - 2].kind in ("VF", "VI")
+                and forms
+                and forms[0] in ("make", "let", "help", "watch", "see", "hear")
+                and verb_forms().get(tokens[chunks[i].start].lower, ("",))[0] == tokens[chunks[i].start].lower
+            ):
+                chunks[i].kind = "VI"
 
 
 _TIME_HEADS = frozenset(

@@ -14,10 +14,6 @@ SPEECH = REPORTING - frozenset("mean decide see notice remember wish show find".
 _OF_WHOLE_CLAUSES = frozenset("lead mean cause allow let make prompt leave bring result force".split())
 
 
-#: Participles that an object follows: "a boat called Sea Bear", "a man given five years".
-NAMING = frozenset("call name dub give award title know nickname entitle offer send show deny".split())
-
-
 _NON_FACTIVE = frozenset("if unless whether until till than as like".split())
 
 
@@ -121,15 +117,16 @@ class BeforeVerb(Look):
         stop = i + 1
         while stop < end and self.kind(stop) not in ("VF", "CM", "PU", "WH"):
             stop += 1
-        sink.append(
-            Clause(
-                "participial",
-                subject=self.core(host),
-                verb=list(self.chunks[i].at),
-                comps=self.parts(i + 1, stop),
-                frame=frame,
+        if self.tokens[self.chunks[i].start].tag != "RB":
+            sink.append(
+                Clause(
+                    "participial",
+                    subject=self.core(host),
+                    verb=list(self.chunks[i].at),
+                    comps=self.parts(i + 1, stop),
+                    frame=frame,
+                )
             )
-        )
         host.posts.append(self.span(i, stop))
         return stop
 

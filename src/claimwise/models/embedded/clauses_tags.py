@@ -24,6 +24,8 @@ REPORTING = frozenset(
 )
 
 
+#: Participles that an object follows: "a boat called Sea Bear", "a man given five years".
+NAMING = frozenset("call name dub give award title know nickname entitle offer send show deny".split())
 FINITE = frozenset(("MD", "BE", "HV", "DO", "VZ", "VD"))
 
 
@@ -120,6 +122,8 @@ def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
         lower = tokens[i].lower
         if tag == "PO" and lower == "'s" and i and tokens[i - 1].lower in _CONTRACTING:
             tags[i] = tag = "BE"
+        if lower in ("though", "although"):
+            tags[i] = tag = "IN"
         after_person = i > 0 and tags[i - 1] == "PR" and tokens[i - 1].lower in ("he", "she", "they", "we", "i")
         if after_person and (tag == "VN" or (tag == "X" and lower.endswith("ed") and len(lower) > 4)):
             tags[i] = tag = "VD"

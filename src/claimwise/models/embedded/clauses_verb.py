@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from claimwise.models.embedded.clauses_look import Look
 from claimwise.models.embedded.clauses_model import Clause, Part
-from claimwise.models.embedded.clauses_subject import NAMING
-from claimwise.models.embedded.clauses_tags import REPORTING
+from claimwise.models.embedded.clauses_tags import NAMING, REPORTING
 
 #: Prepositions whose -ing form is asserted of the subject: "after moving to Scotland".
 _ASSERTING = frozenset("after while since upon having".split())

@@ -20,7 +20,7 @@ from claimwise.easiness import easiness, rouge1_f1
 from claimwise.models.base import Claim, Decomposition
 from claimwise.models.embedded import decomposer_selector as selection
 from claimwise.models.embedded.candidates import of_parse
-from claimwise.models.embedded.candidates_text import Candidate, write
+from claimwise.models.embedded.candidates_text import Candidate, well_formed, write
 from claimwise.models.embedded.clauses import parse
 from claimwise.models.embedded.decomposer_features import describe, incidence
 from claimwise.models.embedded.decomposer_references import Referents, Resolution
@@ -106,6 +106,8 @@ def _written(parsed, resolution: Resolution) -> tuple[list[Candidate], list[str]
     missing = resolution.missing.text if resolution.missing is not None else None
     candidates, texts = [], []
     for candidate in of_parse(parsed, missing, resolution):
+        if not well_formed(candidate, parsed.tokens):
+            continue
         text = write(candidate.pieces, parsed.tokens, resolution)
         if text not in texts and _WORD.search(text):
             candidates.append(candidate)
