@@ -141,7 +141,7 @@ def test_labelled_claims_leave_out_the_unlabelled_and_know_their_text(claims):
     assert len(claims) == 2 * 4 * 4
     assert claims["label"].notna().all()
     assert (claims["document"].str.startswith(DOCUMENT)).all()
-    assert (claims["extra"] == "It rained.").all()
+    assert claims["extra"].isna().all()
 
 
 def test_a_passage_takes_the_documents_place_and_groups_stay_together():
@@ -188,10 +188,14 @@ def test_few_shot_prompts_are_shown_drawn_demonstrations_and_zero_shot_none(clai
 
     seen = {}
     names = ["acueval-verify-zeroshot", "acueval-verify-fewshot", "acueval-verify-fewshot-document"]
-    found = acu_verification.run(claims, names, Watching(), shots=4, seed=1)
+    beside = claims.assign(extra="Another text.")
+    found = acu_verification.run(beside, names, Watching(), shots=4, seed=1)
     assert seen[names[0]] == ()
     assert list(seen[names[1]]) == list(seen[names[2]]) == acu_verification.draw_demonstrations(claims, 4, 1)
     assert found["prompt"].value_counts().to_dict() == dict.fromkeys(names, len(claims))
+    # Without another text to show, the prompt that shows one has nothing to ask.
+    found = acu_verification.run(claims, names, FakeModel(), shots=4, seed=1)
+    assert set(found["prompt"]) == set(names[:2])
 
 
 def verdicts(claims, **columns):

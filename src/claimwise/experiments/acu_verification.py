@@ -35,17 +35,18 @@ def labelled_claims(corpus: Corpus) -> pd.DataFrame:
     Returns:
         ``example_id, document_id, split, origin, claim, label, error, document, extra``: ``document`` is the
         example's document, or the passage where the claim was labelled against one; ``extra`` is text that a
-        prompt may show beside and that must not count (the source, in the presence task).
+        prompt may show beside and that must not count (the source, in the presence task), or empty.
     """
     gold = corpus.gold_claims.dropna(subset=["label"])
     frame = gold.merge(
-        corpus.examples[["id", "document_id", "split", "origin", "document", "summary"]],
+        corpus.examples[["id", "document_id", "split", "origin", "document"]],
         left_on="example_id",
         right_on="id",
     )
-    for column, otherwise in (("passage", "document"), ("extra", "summary")):
-        frame[column] = frame[column].fillna(frame[otherwise]) if column in frame else frame[otherwise]
-    frame["document"] = frame["passage"]
+    if "passage" in frame:
+        frame["document"] = frame["passage"].fillna(frame["document"])
+    if "extra" not in frame:
+        frame["extra"] = None
     columns = ["example_id", "document_id", "split", "origin", "claim", "label", "error", "document", "extra"]
     # Claims that are checked against the same text stand together: `run` asks about them in one go.
     return frame.sort_values(["example_id", "document"], kind="stable", ignore_index=True)[columns]
@@ -72,20 +73,26 @@ def draw_demonstrations(claims: pd.DataFrame, shots: int, seed: int) -> list[Dem
 def run(
     claims: pd.DataFrame, prompt_names: Sequence[str], model: Model, shots: int, seed: int, batch: int = 64
 ) -> pd.DataFrame:
-    """Verdicts of every prompt on the validation and test claims: adds ``prompt, support, reason``."""
+    """Verdicts of every prompt on the validation and test claims: adds ``prompt, support, reason``.
+
+    A prompt that shows another text beside is left out where the corpus has none to show.
+    """
     groups = claims.groupby(["example_id", "document"], sort=False)
     documents = groups["document"].first().tolist()
     extras = groups["extra"].first().tolist()
     texts = groups["claim"].agg(list).tolist()
     results = []
+    beside = claims["extra"].notna().all()
     for name in prompt_names:
+        if prompts.load(name).context == "document+extra" and not beside:
+            continue
         verifier = PromptedVerifier(model, _prompt(name, claims, shots, seed))
         verdicts = []
         steps = bar(len(documents), name, "document")
         for at in range(0, len(documents), batch):
             part = slice(at, at + batch)
             steps.update(len(documents[part]))
-            verdicts += verifier.verify(documents[part], texts[part], extras[part])
+            verdicts += verifier.verify(documents[part], texts[part], extras[part] if beside else None)
         steps.close()
         flat = [verdict for group in verdicts for verdict in group]
         results.append(claims.assign(prompt=name, support=[v.support for v in flat], reason=[v.reason for v in flat]))
