@@ -94,7 +94,7 @@ class Look:
                     prior = self.kind(j - 1)
                     return not (prior in ("PR",) or (prior == "CC"))
                 depth -= 1
-            elif k == "PU":
+            elif k == "PU" or (k == "CM" and self.kind(j + 1) == "CC"):
                 return False
         return False
 

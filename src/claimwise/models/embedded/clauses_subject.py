@@ -106,6 +106,8 @@ class BeforeVerb(Look):
                 if seen and self.kind(j - 1) not in ("CC", "TH", "SB", "WH", "PR"):
                     return j
                 seen = True
+            elif k == "VN" and seen and self.kind(j + 1) in ("NP", "PR") and not self.later_finite(j + 1, end):
+                return j  # "schools that used tutoring outscored others"
             elif k in ("SB", "TH") and seen:
                 return end if not opened else self.next_mark(j, end)
             elif (k == "CM" and (seen or opened)) or k == "PU":

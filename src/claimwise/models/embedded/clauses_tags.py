@@ -122,7 +122,9 @@ def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
         lower = tokens[i].lower
         if tag == "PO" and lower == "'s" and i and tokens[i - 1].lower in _CONTRACTING:
             tags[i] = tag = "BE"
-        if lower in ("though", "although"):
+        if lower in ("though", "although") or (
+            lower == "compared" and i + 1 < len(tags) and tokens[i + 1].lower in ("with", "to")
+        ):
             tags[i] = tag = "IN"
         after_person = i > 0 and tags[i - 1] == "PR" and tokens[i - 1].lower in ("he", "she", "they", "we", "i")
         if after_person and (tag == "VN" or (tag == "X" and lower.endswith("ed") and len(lower) > 4)):
