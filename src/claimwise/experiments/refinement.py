@@ -133,7 +133,7 @@ def table(scored: pd.DataFrame, measures: list[str], draws: int, seed: int) -> p
 def headline(rows: pd.DataFrame, measures: list[str]) -> Mapping[str, Mapping[str, float]]:
     """Means over all origins by feedback, for ``dvc metrics show``."""
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
-    return {row.feedback: {m: getattr(row, m) for m in measures} for row in rows.itertuples()}
+    return rows.set_index("feedback")[measures].T.to_dict()
 
 
 def with_stated(scored: pd.DataFrame, gold: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
