@@ -24,6 +24,10 @@ WIDTH = 384
 MAX_TOKENS = 256
 
 
+#: Word vectors kept for pieces that are asked for again; about 10,000 sentences.
+MEMORY_BYTES = 400_000_000
+
+
 class EncoderError(ClaimwiseError):
     """The encoder's files are missing, or are not the published ones."""
 
@@ -54,6 +58,8 @@ class Encoder:
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=_fast_type()).eval()
         self.fingerprint = SHA256
+        self._memory: dict[tuple[str, int], Encoded] = {}
+        self._held = 0
 
     def wordpiece_ids(self, words: Sequence[str]) -> list[list[int]]:
         """The vocabulary ids of each word alone; BERT's ids grow as words get rarer."""
@@ -73,6 +79,25 @@ class Encoder:
             For each piece its word vectors and its whole vector (mean over all wordpieces), unit length. A
             word past ``MAX_TOKENS`` has a zero vector.
         """
+        keys = [(text, len(spans)) for text, spans in zip(texts, word_spans, strict=True)]
+        missing = {key: i for i, key in enumerate(keys) if key not in self._memory}
+        at = list(missing.values())
+        fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at], batch_tokens)
+        known = dict(zip(missing, fresh, strict=True))
+        results = [known[key] if key in known else self._memory[key] for key in keys]
+        self._remember(known)
+        return results
+
+    def _remember(self, encoded: dict[tuple[str, int], Encoded]) -> None:
+        """Keep the newest pieces: prompts, metrics and revisions ask about the same documents again and again."""
+        self._memory.update(encoded)
+        self._held += sum(entry.words.nbytes for entry in encoded.values())
+        while self._held > MEMORY_BYTES and self._memory:
+            self._held -= self._memory.pop(next(iter(self._memory))).words.nbytes
+
+    def _forward(
+        self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]], batch_tokens: int
+    ) -> list[Encoded]:
         import torch
 
         encodings = self._tokenizer.encode_batch(list(texts))
