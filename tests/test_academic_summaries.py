@@ -76,6 +76,11 @@ def test_only_test_summaries_of_the_documents_that_all_systems_have(corpus, exam
     assert summaries.summaries(corpus, {}, "factored-summarise", ["good"], 2)["system"].tolist() == ["good", "good"]
 
 
+def test_a_system_that_the_corpus_does_not_have_is_an_error(corpus):
+    with pytest.raises(ValueError, match="no test summaries by gold; there are some by: bad, good"):
+        summaries.summaries(corpus, {}, "factored-summarise", ["good", "gold"], None)
+
+
 def test_models_write_the_summaries_where_a_corpus_has_none():
     rows = Rows("toy")
     key = rows.example("q", "none", document=PAPERS, summary="")

@@ -34,6 +34,7 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"(?:(?<=s)['’ʼ]|['’ʼ]s)$")
+_LISTED = re.compile(r"(?:\w|[,&]\s*|\band\s+)$")
 _WORD = r"[^\W\d_]+(?:['’ʼ‘`´\-‐‑‒–][^\W\d_]+)*"
 _TOKEN = re.compile(rf"(?:(?P<word>(?:[^\W\d_]\.-?)+|{_WORD}|\bSt\.)|(?P<sep>,?\s*(?:&|\band\b)|,))\s*$")
 
@@ -86,8 +87,8 @@ def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
 
     Args:
         text: a sentence or more.
-        known: names that are read as they are, where their words do not look like a name (a paper without authors is
-            cited by its title).
+        known: the sources' names, which are read as they are where their words do not look like names (a paper without
+            authors is cited by its title).
 
     >>> [str(c) for c in find("Ling et al.'s (2009) trial and others (Roy & Ames, 2011a, b) agree.")]
     ['Ling et al. (2009)', 'Roy and Ames (2011a)', 'Roy and Ames (2011b)']
@@ -141,15 +142,23 @@ def _cited(before: str, offset: int, start: int, years: str, known: Sequence[str
     before = _POSSESSIVE.sub("", before)
     others = _OTHERS.search(before)
     before = before[: others.start()] if others else before
-    literal = next((name for name in known if before.casefold().endswith(name.casefold())), None)
+    names, first = _names(before, listed=bool(others and others["comma"]))
+    literal = _literal(before, [name for name in known if " " in name or not names])
     if literal:
         names, first = tuple(literal.split(" and ")), len(before) - len(literal)
-    else:
-        names, first = _names(before, listed=bool(others and others["comma"]))
     return [
         Citation(offset + first, end, names, year, bool(others))
         for year, end in (_years(years, start) if names else ())
     ]
+
+
+def _literal(before: str, known: Sequence[str]) -> str | None:
+    """The longest known name that ends the text and is not the rest of a longer list of names."""
+    for name in sorted(known, key=len, reverse=True):
+        head = before[: len(before) - len(name)]
+        if before.casefold().endswith(name.casefold()) and not _LISTED.search(head):
+            return name
+    return None
 
 
 def _names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
@@ -274,8 +283,8 @@ def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
     [('Ling (2009)', (0,), None), ('Nunez (2011)', (1,), None), ('Roy (2012)', (), 'not among the sources')]
     """
     named = [_named(reference) for reference in references]
-    titles = [" and ".join(source.names) for source in named if any(" " in name for name in source.names)]
-    return [_resolution(citation, named) for citation in find(text, titles)]
+    known = [" and ".join(source.names) for source in named]
+    return [_resolution(citation, named) for citation in find(text, known)]
 
 
 def _resolution(citation: Citation, named: Sequence[_Named]) -> Resolution:
@@ -289,8 +298,8 @@ def _resolution(citation: Citation, named: Sequence[_Named]) -> Resolution:
     return Resolution(citation, (), MISSING)
 
 
-def _rank(names: Sequence[str], citation: Citation, source: _Named) -> tuple[int, int] | None:
-    """How well a source fits a citation, None where it does not: the year's letter first, then the number of names."""
+def _rank(names: Sequence[str], citation: Citation, source: _Named) -> tuple[int, ...] | None:
+    """How well a source fits a citation, None where it does not: year's letter, number of names, spelling."""
     if citation.year[:4] != source.year[:4] or not _same(names[0], source.names[0]):
         return None
     letters = citation.year[4:], source.year[4:]
@@ -302,4 +311,4 @@ def _rank(names: Sequence[str], citation: Citation, source: _Named) -> tuple[int
     if len(names) > len(source.names) and not source.et_al:
         return None
     alike = (len(names) > 2 or citation.et_al) == source.et_al and (source.et_al or len(names) == len(source.names))
-    return int(letters[0] == letters[1]), int(alike)
+    return int(letters[0] == letters[1]), int(alike), int(names[0].casefold() == source.names[0].casefold())

@@ -36,10 +36,16 @@ def summaries(
 
     Returns:
         ``id, document_id, system, document, summary, answered``; replies that are no summary are not answered.
+
+    Raises:
+        ValueError: the corpus has no summaries by one of the systems.
     """
     examples = corpus.examples[corpus.examples["split"] == "test"]
     if (examples["summary"] == "").all():
         examples = _written(examples, corpus.questions, writers, prompt)
+    if unknown := sorted(set(systems) - set(examples["system"])):
+        there = ", ".join(sorted(examples["system"].unique()))
+        raise ValueError(f"no test summaries by {', '.join(unknown)}; there are some by: {there}")
     if systems:
         examples = examples[examples["system"].isin(systems)]
     by_document = examples.groupby("document_id")["system"].nunique()
