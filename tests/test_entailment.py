@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from imports import modules
 from tiny_nli import make
 
 from claimwise.models.entailment import EntailmentError, SequenceClassifier, label_order, load
+from claimwise.models.entailment_embedded import PARTS
 from claimwise.models.entailment_rules import contradicts
 
 PAIRS = [
@@ -114,6 +116,14 @@ def embedded():
     except FileNotFoundError as error:
         pytest.skip(str(error))
     return model
+
+
+def test_the_embedded_fingerprint_covers_all_that_the_verifier_imports():
+    found = {
+        name.removeprefix("claimwise.models.embedded.") for name in modules({"claimwise.models.embedded.verifier"})
+    }
+    expected = {part.removesuffix(".py") for part in PARTS if part.endswith(".py")}
+    assert {name for name in found if not name.startswith("claimwise")} == expected
 
 
 def test_the_embedded_model_tells_a_stated_claim_from_one_that_is_not(embedded):

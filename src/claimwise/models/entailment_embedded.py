@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
-from claimwise.models.embedded import EmbeddedModel
 from claimwise.models.embedded.encoder import Encoded, Encoder, shared_encoder
+from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem, word_spans
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
 from claimwise.models.entailment_rules import RULES, contradicts
 
+#: What a verdict depends on: the verifier's own code and weights, not the rest of the embedded model. A test
+#: compares the list with what the verifier imports.
+PARTS = (
+    "calibration.py encoder.py evidence.py features.py features_match.py features_words.py forest.py lexicon.py reading.py "
+    "verifier.py weights/verifier.json weights/verifier.safetensors"
+).split()
+
 #: Encoded sentences and claims that are kept, about 30 kB each.
 _KEPT = 4096
+_PACKAGE = Path(str(resources.files("claimwise.models.embedded")))
 
 
 class EmbeddedEntailment:
     """P(supported by the premise alone) as p_entail; any length can be read.
 
     The verifier says nothing of contradiction. What it leaves (1 - p_entail) counts as contradiction where a rule
-    finds one, in the share ``contradiction``, and as neutral otherwise; see ``entailment_rules.contradicts``.
+    finds one, in the share ``contradiction``, and as neutral otherwise; see ``entailment_rules.contradicts``. A
+    premise that has no content word of the claim is neutral without being read.
 
     Premises of a document that the verifier was trained on are read by the part of it that has not seen that
     document, as the verifier itself does.
@@ -39,12 +49,16 @@ class EmbeddedEntailment:
 
     def __init__(self, contradiction: float = 0.0, weights: str | None = None) -> None:
         self._share = contradiction
-        self._folder = Path(weights or str(resources.files("claimwise.models.embedded") / "weights"))
+        self._folder = Path(weights) if weights else _PACKAGE / "weights"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the embedded model, and the share."""
-        return f"{EmbeddedModel().fingerprint}:{RULES}:{self._share}"
+        """Hash of the verifier, and the share."""
+        digest = hashlib.sha256()
+        for part in PARTS:
+            file = self._folder / Path(part).name if part.startswith("weights/") else _PACKAGE / part
+            digest.update(part.encode() + b"\0" + file.read_bytes())
+        return f"verifier:{digest.hexdigest()}:{RULES}:{self._share}"
 
     @cached_property
     def _heads(self) -> Heads:
@@ -65,9 +79,14 @@ class EmbeddedEntailment:
 
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """See ``Entailment.entail``; a pair without words on either side is a row of NaN."""
+        results = np.full((len(premises), 3), np.nan)
         places: dict[str, list[int]] = {}
-        for i, premise in enumerate(premises):
-            places.setdefault(premise, []).append(i)
+        for i, (premise, claim) in enumerate(zip(premises, hypotheses, strict=True)):
+            said, asked = _content(premise), _content(claim)
+            if said and asked and not said & asked:
+                results[i, 0] = 0.0
+            else:
+                places.setdefault(premise, []).append(i)
         found = self._reader.read(list(places), [[hypotheses[i] for i in at] for at in places.values()])
         evidence = {
             i: item
@@ -75,7 +94,6 @@ class EmbeddedEntailment:
             for i, item in zip(at, items, strict=True)
             if not isinstance(item, str)
         }
-        results = np.full((len(premises), 3), np.nan)
         if evidence:
             folds = [int(fold) for fold in scope.split(",")] if scope else list(range(self._heads.folds))
             logits = self._heads.claim_logits(list(evidence.values()), [folds] * len(evidence))
@@ -86,6 +104,11 @@ class EmbeddedEntailment:
         results[:, 2] = self._share * np.array(found_by_rule, float) * rest
         results[:, 1] = rest - results[:, 2]
         return results
+
+
+@lru_cache(maxsize=20_000)
+def _content(text: str) -> frozenset[str]:
+    return frozenset(stem(text[a:b]) for a, b in word_spans(text)) - FUNCTION_WORDS
 
 
 class _Remembering:
