@@ -191,29 +191,26 @@ def toy_corpora():
     rng = random.Random(1)
     names = "Ann Bo Cara Dan Eve Finn Gus Hal".split()
     places = "Rome Oslo Lima Cairo Quito Delhi Paris Tunis".split()
-    train = Rows("halueval")
+    train = Rows("summedits")
     for number in range(24):
         name, place = rng.choice(names), rng.choice(places)
         document = f"Report {number}. {name} went to {place} on Monday. The weather there was cold and wet."
         other = rng.choice([p for p in places if p != place])
-        train.example(
-            number, "right", document=document, summary=f"{name} went to {place}.", label=1, split="validation"
-        )
-        train.example(
-            number, "wrong", document=document, summary=f"{name} went to {other}.", label=0, split="validation"
-        )
+        for system, where, label in (("original", place, 1), ("edited", other, 0)):
+            summary = f"{name} went to {where}."
+            train.example(number, system, document=document, summary=summary, label=label, split="validation")
     corpus = train.corpus()
     tested = Rows("summeval")
     shared = corpus.examples["document"].iloc[0]
     tested.example("x", document=shared.upper().replace(" ", "  "), summary="S.", label=1)
-    return {"halueval": corpus, "summeval": tested.corpus()}
+    return {"summedits": corpus, "summeval": tested.corpus()}
 
 
 def test_documents_of_test_sets_are_left_out_of_training_whatever_their_spelling():
     corpora = toy_corpora()
-    shared = corpora["halueval"].examples["document"].iloc[0]
+    shared = corpora["summedits"].examples["document"].iloc[0]
     rows = training_data.training_rows(corpora)
-    assert document_hash(shared) in training_data.tested_documents(corpora)
+    assert document_hash(shared) in training_data.documents_under_test(corpora)
     assert rows
     assert all(document_hash(row.document) != document_hash(shared) for row in rows)
 

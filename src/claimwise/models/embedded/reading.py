@@ -10,7 +10,8 @@ import numpy as np
 from claimwise import text
 from claimwise.models.embedded.encoder import Encoded, Encoder, shared_encoder
 from claimwise.models.embedded.evidence import PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
-from claimwise.models.embedded.features import EncodedClaim, Evidence, Pool, measure
+from claimwise.models.embedded.features import Evidence, measure
+from claimwise.models.embedded.features_match import EncodedClaim, Pool
 
 NO_DOCUMENT = "the document has no words"
 NO_CLAIM = "the claim has no words"

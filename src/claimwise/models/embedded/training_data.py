@@ -68,7 +68,7 @@ class Row:
     kind: str = ""
 
 
-def tested_documents(corpora: Mapping[str, Corpus]) -> frozenset[int]:
+def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
     """Hashes (``verifier.document_hash``) of every document of a test set: none of them is trained on."""
     hashes: set[int] = set()
     for name, splits in TEST_SPLITS.items():
@@ -85,7 +85,7 @@ def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
     Args:
         corpora: by name; those of ``TRAINING_SPLITS`` are learned from, those of ``TEST_SPLITS`` excluded.
     """
-    forbidden = tested_documents(corpora)
+    forbidden = documents_under_test(corpora)
     rows: list[Row] = []
     for name, splits in TRAINING_SPLITS.items():
         if name not in corpora:

