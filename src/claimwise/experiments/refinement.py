@@ -15,10 +15,8 @@ from claimwise import metrics, prompts, text
 from claimwise.easiness import rouge_l_f1
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.models.base import Feedback, Model
+from claimwise.refinement import SUPPORTED, revised
 from claimwise.statistics import bootstrap_mean
-
-#: A claim with less support counts as unsupported (the paper does not say; decided here).
-SUPPORTED = 0.5
 
 ORIGINAL, HOLISTIC, CLAIMS = "original", "holistic critique", "unsupported claims"
 
@@ -52,10 +50,9 @@ def revise(
     by_comment = [Feedback(comment=c.text) for c in critiques]
     frames = [_frame(examples, ORIGINAL, summaries, [""] * len(examples), [None] * len(examples))]
     for name, prompt, feedback in ((HOLISTIC, revise_comment, by_comment), (CLAIMS, revise_claims, by_claims)):
-        revised = model.revise(documents, summaries, feedback, prompts.load(prompt))
-        texts = [r.text if r.text is not None else old for r, old in zip(revised, summaries, strict=True)]
+        found = revised(model, documents, summaries, feedback, prompts.load(prompt))
         comments = [f.comment or "\n".join(f"- {claim}" for claim in f.unsupported) for f in feedback]
-        frames.append(_frame(examples, name, texts, comments, [r.reason for r in revised]))
+        frames.append(_frame(examples, name, [new for new, _ in found], comments, [reason for _, reason in found]))
     return pd.concat(frames, ignore_index=True)
 
 
