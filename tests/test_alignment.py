@@ -156,7 +156,7 @@ def test_scores_equal_the_literal_equations_on_200_documents(checkpoint, literal
             # The named premise is the one that has the score, and stands where it is said to stand.
             assert literal.nli_score(verdict.premise, claim) == pytest.approx(expected, abs=1e-5)
             assert verdict.p_entail + verdict.p_neutral + verdict.p_contradict == pytest.approx(1)
-            there = "\n".join(sentences)[verdict.start : verdict.end].split("\n")
+            there = "\n".join(sentences)[verdict.premise_start : verdict.premise_end].split("\n")
             assert there == [sentences[i] for i in verdict.evidence]
             assert verdict.level == "coreference" or verdict.premise == " ".join(there)
 
@@ -186,7 +186,7 @@ def test_a_claim_is_aligned_at_the_smallest_level_that_entails_it(claim, level, 
 def test_a_variant_shows_the_replaced_premise_and_the_place_of_the_original():
     [[verdict]] = Aligner(Words(), Resolver()).align([DOCUMENT], [["The river fell."]])
     assert verdict.premise == "The river fell."
-    assert DOCUMENT[verdict.start : verdict.end] == "The plane fell."
+    assert DOCUMENT[verdict.premise_start : verdict.premise_end] == "The plane fell."
 
 
 def test_a_contradicted_claim_has_negative_score_and_support_below_a_half():
@@ -307,7 +307,7 @@ def test_an_over_long_sentence_becomes_overlapping_windows_and_none_of_its_words
     assert [v.support for v in verdicts[0]] == [1] * 299
     assert {len(premise.split()) for premise, _ in model.pairs} <= set(range(8, 33))
     assert verdicts[0][0].evidence == (0,)
-    assert " ".join(words)[verdicts[0][200].start : verdicts[0][200].end] == verdicts[0][200].premise
+    assert " ".join(words)[verdicts[0][200].premise_start : verdicts[0][200].premise_end] == verdicts[0][200].premise
 
 
 def test_a_word_without_end_is_cut_where_it_must():

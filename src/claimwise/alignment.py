@@ -58,14 +58,14 @@ class AlignedVerdict(Verdict):
     """A verdict with the alignment it rests on.
 
     ``support`` is (p_entail - p_contradict + 1) / 2: NLIScore, which is in [-1, 1], on the scale of the other
-    verifiers; a claim that the document says nothing of has 0.5. ``start`` and ``end`` are characters of the
-    document, ``premise`` the text that was read there (with a mention replaced, at level ``coreference``).
+    verifiers; a claim that the document says nothing of has 0.5. ``premise_start`` and ``premise_end`` are characters
+    of the document, ``premise`` the text that was read there (with a mention replaced, at level ``coreference``).
     """
 
     level: str | None = None
     premise: str | None = None
-    start: int | None = None
-    end: int | None = None
+    premise_start: int | None = None
+    premise_end: int | None = None
     p_entail: float = NAN
     p_neutral: float = NAN
     p_contradict: float = NAN
@@ -115,7 +115,7 @@ class Aligner:
     ...     def entail(self, premises, hypotheses, scope):
     ...         return np.array([[h in p, h not in p, 0] for p, h in zip(premises, hypotheses)], float)
     >>> [[verdict]] = Aligner(Same()).align(["It rained. Ann won."], [["Ann won."]])
-    >>> verdict.level, verdict.evidence, verdict.premise, verdict.start, verdict.support
+    >>> verdict.level, verdict.evidence, verdict.premise, verdict.premise_start, verdict.support
     ('sentence', (1,), 'Ann won.', 11, 1.0)
     """
 
@@ -282,8 +282,8 @@ def _verdict(best: _Best | None) -> AlignedVerdict:
         evidence=tuple(range(premise.first, premise.last)),
         level=best.level,
         premise=premise.text,
-        start=premise.start,
-        end=premise.end,
+        premise_start=premise.start,
+        premise_end=premise.end,
         p_entail=entails,
         p_neutral=neutral,
         p_contradict=contradicts,

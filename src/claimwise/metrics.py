@@ -43,7 +43,7 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
 }
 
 #: What an aligned verdict says besides: where the best premise stands, and the three probabilities behind support.
-ALIGNMENT_COLUMNS = ("level", "premise", "start", "end", "p_entail", "p_neutral", "p_contradict")
+ALIGNMENT_COLUMNS = ("level", "premise", "premise_start", "premise_end", "p_entail", "p_neutral", "p_contradict")
 
 
 class MetricError(ClaimwiseError):

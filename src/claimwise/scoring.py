@@ -11,7 +11,7 @@ import typer
 
 from claimwise import corpora, models, settings, statistics, store, text
 from claimwise.corpora import Corpus, read_examples
-from claimwise.metrics import DEFAULT_METRICS, Evaluation, evaluate, specification
+from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
 from claimwise.models.base import Model
 from claimwise.settings import ScoredCorpus, Settings
 
@@ -65,6 +65,7 @@ def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame
         for key, indices in zip(rows["example_id"], rows["evidence"], strict=True)
     ]
     columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]
+    columns += [column for column in ALIGNMENT_COLUMNS if column in rows]
     return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
 
 

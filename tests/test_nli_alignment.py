@@ -1,0 +1,202 @@
+"""The experiment's tables, worked by hand from an NLI model of transparent rules."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import FakeModel
+
+from claimwise import alignment
+from claimwise.corpora.base import Rows
+from claimwise.experiments import nli_alignment
+from claimwise.experiments.nli_alignment import CLAIMS, COREFERENCE, FULL, SENTENCES
+from claimwise.metrics import MetricSpec, evaluate, specification
+
+SPEC = MetricSpec(decompose="recorded:hand", verify="alignment", alignment={"window": 2})
+
+
+class Words:
+    """p_entail is 1 where the premise has all the claim's words (marks aside), else half their share; the rest neutral."""
+
+    name = fingerprint = "words"
+    limit = None
+
+    def count(self, texts):
+        return [0] * len(texts)
+
+    def scope(self, document):
+        return ""
+
+    def entail(self, premises, hypotheses, scope):
+        rows = np.zeros((len(premises), 3))
+        for row, premise, claim in zip(rows, premises, hypotheses, strict=True):
+            wanted, found = ({*text.replace(".", "").split()} for text in (claim, premise))
+            share = len(wanted & found) / len(wanted)
+            row[0] = share if share == 1 else share / 2
+        rows[:, 1] = 1 - rows[:, 0]
+        return rows
+
+
+@pytest.fixture(autouse=True)
+def words(monkeypatch):
+    monkeypatch.setattr(alignment.entailment, "load", lambda settings: Words())
+
+
+DOCUMENT = "Ann Lee won the race.\nIt rained.\nLee left early.\nThe road closed."
+
+
+def _corpus(copies=6):
+    """Four kinds of summaries with claims entailed at each level, or none; half of the copies are validation."""
+    rows = Rows("made")
+    kinds = {
+        "sentence": (1, ["Ann Lee won the race.", "It rained."]),
+        "coreference": (1, ["Ann Lee left early."]),
+        "window": (1, ["It rained early."]),
+        "document": (1, ["Ann closed the road."]),
+        "wrong": (0, ["Ann Lee won the race today."]),  # nearer to the document than what no level has found yet
+    }
+    for copy in range(copies):
+        split = "validation" if copy % 2 else "test"
+        for system, (label, claims) in kinds.items():
+            document = f"{DOCUMENT}\nNumber {copy} ended."
+            example = rows.example(
+                copy, system, document=document, summary=" ".join(claims), split=split, origin="made", label=label
+            )
+            rows.recorded(example, "hand", claims)
+            rows.score(example, "fenice-t5 (published)", 0.9 if label else 0.1)
+    return rows.corpus()
+
+
+@pytest.fixture
+def corpus():
+    return _corpus()
+
+
+def test_the_ablation_adds_one_part_a_row():
+    specs = nli_alignment.ablation(SPEC, {"other": {"kind": "transformers", "checkpoint": "x"}})
+    assert list(specs) == [SENTENCES, CLAIMS, COREFERENCE, FULL, "full, other"]
+    parts = {name: (s.decompose, s.alignment.coreference is not None, s.alignment.window) for name, s in specs.items()}
+    assert parts[SENTENCES] == ("sentences", False, None)
+    assert parts[CLAIMS] == ("recorded:hand", False, None)
+    assert parts[COREFERENCE] == ("recorded:hand", True, None)
+    assert parts[FULL] == parts["full, other"] == ("recorded:hand", True, 2)
+    assert specs["full, other"].alignment.entailment["checkpoint"] == "x"
+
+
+def test_every_part_finds_what_the_one_before_could_not(corpus):
+    runs = nli_alignment.run(corpus, nli_alignment.ablation(SPEC), FakeModel())
+    system = corpus.examples.set_index("id")["system"]
+    found = {
+        name: run.scores.groupby(run.scores["example_id"].map(system))["score"].mean() for name, run in runs.items()
+    }
+    supported = {name: set(series[series == 1].index) for name, series in found.items()}
+    assert supported[CLAIMS] == {"sentence"}
+    assert supported[COREFERENCE] == {"sentence", "coreference"}
+    assert supported[FULL] == {"sentence", "coreference", "window", "document"}
+    assert found[FULL]["wrong"] == pytest.approx((5 / 12 + 1) / 2)  # five of six words
+
+
+def test_the_table_has_the_step_from_the_row_above_and_the_published_scores(corpus):
+    runs = nli_alignment.run(corpus, nli_alignment.ablation(SPEC), FakeModel())
+    rows = nli_alignment.table(corpus, runs, by_origin=True, draws=50, seed=0).set_index("metric")
+    # One of the four faithful kinds is found by claims, two with coreference, all with everything.
+    assert rows.loc[[CLAIMS, COREFERENCE, FULL], "balanced_accuracy"].tolist() == [62.5, 75, 100]
+    assert rows.loc["fenice-t5 (published)", "balanced_accuracy"] == 100
+    assert rows.loc[[COREFERENCE, FULL], "step"].tolist() == [12.5, 25]
+    assert np.isnan(rows.loc[SENTENCES, "step"])
+    assert (rows["n"] == 15).all()
+    sentences = nli_alignment.findings(
+        rows.reset_index().assign(corpus="made"), nli_alignment.granularity(corpus, runs[FULL])
+    )
+    assert "full 100.0 (as in the paper)" in sentences[0]
+    assert "(faithful summaries)" in sentences[1]
+
+
+def test_published_values_stand_beside_their_rows():
+    ours = pd.DataFrame({"corpus": ["a", "a"], "group": ["xsum", "all"], "metric": [FULL, FULL]})
+    table = pd.DataFrame({"corpus": ["a"], "origin": ["xsum"], "row": [FULL], "value": [73.7]})
+    assert nli_alignment.with_published(ours, table)["published"].tolist() == [73.7, pytest.approx(np.nan, nan_ok=True)]
+
+
+def test_granularity_counts_claims_by_their_smallest_level(corpus):
+    full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
+    rows = nli_alignment.granularity(corpus, full).set_index(["label", "level"])
+    faithful = rows.loc["faithful"]
+    assert faithful["n"].to_dict() == {"sentence": 12, "coreference": 6, "window": 6, "document": 6}
+    assert faithful["share"].sum() == pytest.approx(1)
+    assert (faithful["score"] == 1).all()
+    assert rows.loc[("not faithful", "sentence"), "n"] == 6
+
+
+def test_sensitivity_equals_running_every_setting(corpus):
+    rows = nli_alignment.sensitivity(corpus, SPEC, FakeModel(), [1, 2], [-1.0, 0.8], documents=None)
+    assert list(zip(rows["window"], rows["gate"], strict=True)) == [(1, -1.0), (1, 0.8), (2, -1.0), (2, 0.8)]
+    assert rows["n"].unique().tolist() == [15]
+    # Without the wider levels two of four faithful kinds are told from the wrong one. "It rained early." needs two
+    # sentences, which with j = 1 the whole document still has.
+    assert rows["auc"].tolist() == [0.5, 1.0, 0.5, 1.0]
+    assert rows["gated"].tolist() == [0.0, 0.5, 0.0, 0.5]
+
+
+def test_sensitivity_reads_only_the_first_documents(corpus):
+    rows = nli_alignment.sensitivity(corpus, SPEC, FakeModel(), [2], [0.8], documents=1)
+    assert rows["n"].tolist() == [5]
+    wide = nli_alignment.grid(rows.assign(corpus="made"))
+    assert wide.iloc[:, 0].tolist() == ["j = 2", "gated"]
+
+
+def test_ratings_of_long_documents_are_correlated_over_documents():
+    rows = Rows("long")
+    for number in range(6):
+        words = ["Ann won.", "It rained.", "Bo left."]
+        example = rows.example(number, "s", document="\n".join([*words, f"Day {number}."]), summary="x", origin="o")
+        rows.recorded(example, "hand", [*words[: number % 4], "Bo sang."])
+        rows.score(example, "human", number % 4 / 4)
+    corpus = rows.corpus()
+    runs = nli_alignment.run(corpus, {FULL: SPEC}, FakeModel())
+    [row] = nli_alignment.rated(corpus, runs, draws=50, seed=0).to_dict("records")
+    assert row["spearman"] == pytest.approx(1)
+    assert (row["n"], row["sentences"], row["kendall"]) == (6, 4, pytest.approx(1))
+    assert row["low"] <= row["spearman"]
+
+
+def test_the_example_is_a_test_summary_and_says_where_each_claim_stands(corpus):
+    full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
+    chosen, rows = nli_alignment.example(corpus, full)
+    assert corpus.examples.set_index("id").loc[chosen, "split"] == "test"
+    assert rows["claim"].tolist() == ["Ann Lee won the race.", "It rained."]
+    assert rows[["first", "last"]].to_numpy().tolist() == [[0, 0], [1, 1]]
+    assert nli_alignment.shown(rows, "sample")["sentences"].tolist() == ["1", "2"]
+
+
+def test_texts_of_public_corpora_are_not_shown(corpus):
+    full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
+    _, rows = nli_alignment.example(corpus, full)
+    assert nli_alignment.labels(rows, "public") == ["claim 1", "claim 2"]
+    assert not {"claim", "premise"} & set(nli_alignment.shown(rows, "public"))
+    assert {"claim", "premise"} <= set(nli_alignment.shown(rows, "sample"))
+
+
+def test_verdicts_of_the_metric_name_level_premise_place_and_probabilities(corpus, tmp_path):
+    full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
+    full.write(tmp_path / "m")
+    verdicts = type(full).read(tmp_path / "m").verdicts
+    documents = corpus.examples.set_index("id")["document"]
+    for row in verdicts.itertuples():
+        there = documents[row.example_id][int(row.premise_start) : int(row.premise_end)].split("\n")
+        assert row.level == "coreference" or row.premise == " ".join(there)
+        assert row.support == (row.p_entail - row.p_contradict + 1) / 2
+        assert tuple(row.evidence) == tuple(sorted(row.evidence))
+
+
+def test_other_verifiers_have_no_columns_of_alignments(corpus):
+    spec = MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot")
+    assert "level" not in evaluate("m", spec, FakeModel(), corpus.examples).verdicts
+
+
+def test_alignment_settings_without_alignment_are_refused():
+    with pytest.raises(ValueError, match="goes with `verify: alignment`"):
+        specification(
+            "m", {"m": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "alignment": {"window": 3}}}
+        )
+    with pytest.raises(ValueError, match=r"alignment\.window"):
+        specification("m", {"m": {"decompose": "sentences", "verify": "alignment", "alignment": {"window": 0}}})
