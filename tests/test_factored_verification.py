@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from fakes import FakeModel
 
-from claimwise import corpora, published
+from claimwise import corpora, figures, published
 from claimwise.corpora.base import Rows
 from claimwise.experiments import factored_verification as fv
 from claimwise.statistics import mcnemar
@@ -111,6 +111,30 @@ def test_curves_pass_through_the_point_that_was_used(rows):
         assert 100 * (1 - marked.loc["ROC", "x"]) == pytest.approx(result.loc[method, "kept"])
         roc = part[part["panel"] == "ROC"]
         assert (np.diff(roc["x"]) >= 0).all()
+
+
+def test_the_constant_answer_is_the_commoner_one(rows):
+    assert fv.constant(rows) == 50.0
+    assert fv.constant(rows[(rows["label"] == 1) | rows["id"].str.startswith("toy:1")]) == 75.0
+
+
+def test_figures_draw_every_method_and_every_cell(rows, tmp_path):
+    figure = figures.lines(
+        fv.curves(rows), x="x", y="y", hue="method", panel="panel", mark="mark", labels=fv.AXES, diagonal=["ROC"]
+    )
+    assert [len(axis.lines) for axis in figure.axes] == [2 * len(METHODS) + 1, 2 * len(METHODS)]
+    assert figure.axes[1].get_xlabel() == "theta"
+    cells = pd.DataFrame(
+        [("a", "x", "p", 1.0), ("b", "x", "p", 2.0), ("b", "y", "p", 3.0), ("a", "y", "q", 4.0)],
+        columns=["row", "column", "panel", "value"],
+    )
+    drawn = figures.matrix(cells, row="row", column="column", panel="panel", value="value")
+    shown = [[text.get_text() for text in axis.texts] for axis in drawn.axes]
+    assert shown[:2] == [["1.00", "2.00", "3.00"], ["4.00"]]
+    paths = [tmp_path / "one.png", tmp_path / "two.png"]
+    for path in paths:
+        figures.save(figures.matrix(cells, row="row", column="column", panel="panel", value="value"), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_findings_call_a_tie_a_tie(rows):

@@ -196,7 +196,11 @@ def matrix(
     size = (2.2 + (1.1 * len(columns) + 0.5) * len(panels), 1.4 + 0.62 * len(rows))
     figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
     for axis, name in zip(axes[0], panels, strict=True):
-        part = table[table[panel] == name].pivot_table(index=row, columns=column, values=value).reindex(rows)[columns]
+        part = (
+            table[table[panel] == name]
+            .pivot_table(index=row, columns=column, values=value)
+            .reindex(index=rows, columns=columns)
+        )
         sns.heatmap(
             part,
             ax=axis,

@@ -173,6 +173,13 @@ def best_thetas(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
     return pd.DataFrame(results, columns=["method", "theta", "accuracy", "best_training_theta", "its_accuracy"])
 
 
+def constant(rows: pd.DataFrame) -> float:
+    """Accuracy in percent of giving every test summary the answer that is right more often."""
+    common = _scored_by_all(rows)
+    share = common.loc[common["split"] == TEST, "label"].mean()
+    return 100 * max(share, 1 - share)
+
+
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Adds ``published``: the accuracy that the paper's Table 1 gives for the method of the same kind."""
     values = published.set_index("row")["value"]

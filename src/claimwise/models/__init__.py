@@ -1,4 +1,4 @@
-"""Models behind one interface: embedded (offline, CPU), lexical (word overlap), transformers checkpoints, OpenAI-compatible servers."""
+"""Models behind one interface: embedded, lexical (both offline), transformers checkpoints, OpenAI-compatible servers."""
 
 from __future__ import annotations
 
