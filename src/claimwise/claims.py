@@ -68,8 +68,7 @@ class WholeSummary:
     def decompose(self, examples: pd.DataFrame) -> list[Decomposition]:
         """One claim a summary, none for a blank one."""
         return [
-            _spans([text.Span(0, len(summary), summary)] if summary.strip() else [])
-            for summary in examples["summary"]
+            _spans([text.Span(0, len(summary), summary)] if summary.strip() else []) for summary in examples["summary"]
         ]
 
 

@@ -39,9 +39,7 @@ class CachedModel:
         self.fingerprint = model.fingerprint
 
     def _look_up(self, role: str, prompt: Prompt, inputs: Sequence, compute: Callable[[list[int]], list]) -> list:
-        keys = [
-            call_key(model=self.fingerprint, role=role, prompt=prompt.fingerprint, input=value) for value in inputs
-        ]
+        keys = [call_key(model=self.fingerprint, role=role, prompt=prompt.fingerprint, input=value) for value in inputs]
         return cached(self.cache, keys, compute, model=self.name, role=role)
 
     def _rows(self, role: str, prompt: Prompt, result: Callable, *columns: Sequence) -> list:
