@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 #: A palette that colour-blind readers can tell apart; published values are drawn in grey.
 PALETTE = "colorblind"
 PUBLISHED = "0.45"
+#: More panels than this go on further rows.
+MOST_PANELS_A_ROW = 4
 
 
 def style() -> None:
@@ -68,10 +70,14 @@ def dots(
     labels = list(dict.fromkeys(table[label]))
     hues = list(dict.fromkeys(table[hue])) if hue else [None]
     colours = sns.color_palette(PALETTE, len(hues))
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(3.4 * len(panels) + 1.8, 0.36 * len(labels) + 1.6), sharey=True, squeeze=False
-    )
-    for axis, name in zip(axes[0], panels, strict=True):
+    columns = min(len(panels), MOST_PANELS_A_ROW)
+    rows_of_panels = -(-len(panels) // columns)
+    size = (3.4 * columns + 1.8, rows_of_panels * (0.36 * len(labels) + 1.6))
+    figure, grid = plt.subplots(rows_of_panels, columns, figsize=size, sharey=True, squeeze=False)
+    for spare in grid.flat[len(panels) :]:
+        spare.set_visible(False)
+    axes = grid.flat[: len(panels)]
+    for axis, name in zip(axes, panels, strict=True):
         part = table[table[panel] == name]
         for shift, (series, colour) in enumerate(zip(hues, colours, strict=True)):
             rows = part[part[hue] == series] if hue else part
@@ -88,7 +94,7 @@ def dots(
         axis.set(title=name, xlabel=xlabel)
         axis.set_yticks(range(len(labels)), labels)
         axis.set_ylim(len(labels) - 0.5, -0.5)
-    _legend(figure, axes[0])
+    _legend(figure, axes)
     figure.suptitle(title, x=0.01, ha="left", y=1.02)
     figure.tight_layout()
     return figure

@@ -152,6 +152,7 @@ def _constant(verdicts: pd.DataFrame) -> pd.DataFrame:
                 "task": task,
                 "prompt": "always " + ("Yes" if common else "No"),
                 "n": len(test),
+                "unparsed": 0,
                 "accuracy": 100 * accuracy_score(test["label"], answer),
                 "balanced_accuracy": 50.0,
                 "auc": 0.5,
@@ -204,6 +205,7 @@ def findings(rows: pd.DataFrame) -> list[str]:
             f"claims ({part.loc[best, 'accuracy_low']:.1f} to {part.loc[best, 'accuracy_high']:.1f}), {verdict} "
             f"{constant['prompt']} ({constant['accuracy']:.1f} %). Its supports rank claims with an AUC of "
             f"{part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
+            + (" That is hardly better than chance: these errors are not found." if part["auc"].max() < 0.6 else "")
         )
         beside = [name for name in part.index if prompts.load(name).context == "document+extra"]
         if "presence" in task and beside:

@@ -183,6 +183,11 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
         sentences.append(
             f"**{corpus}{'' if group == 'all' else ', ' + group}**: `{best}` has the highest balanced accuracy of our "
             f"metrics, {row['balanced_accuracy']:.1f} ({row['low']:.1f} to {row['high']:.1f}), AUC {row['auc']:.2f}; it {against}."
+            + (
+                " No metric's scores rank faithful above unfaithful summaries much better than chance."
+                if ours["auc"].max() < 0.6
+                else ""
+            )
             + (f" Its interval overlaps with that of {', '.join(tied)}." if tied else "")
         )
     return sentences

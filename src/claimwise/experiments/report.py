@@ -19,7 +19,7 @@ def ran(data: str, model: Mapping[str, Any], **facts: Any) -> HTML:
 
 def _line(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {item}" for key, item in value.items())
+        return "; ".join(f"{key}: {_line(item)}" for key, item in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
