@@ -1,0 +1,170 @@
+"""The embedded model as a whole: every role on real sentences, minimal revisions, bad input, kill and resume."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from imports import ROOT
+
+from claimwise import metrics, models, prompts, text
+from claimwise.metrics import DEFAULT_METRICS, specification
+from claimwise.models.base import Feedback, Source
+from claimwise.models.embedded import reviser
+
+DOCUMENT = (
+    "The council of Harrow Vale approved a tram line on Tuesday. The line will cost 84 million pounds and open in 2031. "
+    "Councillor Ana Reyes voted against the plan, saying that buses would be cheaper. Mayor Owen Dunn called it a good day."
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return models.load({"kind": "embedded"})
+
+
+def test_a_copied_claim_is_more_probable_than_one_about_something_else(model):
+    prompt = prompts.load("acueval-verify-zeroshot")
+    claims = ["The council of Harrow Vale approved a tram line.", "A volcano erupted in Iceland and closed airports."]
+    [[copied, other]] = model.verify([DOCUMENT], [claims], prompt)
+    assert copied.support > 0.5 > other.support
+    assert text.sentences(DOCUMENT)[copied.evidence[0]].text.startswith("The council of Harrow Vale")
+
+
+def test_the_judge_prefers_a_faithful_summary_to_one_about_something_else(model):
+    prompt = prompts.load("belugaeval-judge-consistency")
+    summaries = [
+        "The council approved a tram line that will cost 84 million pounds.",
+        "A volcano closed airports in Iceland.",
+    ]
+    faithful, other = model.judge([DOCUMENT] * 2, summaries, prompt)
+    assert faithful.score > other.score
+
+
+def test_a_revision_mends_the_flagged_sentence_and_leaves_the_others_alone(model):
+    summary = "The line will cost 94 million pounds and open in 2031. Mayor Owen Dunn called it a good day."
+    feedback = Feedback(unsupported=("The line will cost 94 million pounds",))
+    [revised] = model.revise([DOCUMENT], [summary], [feedback], prompts.load("acueval-revise-claims"))
+    assert "94" not in revised.text
+    assert revised.text.endswith("Mayor Owen Dunn called it a good day.")
+
+
+def test_a_revision_never_empties_a_summary(model):
+    summary = "A volcano erupted in Iceland."
+    feedback = Feedback(unsupported=(summary,))
+    [revised] = model.revise([DOCUMENT], [summary], [feedback], prompts.load("acueval-revise-claims"))
+    assert revised.text.strip()
+
+
+def test_without_feedback_nothing_changes(model):
+    summary = "Anything at all.  Even this."
+    [revised] = model.revise([DOCUMENT], [summary], [Feedback()], prompts.load("acueval-revise-claims"))
+    assert revised.text == summary
+
+
+def test_a_critique_quotes_the_worst_sentence_and_the_reviser_finds_it(model):
+    summary = "The council approved a tram line. The zebra enclosure reopened with eleven flamingos."
+    [critique] = model.critique([DOCUMENT], [summary], prompts.load("geval-critique-comment"))
+    assert "zebra" in critique.text
+    assert reviser.flagged(text.sentences(summary), Feedback(comment=critique.text)) == [1]
+
+
+def test_a_summary_of_sources_cites_them_and_copies_from_them(model):
+    sources = [
+        Source("Ling (2009)", "t", "We tested creatine in 121 adults. Memory improved. Rooms were warm."),
+        Source("Benton (2010)", "t", "Lunch was provided. Creatine did not change memory in omnivores."),
+    ]
+    [found] = model.summarise([sources], ["Does creatine improve memory?"], prompts.load("factored-summarise"))
+    assert "Ling (2009) reports: " in found.text
+    assert "Benton (2010) reports: Creatine did not change memory in omnivores." in found.text
+
+
+@pytest.mark.parametrize(
+    ("document", "summary", "reason"),
+    [
+        ("", "It rained.", "empty document"),
+        (DOCUMENT, "  ", "empty summary"),
+        (DOCUMENT, "...", "no"),
+    ],
+)
+def test_what_cannot_be_scored_is_nan_with_a_reason(model, examples_table, document, summary, reason):
+    examples = examples_table({"document": document, "summary": summary})
+    for name in ("acueval", "holistic"):
+        scores = metrics.evaluate(name, specification(name, DEFAULT_METRICS), model, examples, progress=False).scores
+        assert np.isnan(scores.loc[0, "score"])
+        assert reason in scores.loc[0, "reason"]
+
+
+def test_another_script_and_a_hundred_thousand_words_are_scored(model, examples_table):
+    filler = " ".join(
+        f"Paragraph {i} lists the {i % 97} harbour fees of the year {1900 + i % 100}." for i in range(9200)
+    )
+    examples = examples_table(
+        {"document": "市议会周二批准了一条电车线路。", "summary": "市议会批准了电车线路。"},
+        {"document": filler + " " + DOCUMENT, "summary": "The council of Harrow Vale approved a tram line."},
+    )
+    assert text.word_count(examples.loc[1, "document"]) > 100_000
+    spec = specification("acueval", DEFAULT_METRICS)
+    evaluation = metrics.evaluate("acueval", spec, model, examples, progress=False)
+    assert evaluation.scores["score"].between(0, 1).all()
+    # The sentence that says it is the 9,201st: nothing was cut off.
+    last = evaluation.verdicts[evaluation.verdicts["example_id"] == "e1"].iloc[0]
+    assert last["evidence"][0] == 9200
+
+
+def _project(folder: Path) -> Path:
+    """A project with a dozen of the sample's documents to score."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params["score"]["corpora"]["sample"] = {"sample": {"documents": 12}}
+    (folder / "data").mkdir(parents=True)
+    (folder / "data/sample").symlink_to(ROOT / "data/sample")
+    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    _run(folder, "corpora")
+    return folder
+
+
+def _run(folder: Path, *command: str) -> None:
+    subprocess.run([sys.executable, "-m", "claimwise", *command], cwd=folder, check=True, capture_output=True)
+
+
+def _calls(folder: Path) -> int:
+    import sqlite3
+
+    path = folder / "cache/responses.sqlite"
+    if not path.is_file():
+        return 0
+    try:
+        return sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("SELECT COUNT(*) FROM calls").fetchone()[0]
+    except sqlite3.OperationalError:  # the file is being made
+        return 0
+
+
+def test_killed_in_the_middle_and_started_again_it_repeats_no_finished_call_and_gives_the_same_scores(tmp_path):
+    whole, broken = _project(tmp_path / "whole"), _project(tmp_path / "broken")
+    _run(whole, "evaluate", "acueval")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "claimwise", "evaluate", "acueval"],
+        cwd=broken,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while _calls(broken) == 0 and process.poll() is None:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = _calls(broken)
+    assert before > 0
+    assert not (broken / "data/scores/sample/acueval/sample").exists() or before == _calls(whole)
+    _run(broken, "evaluate", "acueval")
+    assert _calls(broken) == _calls(whole)
+    scores = [pd.read_parquet(p / "data/scores/sample/acueval/sample/scores.parquet") for p in (whole, broken)]
+    # Batches fall differently after a restart; the last bits of a matrix product depend on that.
+    np.testing.assert_allclose(scores[0]["score"], scores[1]["score"], atol=2e-3)
