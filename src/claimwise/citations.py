@@ -38,6 +38,9 @@ _LISTED = re.compile(r"(?:\w|[,&]\s*|\band\s+)$")
 _WORD = r"[^\W\d_]+(?:['’ʼ‘`´\-‐‑‒–][^\W\d_]+)*"
 _TOKEN = re.compile(rf"(?:(?P<word>(?:[^\W\d_]\.-?)+|{_WORD}|\bSt\.)|(?P<sep>,?\s*(?:&|\band\b)|,))\s*$")
 
+#: Characters before a bracket in which the names are looked for.
+_REACH = 300
+
 #: Capitalised words that begin a sentence or a bracket, and are no part of a name.
 _OPENERS = frozenset(
     "a an the in as at on by for from to of with and or both while when where whereas whether although though however if "
@@ -94,17 +97,19 @@ def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
     ['Ling et al. (2009)', 'Roy and Ames (2011a)', 'Roy and Ames (2011b)']
     """
     found: list[Citation] = []
-    for bracket in _BRACKETS.finditer(text):
+    brackets = list(_BRACKETS.finditer(text))
+    for bracket in brackets:
         narrative = _NARRATIVE.fullmatch(bracket[1])
         if narrative:
-            years = (bracket.start(1) + narrative.start(1), narrative[1])
-            found += _cited(text[: bracket.start()], 0, *years, known)
+            first = max(0, bracket.start() - _REACH)
+            years = bracket.start(1) + narrative.start(1)
+            found += _cited(text[first : bracket.start()], first, years, narrative[1], known)
         else:
             found += _parenthetical(bracket[1], bracket.start(1), known)
-    inside = [(bracket.start(), bracket.end()) for bracket in _BRACKETS.finditer(text)]
     for bare in _BARE.finditer(text):
-        if not any(start < bare.start() < end for start, end in inside):
-            found += _cited(text[: bare.start(1)].rstrip(" ,"), 0, bare.start(1), bare[1], known)
+        if not any(bracket.start() < bare.start() < bracket.end() for bracket in brackets):
+            first = max(0, bare.start() - _REACH)
+            found += _cited(text[first : bare.start(1)].rstrip(" ,"), first, bare.start(1), bare[1], known)
     return sorted(found, key=lambda citation: (citation.end, citation.start))
 
 
