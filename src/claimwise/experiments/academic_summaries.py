@@ -115,7 +115,7 @@ def originals(examples: pd.DataFrame) -> pd.DataFrame:
 def standing(corpus: Corpus, sentences: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The originals' sentences that ought to stay, and those that ought not: ``id, sentence``.
 
-    By people's labels where the corpus has them, else by a judge's verdicts (``hallucinations.judge`` of the originals).
+    By people's labels where the corpus has them, else by a judge's verdicts on the originals.
     """
     labelled = corpus.gold_claims.dropna(subset=["label"]).rename(columns={"example_id": "id", "claim": "sentence"})
     labelled = labelled[labelled["id"].isin(sentences["id"])]
@@ -135,8 +135,8 @@ def kept(table: pd.DataFrame, right: pd.DataFrame, wrong: pd.DataFrame) -> pd.Da
 
     Returns:
         The table with ``rouge_l`` (F1 to the original), ``words``, ``changed``, ``supported_kept`` (share of the right
-        sentences that still stand: one at least ``STANDS`` near, by ROUGE-L) and ``wrong_left`` (share of the wrong ones
-        that stand word for word); NaN where a summary has none.
+        sentences that still stand: one at least ``STANDS`` near, by ROUGE-L) and ``wrong_left`` (share of the wrong
+        ones         that stand word for word); NaN where a summary has none.
     """
     lines = [[span.text for span in text.sentences(summary)] for summary in table["summary"]]
     wanted = {kind: rows.groupby("id")["sentence"].agg(list).to_dict() for kind, rows in (("r", right), ("w", wrong))}
@@ -172,8 +172,8 @@ def by_version(judged: Mapping[str, pd.DataFrame], table: pd.DataFrame, draws: i
         seed: of the draws.
 
     Returns:
-        ``version, n`` and, by each judge j, ``j`` (hallucinations per summary) with ``j_low`` and ``j_high``; then means
-        of ``MEASURES``.
+        ``version, n`` and, by each judge j, ``j`` (hallucinations per summary) with ``j_low`` and ``j_high``; then the
+        means of ``MEASURES``.
     """
     first = next(iter(judged.values()))
     results = []
@@ -268,8 +268,8 @@ def findings(
     apart = "their intervals overlap" if least["reported_high"] >= most["reported_low"] else "beyond their intervals"
     sentences = [
         f"`{least['system']}` has the fewest reported hallucinations per summary, {least['reported']:.2f}, "
-        f"`{most['system']}` the most, {most['reported']:.2f} ({apart}). Adjusted by the judge's precision, over all systems: "
-        f"{_mean(ordered, 'adjusted'):.2f} of {_mean(ordered, 'reported'):.2f} reported. "
+        f"`{most['system']}` the most, {most['reported']:.2f} ({apart}). Adjusted by the judge's precision, "
+        f"over all systems: {_mean(ordered, 'adjusted'):.2f} of {_mean(ordered, 'reported'):.2f} reported. "
         f"Sentences that cite a paper that is not among the sources: {(ordered['missing'] * ordered['n']).sum():.0f}."
     ]
     versions, said = rounds.set_index("version"), set()
@@ -282,9 +282,10 @@ def findings(
             if interval.high < 0 or interval.low > 0:
                 moved = "fewer" if interval.high < 0 else "more"
             sentences.append(
-                f"**{version}**: judged by `{name}`, hallucinations per summary go from {versions.loc[ORIGINAL, name]:.2f} to "
-                f"{versions.loc[version, name]:.2f} ({interval.value:+.2f}, {interval.low:+.2f} to {interval.high:+.2f}: "
-                f"{moved}); {100 * versions.loc[version, 'supported_kept']:.0f} % of the supported sentences still stand, "
+                f"**{version}**: judged by `{name}`, hallucinations per summary go from "
+                f"{versions.loc[ORIGINAL, name]:.2f} to {versions.loc[version, name]:.2f} ({interval.value:+.2f}, "
+                f"{interval.low:+.2f} to {interval.high:+.2f}: {moved}); "
+                f"{100 * versions.loc[version, 'supported_kept']:.0f} % of the supported sentences still stand, "
                 f"{100 * versions.loc[version, 'wrong_left']:.0f} % of the unsupported ones are left as they were."
             )
     return sentences

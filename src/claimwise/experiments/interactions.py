@@ -45,8 +45,9 @@ def self_preference(cells: pd.DataFrame) -> pd.DataFrame:
     """How much more each judge sees gained by its own critiques than by the others', mean over summarisers.
 
     Returns:
-        ``judge, own_critique`` and ``other_critiques`` (share of the hallucinations that they remove, by this judge), and
-        ``difference``; where judges summarise too, ``own_summaries`` and ``other_summaries`` (hallucinations per summary).
+        ``judge, own_critique`` and ``other_critiques`` (share of the hallucinations that they remove, by this judge),
+        and ``difference``; where judges summarise too, ``own_summaries`` and ``other_summaries`` (hallucinations per
+        summary).
     """
     rows = []
     for name, part in cells.groupby("judge", sort=False):
@@ -82,7 +83,7 @@ def findings(cells: pd.DataFrame, preference: pd.DataFrame) -> list[str]:
         if row.difference == row.difference:
             more = "more" if row.difference > 0 else "less"
             sentences.append(
-                f"Judged by `{row.judge}`, its own critiques remove {100 * row.own_critique:.0f} % of the hallucinations, the "
-                f"others' {100 * row.other_critiques:.0f} %: {100 * abs(row.difference):.0f} points {more}."
+                f"Judged by `{row.judge}`, its own critiques remove {100 * row.own_critique:.0f} % of the hallucinations, "
+                f"the others' {100 * row.other_critiques:.0f} %: {100 * abs(row.difference):.0f} points {more}."
             )
     return sentences
