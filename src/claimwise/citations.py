@@ -44,8 +44,8 @@ _REACH = 300
 #: Capitalised words that begin a sentence or a bracket, and are no part of a name.
 _OPENERS = frozenset(
     "a an the in as at on by for from to of with and or both while when where whereas whether although though however "
-    "if since because after before unlike like similarly also see cf eg ie e.g i.e per via according study studies trial "
-    "paper papers work research results findings authors author review reviews table figure fig section version phase "
+    "if since because after before unlike like similarly also see cf eg ie e.g i.e per via according study studies "
+    "trial paper papers work research results findings authors author review reviews table figure fig section version phase "
     "wave n january february march april may june july august september october november december jan feb mar apr jun "
     "jul aug sep sept oct nov dec spring summer autumn winter our their his her its this these that those here then "
     "more recently earlier later finally first second third likewise moreover furthermore additionally "

@@ -136,7 +136,7 @@ def kept(table: pd.DataFrame, right: pd.DataFrame, wrong: pd.DataFrame) -> pd.Da
     Returns:
         The table with ``rouge_l`` (F1 to the original), ``words``, ``changed``, ``supported_kept`` (share of the right
         sentences that still stand: one at least ``STANDS`` near, by ROUGE-L) and ``wrong_left`` (share of the wrong
-        ones         that stand word for word); NaN where a summary has none.
+        ones that stand word for word); NaN where a summary has none.
     """
     lines = [[span.text for span in text.sentences(summary)] for summary in table["summary"]]
     wanted = {kind: rows.groupby("id")["sentence"].agg(list).to_dict() for kind, rows in (("r", right), ("w", wrong))}

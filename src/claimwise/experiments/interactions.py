@@ -83,7 +83,7 @@ def findings(cells: pd.DataFrame, preference: pd.DataFrame) -> list[str]:
         if row.difference == row.difference:
             more = "more" if row.difference > 0 else "less"
             sentences.append(
-                f"Judged by `{row.judge}`, its own critiques remove {100 * row.own_critique:.0f} % of the hallucinations, "
-                f"the others' {100 * row.other_critiques:.0f} %: {100 * abs(row.difference):.0f} points {more}."
+                f"Judged by `{row.judge}`, its own critiques remove {100 * row.own_critique:.0f} % of the "
+                f"hallucinations, the others' {100 * row.other_critiques:.0f} %: {100 * abs(row.difference):.0f} points {more}."
             )
     return sentences
