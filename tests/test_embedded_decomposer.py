@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 
 import numpy as np
 import pytest
@@ -154,3 +155,20 @@ def test_claims_of_real_references_meet_those_of_people(decomposer):
     assert f1 > 0.75  # splitting into sentences gives 0.685, the distilled T5 0.715
     assert precision > 0.75
     assert recall > 0.7
+
+
+_FUNCTION_WORDS = (
+    "of , . and or but which who that to for by with as ( ) \" 's the a not n't he it 5 $ is was said being".split()
+)
+
+
+def test_no_soup_of_words_breaks_it():
+    """Real replies hold headings, lists and half sentences; whatever stands there, there are claims or a reason."""
+    content = [word for summary in corpora.load("sample").examples["summary"] for word in summary.split()]
+    draw = random.Random(0)
+    soups = [
+        " ".join(draw.choice(_FUNCTION_WORDS if draw.random() < 0.5 else content) for _ in range(draw.randint(1, 25)))
+        for _ in range(3000)
+    ]
+    for found in Decomposer().decompose(soups, FEW):
+        assert bool(found.claims) != bool(found.reason)

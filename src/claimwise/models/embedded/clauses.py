@@ -46,8 +46,10 @@ class _Reader(BeforeVerb, AfterVerb, Joins):
             i, subject = self.clause(i, n, subject, "main")
             if len(self.clauses) == before:
                 i += 1
-        for clause in self.clauses if self.frame else ():
-            clause.frame = clause.frame or list(self.frame)
+        for clause in self.clauses:
+            # A complement whose words all went to a later clause is none; no rule has to expect an empty one.
+            clause.comps = [part for part in clause.comps if part.core]
+            clause.frame = clause.frame or list(self.frame or ())
 
     def clause(
         self,
