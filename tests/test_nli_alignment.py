@@ -163,15 +163,15 @@ def test_the_example_is_a_test_summary_and_says_where_each_claim_stands(corpus):
     full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
     chosen, rows = nli_alignment.example(corpus, full)
     assert corpus.examples.set_index("id").loc[chosen, "split"] == "test"
-    assert rows["claim"].tolist() == ["Ann Lee won the race.", "It rained."]
-    assert rows[["first", "last"]].to_numpy().tolist() == [[0, 0], [1, 1]]
-    assert nli_alignment.shown(rows, "sample")["sentences"].tolist() == ["1", "2"]
+    assert rows["claim"].tolist() == ["Ann Lee left early."]  # of the summaries with one claim the first
+    assert rows[["level", "first", "last"]].to_numpy().tolist() == [["coreference", 2, 2]]
+    assert nli_alignment.shown(rows, "sample")["sentences"].tolist() == ["3"]
 
 
 def test_texts_of_public_corpora_are_not_shown(corpus):
     full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
     _, rows = nli_alignment.example(corpus, full)
-    assert nli_alignment.labels(rows, "public") == ["claim 1", "claim 2"]
+    assert nli_alignment.labels(rows, "public") == ["claim 1"]
     assert not {"claim", "premise"} & set(nli_alignment.shown(rows, "public"))
     assert {"claim", "premise"} <= set(nli_alignment.shown(rows, "sample"))
 

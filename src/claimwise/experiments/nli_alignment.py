@@ -201,7 +201,7 @@ def decomposers(spec: MetricSpec, corpus: Corpus) -> list[str]:
 
 
 def example(corpus: Corpus, full: Evaluation) -> tuple[str, pd.DataFrame]:
-    """The test summary whose claims use most levels, of equals the one with most claims, of these the first by id.
+    """The test summary whose claims use most levels, of equals the one with fewest claims, of these the first by id.
 
     Returns:
         Its id, and one row a claim: ``claim, level, first, last`` (sentences of the document, last included),
@@ -210,7 +210,7 @@ def example(corpus: Corpus, full: Evaluation) -> tuple[str, pd.DataFrame]:
     rows = full.verdicts.dropna(subset=["support"]).merge(full.claims, on=["example_id", "claim_index"])
     rows = rows[rows["example_id"].isin(corpus.examples.loc[corpus.examples["split"] == "test", "id"])]
     order = rows.groupby("example_id").agg(levels=("level", "nunique"), claims=("claim", "size")).reset_index()
-    chosen = order.sort_values(["levels", "claims", "example_id"], ascending=[False, False, True]).iloc[0]["example_id"]
+    chosen = order.sort_values(["levels", "claims", "example_id"], ascending=[False, True, True]).iloc[0]["example_id"]
     rows = rows[rows["example_id"] == chosen].sort_values("claim_index")
     rows = rows.assign(
         first=[evidence[0] for evidence in rows["evidence"]],
