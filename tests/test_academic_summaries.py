@@ -81,16 +81,11 @@ def test_a_system_that_the_corpus_does_not_have_is_an_error(corpus):
         summaries.summaries(corpus, {}, "factored-summarise", ["good", "gold"], None)
 
 
-def test_a_preamble_is_no_part_of_a_summary_and_a_refusal_no_answer():
+def test_a_refusal_is_no_answer():
     rows = Rows("toy")
-    chatty = " Sure! Here is a concise summary of the passage:\n\nIt rained a lot in May."
-    for key, summary in (("one", chatty), ("two", "I am unable to summarise this passage.")):
+    for key, summary in (("one", "It rained a lot in May."), ("two", "I am unable to summarise this passage.")):
         rows.example(key, "chatty", document=f"It rained in {key}.", summary=summary)
     made = summaries.summaries(rows.corpus(), {}, "factored-summarise", [], None).set_index("id")
-    assert made["summary"].to_dict() == {
-        "toy:one:chatty": "It rained a lot in May.",
-        "toy:two:chatty": "I am unable to summarise this passage.",
-    }
     assert made["answered"].to_dict() == {"toy:one:chatty": True, "toy:two:chatty": False}
 
 

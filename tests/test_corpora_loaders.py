@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from claimwise import corpora
+from claimwise.corpora import vectara
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import MissingFileError, Registry, datasets, published_files
 from claimwise.prompts.sources import separated
 
@@ -255,6 +257,19 @@ def test_vectara_matches_sources_and_gives_a_reason_where_there_is_no_score(file
         "not an answer, by the leaderboard",
     ]
     assert corpus.scores.score.isna().tolist() == [False, True, True, True]
+
+
+def test_vectara_takes_preambles_off_and_counts_them():
+    rows = Rows("vectara")
+    chatty = " Sure! Here is a concise summary of the passage:\n\nIt rained a lot in May."
+    refusal = "I am unable to summarise this passage."
+    plain = "Here it rained."
+    assert [vectara._summary(reply, rows) for reply in (chatty, refusal, plain)] == [
+        "It rained a lot in May.",
+        refusal,
+        plain,
+    ]
+    assert rows.notes == {"replies whose preamble was taken off": 1}
 
 
 def test_fave_cites_each_paper_once_and_can_be_taken_apart(files):

@@ -221,7 +221,7 @@ def test_agreement_between_columns():
 
 
 def test_published_rows_of_the_leaderboard():
-    rows = pd.DataFrame({"system": ["anthropic/claude-2", "mine/model"], "m": [0.9, 0.8]})
+    rows = pd.DataFrame({"system": ["anthropic/claude-2.0", "mine/model"], "m": [0.9, 0.8]})
     found = leaderboard.with_published(rows, published("acueval", "5", folder=PUBLISHED))
     assert found["acueval (published)"].tolist() == pytest.approx([0.988, math.nan], nan_ok=True)
     assert found["hem (published)"].tolist() == pytest.approx([0.915, math.nan], nan_ok=True)

@@ -9,6 +9,7 @@ from math import nan
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.files import read_csv, read_jsonl
 from claimwise.corpora.registry import Registry
+from claimwise.prompts import parsers
 
 _DATASET = "vectara_leaderboard"
 
@@ -28,7 +29,8 @@ def load(files: Registry) -> Corpus:
 
     Left out and counted: summaries whose source is not settled, and rows that stand twice. A summary that the
     leaderboard counts as no answer has no score; nor has one whose words (a refusal, mostly) the same model gave to
-    several articles: the published scores are by the summary's hash, and cannot be told apart.
+    several articles: the published scores are by the summary's hash, and cannot be told apart. Preambles ("Here is a
+    summary:") are taken off and counted; the published scores are of the replies with them.
     """
     # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
     sources = read_csv(
@@ -57,12 +59,20 @@ def load(files: Registry) -> Corpus:
                 model,
                 article,
                 document=sources[source_rows[article]]["source"].replace("\ufffd", "€"),
-                summary=entry["summary"],
+                summary=_summary(entry["summary"], rows),
                 system=model,
                 origin="leaderboard",
             )
             _score(rows, example, scores[entry["summary_uid"]])
     return rows.corpus()
+
+
+def _summary(reply: str, rows: Rows) -> str:
+    """A reply without "Here is a summary of the passage:", which no source supports and no reader counts."""
+    summary = parsers.parse("text", reply).value or reply
+    if summary != reply.strip():
+        rows.note("replies whose preamble was taken off")
+    return summary
 
 
 def _score(rows: Rows, example: str, published: set[float | None]) -> None:

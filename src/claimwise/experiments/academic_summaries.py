@@ -13,7 +13,6 @@ from claimwise.easiness import rouge_l_f1
 from claimwise.experiments.hallucinations import versions
 from claimwise.experiments.leaderboard import answered
 from claimwise.models.base import Model
-from claimwise.prompts import parsers
 from claimwise.prompts.sources import separated
 from claimwise.statistics import Interval, bootstrap_mean
 
@@ -53,13 +52,7 @@ def summaries(
     common = sorted(by_document.index[by_document == examples["system"].nunique()])[:documents]
     examples = examples[examples["document_id"].isin(common)].sort_values(["document_id", "system"], ignore_index=True)
     columns = ["id", "document_id", "system", "document", "summary"]
-    texts = examples["summary"].map(_without_preamble)
-    return examples[columns].assign(summary=texts, answered=texts.map(answered))
-
-
-def _without_preamble(reply: str) -> str:
-    """A published reply without "Here is a summary of the passage:", which no source supports and no reader counts."""
-    return parsers.parse("text", reply).value or reply
+    return examples[columns].assign(answered=examples["summary"].map(answered))
 
 
 def _written(

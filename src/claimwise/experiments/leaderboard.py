@@ -113,9 +113,9 @@ PUBLISHED_ROWS = {
     "meta-llama/Llama-2-70b-chat-hf": "Llama-2 70B",
     "meta-llama/Llama-2-13b-chat-hf": "Llama-2 13B",
     "meta-llama/Llama-2-7b-chat-hf": "Llama-2 7B",
-    "anthropic/claude-2": "Claude 2",
-    "cohere/command": "Cohere",
-    "cohere/command-chat": "Cohere-Chat",
+    "anthropic/claude-2.0": "Claude 2",
+    "CohereLabs/command": "Cohere",
+    "CohereLabs/command-chat": "Cohere-Chat",
 }
 
 
