@@ -10,10 +10,10 @@ import pooch
 import typer
 
 from claimwise import corpora, models, settings, statistics, store, text
-from claimwise.corpora import Corpus, read_examples
+from claimwise.corpora import read_examples
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
 from claimwise.models.base import Model
-from claimwise.settings import ScoredCorpus, Settings
+from claimwise.settings import Settings
 
 
 def score_file(file: Path, metric: str, model: str, out: Path, claims: Path | None, params: Path) -> pd.DataFrame:
@@ -95,20 +95,13 @@ def score_corpora(settings: Settings, metric: str) -> list[Path]:
         if wanted.metrics is not None and metric not in wanted.metrics:
             continue
         corpus = corpora.read(store.corpus_folder(settings.data, name))
-        evaluation = evaluate(metric, spec, model, _select(corpus, wanted), recorded=corpus.recorded_claims)
+        evaluation = evaluate(
+            metric, spec, model, corpus.first(wanted.documents).examples, recorded=corpus.recorded_claims
+        )
         evaluation.write(base / name)
         _write_record(evaluation, model, spec.model_dump(exclude_none=True), base / name / "run.json")
         folders.append(base / name)
     return folders
-
-
-def _select(corpus: Corpus, wanted: ScoredCorpus) -> pd.DataFrame:
-    """The corpus's examples, or those of its first so many documents (in the order of their ids)."""
-    examples = corpus.examples
-    if wanted.documents is None:
-        return examples
-    first = sorted(examples["document_id"].unique())[: wanted.documents]
-    return examples[examples["document_id"].isin(first)].reset_index(drop=True)
 
 
 def _write_record(evaluation: Evaluation, model: Model, spec: dict, path: Path) -> None:

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,14 @@ class Corpus:
     scores: pd.DataFrame
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
+
+    def first(self, documents: int | None) -> Corpus:
+        """The corpus with the examples of so many documents only, in the order of their ids; None keeps all."""
+        if documents is None:
+            return self
+        kept = sorted(self.examples["document_id"].unique())[:documents]
+        examples = self.examples[self.examples["document_id"].isin(kept)].reset_index(drop=True)
+        return replace(self, examples=examples)
 
 
 class Rows:
