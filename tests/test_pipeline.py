@@ -131,7 +131,9 @@ def test_the_lock_pins_every_requirement_and_nothing_is_local_to_a_machine():
     assert not any("+" in version or "@" in version for version in pins.values())
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "reports").glob("*/*.ipynb")), ids=lambda p: f"{p.parent.name}-{p.stem}")
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "reports").glob("*/*.ipynb")), ids=lambda p: f"{p.parent.name}-{p.stem}"
+)
 def test_committed_reports_ran_to_their_end(path):
     cells = nbformat.read(path, as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
@@ -144,7 +146,9 @@ def test_the_public_results_hold_no_text_of_the_corpora(published_corpus):
     """No ten words in a row of any public document stand in what is committed of the public run."""
     from claimwise import text
 
-    results = [p for folder in ("reports", "tables") for p in (ROOT / folder / "public").glob("*.*") if p.suffix != ".html"]
+    results = [
+        p for folder in ("reports", "tables") for p in (ROOT / folder / "public").glob("*.*") if p.suffix != ".html"
+    ]
     assert results
     seen = set()
     for path in results:
