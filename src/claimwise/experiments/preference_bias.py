@@ -155,6 +155,6 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
         certain = "the interval leaves out zero for: " + ", ".join(clear) if clear else "every interval includes zero"
         sentences.append(
             f"**{metric}** {shape} (model minus writer {gaps}; {certain}). It orders {100 * row['ordered']:.0f} % of the "
-            f"{row['n']} decided pairs as the raters did ({100 * row['low']:.0f} to {100 * row['high']:.0f})."
+            f"{int(row['n'])} decided pairs as the raters did ({100 * row['low']:.0f} to {100 * row['high']:.0f})."
         )
     return sentences
