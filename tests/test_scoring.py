@@ -5,13 +5,18 @@ import json
 import pandas as pd
 import pytest
 from fakes import FakeModel
+from imports import ROOT
 
 from claimwise import corpora, models, scoring, store
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
+from claimwise.models.language import PromptedModel
+from claimwise.models.rehearsal import CLAIMS
+from claimwise.models.replies import RecordedReplies
 from claimwise.settings import Settings
+from claimwise.settings import read as read_settings
 
 
 @pytest.fixture
@@ -141,3 +146,18 @@ def test_unknown_metrics_and_corpora_that_are_not_prepared(model):
         scoring.score_corpora(settings(one={}), "acuevall")
     with pytest.raises(FileNotFoundError, match="one"):
         scoring.score_corpora(settings(one={}), "acueval")
+
+
+def test_a_dry_run_counts_the_calls_of_a_language_model_and_asks_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = Rows("sample")
+    for key in ("one", "two"):
+        rows.example(key, "made", document=f"It rained in {key}.", summary="It rained.")
+    corpora.write(rows.corpus(), store.corpus_folder("sample", "sample"))
+    cache = ResponseCache(":memory:")
+    monkeypatch.setattr(models, "load", lambda *_: PromptedModel(RecordedReplies("m", {}), cache))
+    estimate = scoring.rehearse(read_settings(ROOT / "params.yaml"), "acueval")
+    # One decomposition of the one summary text, and a verdict on every assumed claim of both documents.
+    assert estimate.calls == 1 + 2 * CLAIMS
+    assert estimate.prompt_tokens > 1000
+    assert cache.stats() == []
