@@ -159,5 +159,6 @@ def test_a_dry_run_counts_the_calls_of_a_language_model_and_asks_nothing(tmp_pat
     estimate = scoring.rehearse(read_settings(ROOT / "params.yaml"), "acueval")
     # One decomposition of the one summary text, and a verdict on every assumed claim of both documents.
     assert estimate.calls == 1 + 2 * CLAIMS
-    assert estimate.prompt_tokens > 1000
+    # The longest reply of a decomposition, and one token a verdict.
+    assert estimate.reply_tokens == 256 + 2 * CLAIMS
     assert cache.stats() == []
