@@ -80,7 +80,7 @@ def test_scores_of_a_file():
 def test_what_the_screen_says():
     result = score(write(GOOD), "--out", "scores.csv")
     area = roc_auc_score([1, 0, 0], [1, 0.25, 0])
-    assert "scores.csv: 5 summaries, mean 0.417, 2 without a score" in result.output
+    assert "scores.csv: 5 summaries by model embedded, mean 0.417, 2 without a score" in result.output
     assert "1 x empty summary" in result.output
     assert "1 x empty document" in result.output
     assert f"AUC against your labels: {area:.3f}" in result.output

@@ -152,7 +152,11 @@ def test_the_table_has_every_origin_and_all_together(chosen, revised):
     assert refinement.headline(table, ["acueval"])[CLAIMS] == {"acueval": 1.0}
     long = refinement.long_form(table, ["acueval", "kept"])
     assert len(long) == 6
-    assert "higher than 0.500 after a holistic critique" in refinement.findings(table, "acueval")[0]
+    gaps = refinement.difference(scored, ["acueval", "kept"], draws=200, seed=0)
+    wide = scored.pivot(index="id", columns="feedback", values="acueval")
+    expected = (wide[CLAIMS] - wide[HOLISTIC]).mean()
+    assert gaps.set_index("measure").loc["acueval", "difference"] == pytest.approx(expected)
+    assert f"a difference of {expected:+.3f}" in refinement.findings(table, gaps, "acueval")[0]
 
 
 def test_one_origin_is_not_reported_twice(chosen, revised):

@@ -299,7 +299,10 @@ def sentence_of(worse, equal, better):
     rows = preferences(
         [(p, 0.5, 0.5 + gap, 9, 9) for p, gap in zip(("first", "equal", "second"), (worse, equal, better), strict=True)]
     )
-    [sentence] = preference_bias.findings(preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0))
+    [sentence, shares] = preference_bias.findings(
+        preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0)
+    )
+    assert "% for m" in shares
     return sentence
 
 

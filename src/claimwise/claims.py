@@ -13,6 +13,7 @@ from typing import Protocol
 import pandas as pd
 
 from claimwise import prompts, text
+from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Claim, Decomposition, Model
 
 NO_CLAIMS = "no claims"
@@ -103,7 +104,7 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
 
     Raises:
         prompts.PromptError: there is no such prompt.
-        ValueError: recorded claims were asked for and none were given.
+        ClaimwiseError: recorded claims were asked for and none were given.
     """
     if name == Sentences.name:
         return Sentences()
@@ -111,6 +112,6 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
         return WholeSummary()
     if name.startswith("recorded:"):
         if recorded is None or recorded.empty:
-            raise ValueError(f"decomposer {name!r} needs recorded claims, and this corpus has none")
+            raise ClaimwiseError(f"decomposer {name!r} needs recorded claims, and these examples have none")
         return RecordedClaims(recorded, name.removeprefix("recorded:"))
     return PromptedDecomposer(model, prompts.load(name))

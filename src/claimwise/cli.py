@@ -19,7 +19,7 @@ PARAMS = Path("params.yaml")
 def score(
     file: Annotated[Path, typer.Argument(help="examples: .jsonl, .csv or .parquet with id, document, summary")],
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
-    model: Annotated[str, typer.Option(help="a model of params.yaml")] = "embedded",
+    model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
     out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
     params: Params = PARAMS,
@@ -99,6 +99,6 @@ def main() -> None:
 
     try:
         app()
-    except (ClaimwiseError, FileNotFoundError) as error:
+    except (ClaimwiseError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise SystemExit(2) from None

@@ -19,13 +19,15 @@ from claimwise.models.rehearsal import Estimate, Rehearsal
 from claimwise.settings import Settings
 
 
-def score_file(file: Path, metric: str, model: str, out: Path, claims: Path | None, params: Path) -> pd.DataFrame:
+def score_file(
+    file: Path, metric: str, model: str | None, out: Path, claims: Path | None, params: Path
+) -> pd.DataFrame:
     """Score every example of a file and write the csv; returns what was written.
 
     Args:
         file: examples with id, document, summary and, where there are any, label, system.
         metric: a metric of the settings.
-        model: a model of the settings.
+        model: a model of the settings; the one that they choose, if not given.
         out: the csv of scores.
         claims: where to write every claim with its support and evidence, if anywhere.
         params: the settings file; where it is not there, the metrics of the sample run with the embedded model.
@@ -33,17 +35,23 @@ def score_file(file: Path, metric: str, model: str, out: Path, claims: Path | No
     Raises:
         ClaimwiseError: the file, the metric or the model is wrong; nothing is written.
     """
-    metrics, entries, cache = _settings(params)
+    metrics, entries, chosen, cache = _settings(params)
     spec = specification(metric, metrics)
+    model = model or chosen
     if model not in entries:
         raise models.ModelError(f"unknown model {model!r}; {params} has: {', '.join(entries)}")
+    for path in filter(None, (out, claims)):
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; name a file to write")
     examples = read_examples(file)
     evaluation = evaluate(metric, spec, models.load(entries[model], cache), examples)
     scores = evaluation.scores.rename(columns={"example_id": "id"})
     _write(scores, out)
     if claims is not None:
         _write(claim_report(evaluation, examples), claims)
-    _tell(scores, examples, out)
+        if spec.judge:
+            typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
+    _tell(scores, examples, model, out)
     return scores
 
 
@@ -52,11 +60,12 @@ def _write(table: pd.DataFrame, path: Path) -> None:
     table.to_csv(path, index=False, float_format="%.6g")
 
 
-def _settings(params: Path) -> tuple[dict, dict, str]:
+def _settings(params: Path) -> tuple[dict, dict, str, str]:
     if params.is_file():
         read = settings.read(params)
-        return read.metrics, read.models, read.cache
-    return DEFAULT_METRICS, {"embedded": {"kind": "embedded"}}, str(Path(pooch.os_cache("claimwise"), "calls.sqlite"))
+        return read.metrics, read.models, read.model, read.cache
+    cache = str(Path(pooch.os_cache("claimwise"), "calls.sqlite"))
+    return DEFAULT_METRICS, {"embedded": {"kind": "embedded"}}, "embedded", cache
 
 
 def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
@@ -72,9 +81,10 @@ def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame
     return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
 
 
-def _tell(scores: pd.DataFrame, examples: pd.DataFrame, out: Path) -> None:
+def _tell(scores: pd.DataFrame, examples: pd.DataFrame, model: str, out: Path) -> None:
     scored = scores["score"].notna()
-    typer.echo(f"{out}: {len(scores)} summaries, mean {scores['score'].mean():.3f}, {(~scored).sum()} without a score")
+    mean = f"mean {scores['score'].mean():.3f}, " if scored.any() else ""
+    typer.echo(f"{out}: {len(scores)} summaries by model {model}, {mean}{(~scored).sum()} without a score")
     for reason, count in scores.loc[~scored, "reason"].value_counts().items():
         typer.echo(f"  {count} x {reason}")
     labels = examples.loc[scored.to_numpy(), "label"]

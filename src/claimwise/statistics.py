@@ -171,9 +171,10 @@ def paired_bootstrap(
     ]
     weights = _resample(len(counts[0]), draws, seed)
     drawn = _balanced(weights @ counts[0]) - _balanced(weights @ counts[1])
+    drawn = drawn[~np.isnan(drawn)]  # draws that hold one class only say nothing
     value = float(_balanced(counts[0].sum(0)) - _balanced(counts[1].sum(0)))
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
-    p = 2 * min(np.nanmean(drawn <= 0), np.nanmean(drawn >= 0))
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    p = 2 * min(np.mean(drawn <= 0), np.mean(drawn >= 0))
     return Interval(value, float(low), float(high)), float(min(1.0, max(p, 1 / draws)))
 
 

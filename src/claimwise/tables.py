@@ -50,6 +50,15 @@ def plus_minus(interval: Interval, scale: float = 100, digits: int = 1) -> str:
     return f"{scale * interval.value:.{digits}f} ± {scale * interval.half:.{digits}f}"
 
 
+def p_value(value: float) -> str:
+    """A p-value as people write it, with its sign.
+
+    >>> p_value(0.0004), p_value(0.25)
+    ('< .001', '= 0.250')
+    """
+    return "< .001" if value < 0.001 else f"= {value:.3f}"
+
+
 def show(table: pd.DataFrame, caption: str = "", digits: int = 3) -> HTML:
     """A table for a notebook: no index, escaped text, numbers with ``digits`` decimals, gaps as an en dash.
 

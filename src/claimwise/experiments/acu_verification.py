@@ -199,10 +199,12 @@ def findings(rows: pd.DataFrame) -> list[str]:
         constant = part[part["prompt"].str.startswith("always")].iloc[0]
         part = part[~part["prompt"].str.startswith("always")].set_index("prompt")
         best = part["accuracy"].idxmax()
-        verdict = "more than" if part.loc[best, "accuracy_low"] > constant["accuracy"] else "not clearly more than"
+        low, high = part.loc[best, "accuracy_low"], part.loc[best, "accuracy_high"]
+        more, less = low > constant["accuracy"], high < constant["accuracy"]
+        verdict = "more than" if more else "less than" if less else "not clearly more or less than"
         sentences.append(
             f"**{task}**: `{best}` agrees with people on {part.loc[best, 'accuracy']:.1f} % of {part.loc[best, 'n']} "
-            f"claims ({part.loc[best, 'accuracy_low']:.1f} to {part.loc[best, 'accuracy_high']:.1f}), {verdict} "
+            f"claims ({low:.1f} to {high:.1f}), {verdict} "
             f"{constant['prompt']} ({constant['accuracy']:.1f} %). Its supports rank claims with an AUC of "
             f"{part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
             + (" That is hardly better than chance: these errors are not found." if part["auc"].max() < 0.6 else "")

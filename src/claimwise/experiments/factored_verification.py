@@ -17,6 +17,7 @@ from sklearn.metrics import roc_curve
 from claimwise import metrics, statistics
 from claimwise.corpora import Corpus
 from claimwise.models.base import Model
+from claimwise.tables import p_value
 
 #: Rows of the paper's Table 1 that stand beside ours: the same method by a far larger model.
 PUBLISHED_ROWS = {
@@ -208,11 +209,16 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
     sentences = [
         f"`{best['method']}` is the most accurate, {best['accuracy']:.1f} % ({best['low']:.1f} to {best['high']:.1f}); "
         + (
-            f"the next, `{best['next_best']}`, is told apart from it (McNemar p {_p(best['p'])})."
+            f"the next, `{best['next_best']}`, is told apart from it (McNemar p {p_value(best['p'])})."
             if best["p"] < 0.05
-            else f"the next, `{best['next_best']}`, is not told apart from it (McNemar p {_p(best['p'])}): a tie."
+            else f"the next, `{best['next_best']}`, is not told apart from it (McNemar p {p_value(best['p'])}): a tie."
         )
     ]
+    if result["auc"].between(0.4, 0.6).all():
+        sentences.append(
+            f"No method's scores rank hallucinated below faithful summaries much better than chance (AUC "
+            f"{result['auc'].min():.2f} to {result['auc'].max():.2f}), whatever its accuracy."
+        )
     by_method = result.set_index("method")
     for name in factored:
         row, base = by_method.loc[name], by_method.loc[baseline]
@@ -220,7 +226,7 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
         verdict = "significantly" if row["p_baseline"] < 0.05 else "not significantly"
         sentences.append(
             f"`{name}` is {abs(gap):.1f} points {'above' if gap >= 0 else 'below'} `{baseline}`, {verdict} "
-            f"(p {_p(row['p_baseline'])}); AUC {row['auc']:.3f} against {base['auc']:.3f}."
+            f"(p {p_value(row['p_baseline'])}); AUC {row['auc']:.3f} against {base['auc']:.3f}."
         )
     costs = thetas.assign(cost=thetas["its_accuracy"] - thetas["accuracy"]).set_index("method")["cost"]
     worst = costs.abs().idxmax()
@@ -229,7 +235,3 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
         f"most: {-costs[worst]:+.1f} points on the test part."
     )
     return sentences
-
-
-def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"= {value:.3f}"

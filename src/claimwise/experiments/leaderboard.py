@@ -11,18 +11,11 @@ from scipy import stats
 from claimwise import text
 from claimwise.corpora import Corpus
 from claimwise.statistics import bootstrap_mean
+from claimwise.tables import p_value
 
 #: A reply of fewer words than this, or one that says that it will not, is no answer.
 FEWEST_WORDS = 5
-REFUSALS = (
-    "i am unable",
-    "i'm unable",
-    "i cannot",
-    "i can't",
-    "unable to summarize",
-    "cannot summarize",
-    "no passage",
-)
+REFUSALS = ("i am unable", "i'm unable", "i cannot", "i can't", "i'm sorry", "sorry", "unable to", "cannot summarize")
 
 
 def answered(summary: str) -> bool:
@@ -31,15 +24,15 @@ def answered(summary: str) -> bool:
     >>> answered("I am unable to summarize this text."), answered("The council voted to close two schools.")
     (False, True)
     """
-    start = summary.strip().lower().replace("’", "'")[:120]
-    return text.word_count(summary) >= FEWEST_WORDS and not any(refusal in start for refusal in REFUSALS)
+    start = summary.strip().lower().replace("’", "'")
+    return text.word_count(summary) >= FEWEST_WORDS and not start.startswith(REFUSALS)
 
 
 def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: int) -> pd.DataFrame:
     """One row a system, best first by the first metric.
 
     Args:
-        corpus: its examples; only those that the first metric scored or could not score are counted.
+        corpus: its examples; those that the first metric looked at, on the documents that all systems summarised.
         scores: score tables of our metrics; the first ranks.
         draws: bootstrap draws.
         seed: of the draws.
@@ -51,6 +44,10 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
     """
     first = next(iter(scores))
     examples = corpus.examples[corpus.examples["id"].isin(scores[first]["example_id"])]
+    # Means over different documents are not comparable: only documents that every system summarised count.
+    by_document = examples.groupby("document_id")["system"].nunique()
+    common = by_document.index[by_document == examples["system"].nunique()]
+    examples = examples[examples["document_id"].isin(common)]
     frame = examples.assign(
         answered=examples["summary"].map(answered),
         words=examples["summary"].map(text.word_count),
@@ -149,6 +146,6 @@ def findings(rows: pd.DataFrame, metric: str) -> list[str]:
     for row in agreement(rows, metric).itertuples():
         if row.beside != "words":
             sentences.append(
-                f"Kendall's tau with `{row.beside}` over {row.systems} systems is {row.kendall:.2f} (p = {row.p:.2f})."
+                f"Kendall's tau with `{row.beside}` over {row.systems} systems is {row.kendall:.2f} (p {p_value(row.p)})."
             )
     return sentences

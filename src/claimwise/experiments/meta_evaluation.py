@@ -95,6 +95,7 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
                     "auc": statistics.auc(test["label"], scores),
                     "difference": 100 * difference.value,
                     "p": p if metric != baseline else np.nan,
+                    "systems": test["system"].nunique(),
                     "kendall_system": statistics.kendall_system(scores, test["rating"], test["system"])
                     if many
                     else np.nan,
@@ -155,7 +156,7 @@ def display(rows: pd.DataFrame) -> pd.DataFrame:
 def correlations(rows: pd.DataFrame) -> pd.DataFrame:
     """Kendall's tau-b, where there are enough systems."""
     shown = rows.dropna(subset=["kendall_system"])
-    return shown[["corpus", "group", "metric", "kendall_system", "kendall_summary"]]
+    return shown[["corpus", "group", "metric", "systems", "kendall_system", "kendall_summary"]]
 
 
 def published_table(tables: Sequence[pd.DataFrame], ours: pd.DataFrame) -> pd.DataFrame:
@@ -184,7 +185,7 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
             f"**{corpus}{'' if group == 'all' else ', ' + group}**: `{best}` has the highest balanced accuracy of our "
             f"metrics, {row['balanced_accuracy']:.1f} ({row['low']:.1f} to {row['high']:.1f}), AUC {row['auc']:.2f}; it {against}."
             + (
-                " No metric's scores rank faithful above unfaithful summaries much better than chance."
+                " No metric's scores rank faithful above unfaithful summaries much better than chance; a balanced accuracy above 50 beside it comes from one end of the scores."
                 if ours["auc"].max() < 0.6
                 else ""
             )

@@ -155,6 +155,11 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
         certain = "the interval leaves out zero for: " + ", ".join(clear) if clear else "every interval includes zero"
         sentences.append(
             f"**{metric}** {shape} (model minus writer {gaps}; {certain}). It orders {100 * row['ordered']:.0f} % of the "
-            f"{int(row['n'])} decided pairs as the raters did ({100 * row['low']:.0f} to {100 * row['high']:.0f})."
+            f"{int(row['n'])} decided judgments as the raters did ({100 * row['low']:.0f} to {100 * row['high']:.0f})."
         )
+    shares = ordered.set_index("metric")["model_higher"]
+    sentences.append(
+        "The metrics' scales differ, so their gaps do not compare; the share of judgments in which the model's summary "
+        "scores higher does: " + ", ".join(f"{100 * share:.0f} % for {name}" for name, share in shares.items()) + "."
+    )
     return sentences

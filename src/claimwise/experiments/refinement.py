@@ -127,6 +127,24 @@ def table(scored: pd.DataFrame, measures: list[str], draws: int, seed: int) -> p
     return pd.DataFrame(results)
 
 
+def difference(scored: pd.DataFrame, measures: list[str], draws: int, seed: int) -> pd.DataFrame:
+    """What claim-level feedback changes beside a holistic critique, summary by summary.
+
+    Returns:
+        ``measure, difference`` (claim-level minus holistic) with ``low`` and ``high`` (95 %, bootstrap over documents), and
+        ``same``: the share of summaries that both revised to the same words.
+    """
+    both = scored.set_index("id")
+    ours, theirs = (both[both["feedback"] == name] for name in (CLAIMS, HOLISTIC))
+    same = float((ours["summary"] == theirs["summary"]).mean())
+    rows = []
+    for measure in measures:
+        gaps = ours[measure] - theirs[measure]
+        interval = bootstrap_mean(gaps, ours["document_id"], draws, seed)
+        rows.append((measure, interval.value, interval.low, interval.high, same))
+    return pd.DataFrame(rows, columns=["measure", "difference", "low", "high", "same"])
+
+
 def headline(rows: pd.DataFrame, measures: list[str]) -> Mapping[str, Mapping[str, float]]:
     """Means over all origins by feedback, for ``dvc metrics show``."""
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
@@ -172,16 +190,19 @@ def published_table(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.pivot_table(index="row", columns="column", values="value", sort=False).reset_index()
 
 
-def findings(rows: pd.DataFrame, metric: str) -> list[str]:
+def findings(rows: pd.DataFrame, gaps: pd.DataFrame, metric: str) -> list[str]:
     """What the table says, in words, whichever way it came out."""
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
     rows = rows.set_index("feedback")
     before, holistic, by_claims = rows.loc[ORIGINAL], rows.loc[HOLISTIC], rows.loc[CLAIMS]
-    better = "higher" if by_claims[metric] > holistic[metric] else "not higher"
+    gap = gaps.set_index("measure").loc[metric]
+    clear = "clear of" if gap["low"] > 0 or gap["high"] < 0 else "not clear of"
     sentences = [
         f"By the metric that gave the feedback ({metric}), revisions score {by_claims[metric]:.3f} after claim-level "
-        f"feedback, {better} than {holistic[metric]:.3f} after a holistic critique and {before[metric]:.3f} before. They keep "
-        f"{100 * by_claims['kept']:.0f} % and {100 * holistic['kept']:.0f} % of the original (ROUGE-L)."
+        f"feedback and {holistic[metric]:.3f} after a holistic critique, {before[metric]:.3f} before: a difference of "
+        f"{gap['difference']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f}), {clear} zero. They keep "
+        f"{100 * by_claims['kept']:.0f} % and {100 * holistic['kept']:.0f} % of the original (ROUGE-L); both revised "
+        f"{100 * gap['same']:.0f} % of the summaries to the same words."
     ]
     if "errors_left" in rows:
         sentences.append(

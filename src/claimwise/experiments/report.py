@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -23,8 +23,18 @@ def _line(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def caveats(data: str, model: Mapping[str, Any], *more: str) -> Markdown:
-    """The limits that follow from the data and the model, and the notebook's own."""
+#: What the embedded model learned from, by corpus: there its results are supervised (docs/model_card.md).
+SUPERVISED = {
+    "aggrefact_ftsota": "verifier: the validation part",
+    "aggrefact_exf": "verifier: the validation part",
+    "halueval": "verifier: the 100 validation documents",
+    "wice": "verifier: the dev part",
+    "rose": "decomposer and verifier: the CNN/DM validation part",
+}
+
+
+def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[str] = ()) -> Markdown:
+    """The limits that follow from the data, the model and the corpora, and the notebook's own."""
     lines = []
     if data == "sample":
         lines.append(
@@ -35,9 +45,8 @@ def caveats(data: str, model: Mapping[str, Any], *more: str) -> Markdown:
     if model.get("kind") == "embedded":
         lines.append(
             "The model is the embedded one, not the papers' 70-billion-parameter or GPT-4 models: the published "
-            "numbers stand beside ours for orientation, they are not a replication with the same model. Its verifier "
-            "was trained on public claim-level data and AggreFact's validation rows, so on AggreFact it is supervised "
-            "where the papers' prompted models are not."
+            "numbers stand beside ours for orientation, they are no replication. It reads a prompt's demonstrations and "
+            "settings, not its prose. " + _supervision(list(corpora))
         )
     lines += more
     return Markdown("\n".join(f"- {line}" for line in lines))
@@ -46,3 +55,17 @@ def caveats(data: str, model: Mapping[str, Any], *more: str) -> Markdown:
 def bullets(sentences: list[str]) -> Markdown:
     """Findings as a list."""
     return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
+
+
+def _supervision(corpora: list[str]) -> str:
+    learned = [f"{name} ({SUPERVISED[name]})" for name in corpora if name in SUPERVISED]
+    unseen = [name for name in corpora if name not in SUPERVISED]
+    parts = []
+    if learned:
+        parts.append(
+            f"**Supervised** on {', '.join(learned)}: it learned from another part of the same corpus, as the "
+            "papers' prompted models did not."
+        )
+    if unseen:
+        parts.append(f"Not trained on: {', '.join(unseen)}.")
+    return " ".join(parts)
