@@ -153,7 +153,7 @@ def test_the_table_has_every_origin_and_all_together(chosen, revised):
     long = refinement.long_form(table, ["acueval", "kept"])
     assert len(long) == 6
     gaps = refinement.difference(scored, ["acueval", "kept"], draws=200, seed=0)
-    wide = scored.pivot(index="id", columns="feedback", values="acueval")
+    wide = scored.pivot_table(index="id", columns="feedback", values="acueval")
     expected = (wide[CLAIMS] - wide[HOLISTIC]).mean()
     assert gaps.set_index("measure").loc["acueval", "difference"] == pytest.approx(expected)
     assert f"a difference of {expected:+.3f}" in refinement.findings(table, gaps, "acueval")[0]
