@@ -55,3 +55,7 @@ def test_links_lead_somewhere():
     assert len(links) > 20
     for link in links:
         assert (ROOT / link).exists(), link
+
+
+def test_nothing_was_left_to_fill_in():
+    assert "@@" not in README
