@@ -171,3 +171,22 @@ def _strings(path: Path) -> str:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop("image/png", None)
     return json.dumps(cells)
+
+
+def test_the_other_data_are_for_one_command_only(tmp_path):
+    """`make public` leaves params.yaml and dvc.lock as they were, whether its command succeeds or not."""
+    for name in ("params.yaml", "dvc.lock"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    script = ["sh", str(ROOT / "scripts/with_data.sh"), "public"]
+    shown = subprocess.run([*script, "cat", "params.yaml"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert yaml.safe_load(shown.stdout)["data"] == "public"
+    failed = subprocess.run([*script, "sh", "-c", "echo other > dvc.lock; exit 3"], cwd=tmp_path, check=False)
+    assert failed.returncode == 3
+    for name in ("params.yaml", "dvc.lock"):
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_make_public_runs_the_notebooks_whose_public_results_are_committed():
+    line = next(line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("PUBLIC = "))
+    committed = {path.stem for path in (ROOT / "reports" / "public").glob("*.ipynb")}
+    assert set(line.removeprefix("PUBLIC = ").split()) == committed
