@@ -60,8 +60,9 @@ def test_claims_with_support_span_and_evidence(model, tmp_path):
         {"id": "b", "document": "It rained.", "summary": "It rained. A mumble."},
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
-    out, claims = tmp_path / "scores.csv", tmp_path / "claims.csv"
-    written = scoring.score_file(file, "sentences", "embedded", out, claims, tmp_path / "none.yaml")
+    out, claims, page = tmp_path / "scores.csv", tmp_path / "claims.csv", tmp_path / "page.html"
+    written = scoring.score_file(file, "sentences", "embedded", out, claims, page, tmp_path / "none.yaml")
+    assert "sentences on mine.jsonl" in page.read_text()
     kept = ["id", "metric", "score", "n_claims", "n_unparsed"]
     pd.testing.assert_frame_equal(pd.read_csv(out)[kept], written[kept], check_dtype=False)
     assert written["score"].tolist() == pytest.approx([(1 + 2 / 3) / 2, 1])

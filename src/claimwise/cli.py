@@ -22,12 +22,13 @@ def score(
     model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
     out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
+    page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason."""
     from claimwise import scoring
 
-    scoring.score_file(file, metric, model, out or file.with_suffix(f".{metric}.csv"), claims, params)
+    scoring.score_file(file, metric, model, out or file.with_suffix(f".{metric}.csv"), claims, page, params)
 
 
 @app.command()

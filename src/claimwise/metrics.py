@@ -87,6 +87,10 @@ class Evaluation:
         """Read the tables that ``write`` wrote."""
         return cls(*(store.read_table(folder, name) for name in ("claims", "verdicts", "scores")))
 
+    def judged_claims(self) -> pd.DataFrame:
+        """Every claim with its verdict, one row a claim."""
+        return self.claims.merge(self.verdicts, on=["example_id", "claim_index"])
+
     def write(self, folder: Path) -> None:
         """Write parquet; the folder is complete or not there, whenever the process is killed."""
         partial = folder.with_name(folder.name + ".partial")

@@ -10,7 +10,7 @@ import pandas as pd
 import pooch
 import typer
 
-from claimwise import corpora, models, settings, statistics, store, text
+from claimwise import corpora, models, pages, settings, statistics, store, text
 from claimwise.corpora import Corpus, read_examples
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
 from claimwise.models.base import Model
@@ -20,7 +20,7 @@ from claimwise.settings import Settings
 
 
 def score_file(
-    file: Path, metric: str, model: str | None, out: Path, claims: Path | None, params: Path
+    file: Path, metric: str, model: str | None, out: Path, claims: Path | None, page: Path | None, params: Path
 ) -> pd.DataFrame:
     """Score every example of a file and write the csv; returns what was written.
 
@@ -30,6 +30,7 @@ def score_file(
         model: a model of the settings; the one that they choose, if not given.
         out: the csv of scores.
         claims: where to write every claim with its support and evidence, if anywhere.
+        page: where to write a page of HTML to read claims and evidence on, if anywhere.
         params: the settings file; where it is not there, the metrics of the sample run with the embedded model.
 
     Raises:
@@ -40,7 +41,7 @@ def score_file(
     model = model or chosen
     if model not in entries:
         raise models.ModelError(f"unknown model {model!r}; {params} has: {', '.join(entries)}")
-    for path in filter(None, (out, claims)):
+    for path in filter(None, (out, claims, page)):
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
     examples = read_examples(file)
@@ -51,6 +52,11 @@ def score_file(
         _write(claim_report(evaluation, examples), claims)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
+    if page is not None:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(
+            pages.render(evaluation, examples, metric=metric, model=model, source=file.name), encoding="utf-8"
+        )
     _tell(scores, examples, model, out)
     return scores
 
@@ -71,7 +77,7 @@ def _settings(params: Path) -> tuple[dict, dict, str, str]:
 def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
     """Every claim with its support and the document's sentences it was checked against, best first."""
     documents = examples.set_index("id")["document"]
-    rows = evaluation.claims.merge(evaluation.verdicts, on=["example_id", "claim_index"])
+    rows = evaluation.judged_claims()
     evidence = [
         " | ".join(text.sentences(documents[key])[i].text for i in indices)
         for key, indices in zip(rows["example_id"], rows["evidence"], strict=True)

@@ -43,7 +43,7 @@ def revise(
     A reply that could not be read leaves the original summary in place, with the reason.
     """
     documents, summaries = examples["document"].tolist(), examples["summary"].tolist()
-    rows = evaluation.claims.merge(evaluation.verdicts, on=["example_id", "claim_index"])
+    rows = evaluation.judged_claims()
     wrong = rows[rows["support"] < SUPPORTED].groupby("example_id")["claim"].agg(tuple)
     by_claims = [Feedback(unsupported=wrong[key]) for key in examples["id"]]
     critiques = model.critique(documents, summaries, prompts.load(critique))

@@ -1,0 +1,102 @@
+"""The page of a scored file, read back with a parser of HTML."""
+
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from claimwise import pages
+from claimwise.metrics import Evaluation
+
+EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
+
+
+def examples(*rows):
+    columns = ["id", "document", "summary", "system", "label"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def evaluation(claims, scores):
+    """Claims as (example, text, support, reason, evidence), scores as (example, score, unparsed, reason)."""
+    table = pd.DataFrame(claims, columns=["example_id", "claim", "support", "reason", "evidence"])
+    table["claim_index"] = table.groupby("example_id").cumcount()
+    keys = ["example_id", "claim_index"]
+    scores = pd.DataFrame(scores, columns=["example_id", "score", "n_unparsed", "reason"])
+    return Evaluation(table[[*keys, "claim"]], table[[*keys, "support", "reason", "evidence"]], scores)
+
+
+def render(result, table):
+    page = pages.render(result, table, metric="acueval", model="fake", source="mine.jsonl")
+    return BeautifulSoup(page, "html.parser")
+
+
+@pytest.fixture
+def page():
+    table = examples(
+        ("good", "It rained. Lee won in Rome.", "Lee won.", "human", 1.0),
+        ("bad", "It  rained. Lee lost. Ann saw it. Bo did not. Cy left.", "Lee won. Mumble.", "gpt", 0.0),
+    )
+    claims = [
+        ("good", "Lee won.", 0.9, None, [1]),
+        ("bad", "Lee won.", 0.2, None, [1, 4, 0, 3]),
+        ("bad", "Mumble.", float("nan"), "neither Yes nor No in the reply", []),
+    ]
+    return render(evaluation(claims, [("good", 0.9, 0, None), ("bad", 0.2, 1, None)]), table)
+
+
+def texts(page, selector):
+    return [found.get_text() for found in page.select(selector)]
+
+
+def test_the_lowest_score_comes_first_with_its_label(page):
+    assert texts(page, "h2") == ["bad", "good"]
+    assert texts(page, ".score") == ["0.200", "0.900"]
+    assert texts(page, "header .soft") == ["gpt · your label: not faithful", "human · your label: faithful"]
+
+
+def test_claims_show_verdict_and_their_three_best_sentences(page):
+    claims = page.select("li")
+    assert [claim["class"] for claim in claims] == [["unsupported"], ["unread"], ["supported"]]
+    assert texts(page, "li .value") == ["unsupported 0.20", "unread", "supported 0.90"]
+    assert texts(claims[0], "blockquote") == ["Lee lost.", "Cy left.", "It  rained."]
+    assert "neither Yes nor No" in claims[1].get_text()
+
+
+def test_evidence_points_at_the_sentences_of_the_document_and_the_document_is_whole(page):
+    article = page.select_one("article")
+    shown = article.select_one(".document")
+    assert shown.get_text() == "It  rained. Lee lost. Ann saw it. Bo did not. Cy left."
+    numbers = article.select_one("li")["data-evidence"].split()
+    assert [texts(shown, f"[data-sentence='{n}']") for n in numbers] == [["Lee lost."], ["Cy left."], ["It  rained."]]
+
+
+def test_counts_leave_unread_claims_out(page):
+    about = " ".join(page.select_one(".about").get_text().split())
+    assert "2 summaries by model fake, mean score 0.550." in about
+    assert "3 claims, 1 of them unsupported (under 0.5), 1 without a verdict and left out." in about
+
+
+def test_texts_are_escaped_wherever_they_stand():
+    table = examples((EVIL, f"{EVIL}. It rained.", EVIL, EVIL, None))
+    page = render(evaluation([(EVIL, EVIL, 0.3, EVIL, [0])], [(EVIL, 0.3, 0, None)]), table)
+    (script,) = page.select("script")
+    assert "alert(1)" not in script.get_text()
+    assert page.select_one("article").get_text().count(EVIL) >= 6  # id, system, summary, claim, reason, document
+    assert page.select_one("h2").get_text() == EVIL
+
+
+def test_a_judge_makes_no_claims_and_a_summary_without_a_score_says_why():
+    table = examples(("a", "It rained.", "", "s", None), ("b", "", "It rained.", "s", None))
+    result = evaluation([], [("a", float("nan"), 0, "empty summary"), ("b", float("nan"), 0, "empty document")])
+    page = render(result, table)
+    assert page.select("li") == []
+    assert texts(page, ".score") == ["no score: empty summary", "no score: empty document"]
+    assert "mean score" not in page.get_text()
+
+
+def test_a_long_file_shows_its_lowest_scores(monkeypatch):
+    monkeypatch.setattr(pages, "MOST", 2)
+    rows = [(str(n), "It rained.", "It rained.", "s", None) for n in range(4)]
+    scores = [(str(n), 1 - n / 10, 0, None) for n in range(4)]
+    page = render(evaluation([], scores), examples(*rows))
+    assert texts(page, "h2") == ["3", "2"]
+    assert "The 2 lowest scores are shown." in page.get_text()
