@@ -7,7 +7,7 @@ import pytest
 from fakes import FakeModel
 from imports import ROOT
 
-from claimwise import corpora, models, scoring, store
+from claimwise import corpora, models, own_file, scoring, store
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
 from claimwise.models.cache import ResponseCache
@@ -61,7 +61,7 @@ def test_claims_with_support_span_and_evidence(model, tmp_path):
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
     out, claims, page = tmp_path / "scores.csv", tmp_path / "claims.csv", tmp_path / "page.html"
-    written = scoring.score_file(file, "sentences", "embedded", out, claims, page, tmp_path / "none.yaml")
+    written = own_file.score(file, "sentences", "embedded", out, claims, page, tmp_path / "none.yaml")
     assert "sentences on mine.jsonl" in page.read_text()
     kept = ["id", "metric", "score", "n_claims", "n_unparsed"]
     pd.testing.assert_frame_equal(pd.read_csv(out)[kept], written[kept], check_dtype=False)

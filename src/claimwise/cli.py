@@ -26,9 +26,9 @@ def score(
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason."""
-    from claimwise import scoring
+    from claimwise import own_file
 
-    scoring.score_file(file, metric, model, out or file.with_suffix(f".{metric}.csv"), claims, page, params)
+    own_file.score(file, metric, model, out or file.with_suffix(f".{metric}.csv"), claims, page, params)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""One metric over a user's own file (``claimwise score``) and over the pipeline's corpora (the ``score`` stage)."""
+"""The ``score`` stage: one metric over the pipeline's corpora."""
 
 from __future__ import annotations
 
@@ -6,97 +6,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
-import pooch
-import typer
-
-from claimwise import corpora, models, pages, settings, statistics, store, text
-from claimwise.corpora import Corpus, read_examples
-from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
+from claimwise import corpora, models, store
+from claimwise.corpora import Corpus
+from claimwise.metrics import Evaluation, evaluate, specification
 from claimwise.models.base import Model
 from claimwise.models.language import PromptedModel
 from claimwise.models.rehearsal import Estimate, Rehearsal
 from claimwise.settings import Settings
-
-
-def score_file(
-    file: Path, metric: str, model: str | None, out: Path, claims: Path | None, page: Path | None, params: Path
-) -> pd.DataFrame:
-    """Score every example of a file and write the csv; returns what was written.
-
-    Args:
-        file: examples with id, document, summary and, where there are any, label, system.
-        metric: a metric of the settings.
-        model: a model of the settings; the one that they choose, if not given.
-        out: the csv of scores.
-        claims: where to write every claim with its support and evidence, if anywhere.
-        page: where to write a page of HTML to read claims and evidence on, if anywhere.
-        params: the settings file; where it is not there, the metrics of the sample run with the embedded model.
-
-    Raises:
-        ClaimwiseError: the file, the metric or the model is wrong; nothing is written.
-    """
-    metrics, entries, chosen, cache = _settings(params)
-    spec = specification(metric, metrics)
-    model = model or chosen
-    if model not in entries:
-        raise models.ModelError(f"unknown model {model!r}; {params} has: {', '.join(entries)}")
-    for path in filter(None, (out, claims, page)):
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; name a file to write")
-    examples = read_examples(file)
-    evaluation = evaluate(metric, spec, models.load(entries[model], cache), examples)
-    scores = evaluation.scores.rename(columns={"example_id": "id"})
-    _write(scores, out)
-    if claims is not None:
-        _write(claim_report(evaluation, examples), claims)
-        if spec.judge:
-            typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
-    if page is not None:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(
-            pages.render(evaluation, examples, metric=metric, model=model, source=file.name), encoding="utf-8"
-        )
-    _tell(scores, examples, model, out)
-    return scores
-
-
-def _write(table: pd.DataFrame, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, float_format="%.6g")
-
-
-def _settings(params: Path) -> tuple[dict, dict, str, str]:
-    if params.is_file():
-        read = settings.read(params)
-        return read.metrics, read.models, read.model, read.cache
-    cache = str(Path(pooch.os_cache("claimwise"), "calls.sqlite"))
-    return DEFAULT_METRICS, {"embedded": {"kind": "embedded"}}, "embedded", cache
-
-
-def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
-    """Every claim with its support and the document's sentences it was checked against, best first."""
-    documents = examples.set_index("id")["document"]
-    rows = evaluation.judged_claims()
-    evidence = [
-        " | ".join(text.sentences(documents[key])[i].text for i in indices)
-        for key, indices in zip(rows["example_id"], rows["evidence"], strict=True)
-    ]
-    columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]
-    columns += [column for column in ALIGNMENT_COLUMNS if column in rows]
-    return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
-
-
-def _tell(scores: pd.DataFrame, examples: pd.DataFrame, model: str, out: Path) -> None:
-    scored = scores["score"].notna()
-    mean = f"mean {scores['score'].mean():.3f}, " if scored.any() else ""
-    typer.echo(f"{out}: {len(scores)} summaries by model {model}, {mean}{(~scored).sum()} without a score")
-    for reason, count in scores.loc[~scored, "reason"].value_counts().items():
-        typer.echo(f"  {count} x {reason}")
-    labels = examples.loc[scored.to_numpy(), "label"]
-    if labels.notna().all() and labels.nunique() == 2:
-        area = statistics.auc(labels, scores.loc[scored, "score"])
-        typer.echo(f"  AUC against your labels: {area:.3f} (tune a threshold on other rows than you report)")
 
 
 def score_corpora(settings: Settings, metric: str) -> list[Path]:
