@@ -312,6 +312,21 @@ def test_calls_and_tokens_are_counted(serve):
     assert (tally.calls, tally.prompt_tokens, tally.reply_tokens) == (2, 20, 4)
 
 
+def test_an_address_without_a_scheme_is_named():
+    with pytest.raises(ModelError, match="option 'base_url': found 'localhost:8000/v1'"):
+        openai_model(ResponseCache(":memory:"), model="m", base_url="localhost:8000/v1")
+
+
+def test_the_environments_proxy_is_used_but_not_for_its_exceptions(serve, monkeypatch):
+    proxy, server = serve(), serve()
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.server_port}")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    connect(server, base_url="http://far.invalid/v1").verify(["D."], [["A."]], ZERO)
+    assert [headers["host"] for _, _, headers in proxy.requests] == ["far.invalid"]
+    connect(server).verify(["D."], [["A."]], ZERO)
+    assert (len(proxy.requests), len(server.requests)) == (1, 1)
+
+
 def test_it_runs_inside_a_running_event_loop(serve):
     import asyncio
 

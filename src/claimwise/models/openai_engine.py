@@ -43,7 +43,7 @@ class OpenAIOptions(Options):
     """
 
     model: str
-    base_url: str = VENDOR
+    base_url: str = Field(default=VENDOR, pattern="^https?://")
     identity: str | None = None
     key_variable: str = "OPENAI_API_KEY"
     api: Literal["chat", "completions"] = "chat"

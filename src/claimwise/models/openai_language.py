@@ -21,6 +21,7 @@ from claimwise.models.openai_transport import Refused, Transport, Unreachable
 from claimwise.models.replies import Reply, Tally
 
 _log = logging.getLogger(__name__)
+_DELIVERY_SECONDS = 0.01
 _KEPT = "Finished replies are kept: run again to go on."
 # What servers say of a prompt that others need not share, and what tables say of it.
 _REFUSALS = {
@@ -190,27 +191,39 @@ class OpenAILanguageModel:
 
     def _each(self, prompts: Sequence[str], one: Callable[[str], Awaitable[Reply]]) -> Iterator[tuple[int, Reply]]:
         """Run the calls, as many at once as allowed; after an error, those in flight still finish."""
-        finished: queue.SimpleQueue = queue.SimpleQueue()
+        finished: queue.SimpleQueue[list[tuple[int, Reply]] | None] = queue.SimpleQueue()
+        ready: list[tuple[int, Reply]] = []
         errors: list[BaseException] = []
         waiting = iter(enumerate(prompts))
+
+        def deliver() -> None:
+            finished.put(ready.copy())
+            ready.clear()
 
         async def worker() -> None:
             for index, prompt in waiting:
                 if errors:
                     return
                 try:
-                    finished.put((index, await one(prompt)))
+                    reply = await one(prompt)
                 except Exception as error:
                     errors.append(error)
+                    continue
+                if not ready:  # several at a time: waking the other thread costs more than a call
+                    self._loop.call_later(_DELIVERY_SECONDS, deliver)
+                ready.append((index, reply))
 
         async def run() -> None:
-            await asyncio.gather(*[worker() for _ in range(min(self._options.concurrency, len(prompts)))])
+            try:
+                await asyncio.gather(*[worker() for _ in range(min(self._options.concurrency, len(prompts)))])
+            finally:
+                deliver()
 
         task = asyncio.run_coroutine_threadsafe(run(), self._loop)
         task.add_done_callback(lambda _: finished.put(None))
         try:
-            while (item := finished.get()) is not None:
-                yield item
+            for several in iter(finished.get, None):
+                yield from several
         finally:
             task.cancel()
         if errors:
