@@ -297,12 +297,20 @@ def test_json_replies_are_held_to_a_schema_where_asked(serve):
     assert "response_format" not in server.requests[1][1]
 
 
-def test_a_server_without_schemas_is_asked_without(serve):
-    refuse = {"error": {"message": "Invalid parameter: 'response_format' of type 'json_schema' is not supported"}}
-    server = serve(lambda prompt: "```json\n{'claims': ['It rained.']}\n```", faults=[lambda h: h.reply(400, refuse)])
-    found = connect(server).decompose(["A.", "B."], prompts.load("fenice-decompose-json"))
+@pytest.mark.parametrize(
+    ("refusals", "sent"),
+    [(1, ["json_schema", "json_object", "json_object"]), (2, ["json_schema", "json_object", None, None])],
+)
+def test_a_server_is_asked_for_json_in_the_form_it_knows(serve, refusals, sent):
+    def refuse(handler):
+        handler.reply(400, {"error": {"message": "Invalid parameter: 'response_format' of this type is not supported"}})
+
+    server = serve(lambda prompt: "```json\n{'claims': ['It rained.']}\n```", faults=[refuse] * refusals)
+    found = connect(server, concurrency=1).decompose(["A.", "B."], prompts.load("fenice-decompose-json"))
     assert [d.claims[0].text for d in found] == ["It rained.", "It rained."]
-    assert "response_format" not in server.requests[-1][1]
+    forms = [body.get("response_format") for _, body, _ in server.requests]
+    assert [form and form["type"] for form in forms] == sent
+    assert forms[1]["schema"] == forms[0]["json_schema"]["schema"]
 
 
 def test_calls_and_tokens_are_counted(serve):

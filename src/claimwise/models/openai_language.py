@@ -63,7 +63,8 @@ class OpenAILanguageModel:
         )
         self.tally = Tally()
         self._started = 0
-        self._logprobs, self._schemas = options.logprobs, options.json_schema
+        self._logprobs = options.logprobs
+        self._formats = ["json_schema", "json_object"] if options.json_schema else []  # not refused so far
         self._transport = Transport(options.base_url, key, options.timeout_seconds, options.retries)
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
         self._loop = asyncio.new_event_loop()
@@ -83,13 +84,9 @@ class OpenAILanguageModel:
         schema: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``; prompts are sent in order, so that a server's prefix cache hits."""
-        form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
 
         async def one(prompt: str) -> Reply:
-            options: dict[str, Any] = {"stop": list(stop)} if stop else {}
-            if schema and self._schemas:
-                options["response_format"] = form
-            choice = await self._create(prompt, max_tokens, options)
+            choice = await self._create(prompt, max_tokens, {"stop": list(stop)} if stop else {}, schema)
             return choice if isinstance(choice, Reply) else _text(choice)
 
         return self._each(prompts, one)
@@ -132,13 +129,17 @@ class OpenAILanguageModel:
                 why,
             )
 
-    async def _create(self, prompt: str, max_tokens: int, options: dict[str, Any]) -> dict[str, Any] | Reply:
+    async def _create(
+        self, prompt: str, max_tokens: int, options: dict[str, Any], schema: Mapping[str, Any] | None = None
+    ) -> dict[str, Any] | Reply:
         """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
         self._spend()
         start = time.monotonic()
         path, body = self._request(prompt, max_tokens)
+        kind = self._formats[0] if schema and self._formats else None
+        form = {"response_format": _format(kind, schema)} if kind else {}
         try:
-            completion = await self._transport.post(path, body | options)
+            completion = await self._transport.post(path, body | options | form)
         except Unreachable as error:
             raise ModelError(f"{self._where()}: {error}, after {self._options.retries} retries. {_KEPT}") from None
         except Refused as error:
@@ -146,10 +147,10 @@ class OpenAILanguageModel:
             if "logprobs" in options and "logprob" in message:
                 self._give_up_logprobs("refuses the request for logprobs")
                 return await self._create(prompt, max_tokens, {})
-            if "response_format" in options and ("response_format" in message or "schema" in message):
-                self._schemas = False  # parsers read JSON that no schema held together, too
-                del options["response_format"]
-                return await self._create(prompt, max_tokens, options)
+            if kind and ("response_format" in message or "schema" in message):
+                if kind in self._formats:  # several calls may find out at once
+                    self._formats.remove(kind)  # parsers read JSON that no schema held together, too
+                return await self._create(prompt, max_tokens, options, schema)
             for sign, reason in _REFUSALS.items():
                 if sign.search(message):
                     return Reply(reason=reason)
@@ -239,6 +240,13 @@ def _turn(loop: asyncio.AbstractEventLoop) -> None:
 def _close(transport: Transport, loop: asyncio.AbstractEventLoop) -> None:
     asyncio.run_coroutine_threadsafe(transport.close(), loop).result(5)
     loop.call_soon_threadsafe(loop.stop)
+
+
+def _format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """How a reply is held to a schema: as the vendor has it, or as llama-cpp-python does."""
+    if kind == "json_schema":
+        return {"type": kind, kind: {"name": "reply", "schema": schema, "strict": True}}
+    return {"type": kind, "schema": schema}
 
 
 def _text(choice: Mapping[str, Any]) -> Reply:
