@@ -10,6 +10,7 @@ from fakes import FakeModel
 from claimwise import corpora, figures, published
 from claimwise.corpora.base import Rows
 from claimwise.experiments import factored_verification as fv
+from claimwise.models.lexical import LexicalModel
 from claimwise.statistics import mcnemar
 
 METHODS = {
@@ -144,9 +145,61 @@ def test_findings_call_a_tie_a_tie(rows):
     assert "points" in text
 
 
-def test_published_accuracies_stand_beside_the_methods_of_their_kind(rows):
+def test_published_accuracies_stand_beside_the_methods_of_their_kind():
+    names = ["factored", "factored, reasoned 0/1", "few-shot", "chain of thought", "single prompt", "holistic"]
+    rows = made({name: [True, False] * 10 for name in names})
     table = fv.with_published(fv.table(rows, "holistic", 100, 0), published.table("factored_verification", "1"))
-    assert table.set_index("method")["published"].dropna().to_dict() == {"factored": 76.2, "factored, 0/1": 71.2}
+    values = table.set_index("method")[["GPT-4", "ChatGPT"]].fillna(0).T.to_dict("list")
+    assert values == {
+        "factored": [76.2, 0],
+        "factored, reasoned 0/1": [0, 71.2],
+        "few-shot": [30.9, 58.5],
+        "chain of thought": [75.5, 61.2],
+        "single prompt": [0, 63.3],
+        "holistic": [0, 0],
+    }
+    dots = fv.dots(table)
+    assert sorted(dots["published"].dropna()) == [30.9, 58.5, 61.2, 63.3, 71.2, 75.5, 76.2]
+    assert dots["accuracy"].count() == len(names)
+
+
+def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
+    cannot = {
+        "factored, reasoned 0/1": {"decompose": "sentences", "verify": "factored-verify-cot", "aggregate": "all"},
+        "few-shot": {"judge": "halueval-judge-fewshot"},
+        "chain of thought": {"judge": "chatgpt-judge-cot"},
+        "single prompt": {"judge": "factored-judge-single"},
+    }
+    can = {"sentences": METHODS["factored"] | {"decompose": "sentences"}, "holistic": METHODS["holistic"]}
+    rows = fv.score(corpus, {**cannot, **can}, LexicalModel())
+    table = fv.table(rows, "holistic", 100, 0)
+    assert set(table["method"][:2]) == set(can)
+    below = table.set_index("method").iloc[2:]
+    assert set(below.index) == set(cannot)
+    assert below["n"].eq(0).all()
+    assert below["unscored"].eq(60).all()
+    assert below["accuracy"].isna().all()
+    assert below.loc["chain of thought", "reason"] == "this model does not reason in words"
+    assert below.loc["few-shot", "reason"] == "this model does not learn from examples of whole summaries"
+    # The others are compared on all summaries, as if the methods without scores were not there.
+    assert table["n"][:2].tolist() == [60, 60]
+    assert set(fv.curves(rows)["method"]) == set(fv.best_thetas(rows)["method"]) == set(can)
+    assert set(fv.headline(table)) == set(can)
+    text = fv.findings(table, fv.best_thetas(rows), "holistic", ["factored, reasoned 0/1", "sentences"])
+    assert text[-2].startswith(
+        "Without a result: `factored, reasoned 0/1`, `chain of thought`, `single prompt` (this model"
+    )
+
+
+def test_a_method_that_scored_a_few_summaries_does_not_choose_the_rows_of_the_others():
+    rows = made({"one": [True] * 20, "other": [True] * 20, "rare": [True] * 20})
+    rows.loc[(rows["method"] == "rare") & ~rows["id"].isin(["1", "2"]), ["score", "reason"]] = np.nan, "refusal"
+    table = fv.table(rows, "rare", 100, 0).set_index("method")
+    assert table["n"].to_dict() == {"one": 20, "other": 20, "rare": 0}
+    assert table.loc["rare", ["unscored", "reason"]].tolist() == [18, "refusal"]
+    assert table["p_baseline"].isna().all()
+    with pytest.raises(ValueError, match="no method scored 50% of the summaries: .*refusal"):
+        fv.table(rows[rows["method"] == "rare"], "rare", 100, 0)
 
 
 def test_the_sample_has_both_labels_in_both_parts():

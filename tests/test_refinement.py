@@ -170,7 +170,7 @@ def test_the_lexical_model_finds_and_drops_a_sentence_of_other_words():
     assert drafts[-1].summary == "The river rose by two metres."
     assert drafts[-1].stopped == CLEAN
     verdicts = model.verify(
-        [document], [["A mill flooded.", "Bribes.", "It was."]], prompts.load("factored-verify-cot")
+        [document], [["A mill flooded.", "Bribes.", "It was."]], prompts.load("factored-verify-fewshot")
     )
     assert [v.support for v in verdicts[0][:2]] == [1.0, 0.0]
     assert verdicts[0][2].reason == "no content words"

@@ -19,15 +19,21 @@ from claimwise.corpora import Corpus
 from claimwise.models.base import Model
 from claimwise.tables import p_value
 
-#: Rows of the paper's Table 1 that stand beside ours: the same method by a far larger model.
+#: Rows of the paper's Table 1 that stand beside ours, by its two models: the same method by a far larger model.
 PUBLISHED_ROWS = {
-    "factored": "GPT-4 factored",
-    "factored, 0/1": "ChatGPT factored",
-    "single prompt": "ChatGPT factored in a single prompt",
-    "holistic, reasoned": "ChatGPT chain of thought",
+    "factored": ("GPT-4 factored", None),
+    "factored, reasoned 0/1": (None, "ChatGPT factored"),
+    "few-shot": ("GPT-4 few-shot", "ChatGPT few-shot"),
+    "chain of thought": ("GPT-4 chain of thought", "ChatGPT chain of thought"),
+    "single prompt": (None, "ChatGPT factored in a single prompt"),
 }
+PUBLISHED_MODELS = ("GPT-4", "ChatGPT")
 
 TRAINING, TEST = "validation", "test"
+
+#: A method that scores a smaller share of the summaries is shown with the reason and not compared: the others would be
+#: compared on what it happened to score.
+ENOUGH = 0.5
 
 
 def score(corpus: Corpus, methods: Mapping[str, Mapping], model: Model) -> pd.DataFrame:
@@ -73,14 +79,20 @@ def right(rows: pd.DataFrame, cut: float) -> pd.Series:
     return (rows["score"] >= cut) == (rows["label"] == 1)
 
 
+def _able(rows: pd.DataFrame) -> pd.Series:
+    """By method, whether it scored enough of the summaries to be compared."""
+    return rows["score"].notna().groupby(rows["method"], sort=False).mean() >= ENOUGH
+
+
 def _scored_by_all(rows: pd.DataFrame) -> pd.DataFrame:
-    """The examples that every method scored: methods are compared on the same rows."""
+    """The examples that every method scored, of the methods that are compared: on the same rows."""
+    rows = rows[rows["method"].map(_able(rows))]
     without = rows.loc[rows["score"].isna(), "id"].unique()
     return rows[~rows["id"].isin(without)]
 
 
 def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFrame:
-    """One row a method, best first, on the test summaries that all methods scored.
+    """One row a method, best first, on the test summaries that all methods scored; last those that scored too few.
 
     Args:
         rows: what ``score`` returned.
@@ -91,12 +103,16 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
     Returns:
         ``method, n, unscored, claims`` (mean number), ``theta``, ``accuracy`` with ``low`` and ``high``, the share
         ``found`` of the hallucinated summaries and the share ``kept`` of the faithful ones, all in percent, ``auc``,
-        ``next_best`` (the method below) and the exact McNemar ``p`` against it, ``p_baseline`` against the baseline.
+        ``next_best`` (the method below) and the exact McNemar ``p`` against it, ``p_baseline`` against the baseline,
+        and the commonest ``reason`` why summaries have no score. A method that scored less than ``ENOUGH`` of the
+        summaries has no numbers but ``unscored``.
     """
     common = _scored_by_all(rows)
+    if common.empty:
+        raise ValueError(f"no method scored {ENOUGH:.0%} of the summaries: {rows['reason'].value_counts().to_dict()}")
     results, answers = [], {}
     for name, part in common.groupby("method", sort=False):
-        test, everything = part[part["split"] == TEST], rows[(rows["method"] == name) & (rows["split"] == TEST)]
+        test = part[part["split"] == TEST]
         cut = theta(part[part["split"] == TRAINING])
         answers[name] = right(test, cut).to_numpy()
         accuracy = statistics.bootstrap_mean(100 * answers[name], test["document_id"], draws, seed)
@@ -105,7 +121,6 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
             {
                 "method": name,
                 "n": len(test),
-                "unscored": int(everything["score"].isna().sum()),
                 "claims": test["n_claims"].mean() if test["n_claims"].any() else np.nan,
                 "theta": cut,
                 "accuracy": accuracy.value,
@@ -118,13 +133,26 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
         )
     result = pd.DataFrame(results).sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
     below = dict(pairwise(result["method"]))
-    return result.assign(
-        next_best=result["method"].map(below),
-        p=[statistics.mcnemar(answers[m], answers[below[m]]) if m in below else np.nan for m in result["method"]],
-        p_baseline=[
-            statistics.mcnemar(answers[m], answers[baseline]) if m != baseline else np.nan for m in result["method"]
-        ],
+    against = dict.fromkeys(set(answers) - {baseline}, baseline) if baseline in answers else {}
+    for column, other in (("p", below), ("p_baseline", against)):
+        result[column] = [
+            statistics.mcnemar(answers[m], answers[other[m]]) if m in other else np.nan for m in result["method"]
+        ]
+    result.insert(result.columns.get_loc("p"), "next_best", result["method"].map(below))
+    return _with_unscored(result, rows)
+
+
+def _with_unscored(result: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The table with the methods that scored too few summaries below, how many have no score, and why."""
+    methods = rows["method"].unique()
+    result = result.set_index("method").reindex(
+        [*result["method"], *(m for m in methods if m not in set(result["method"]))]
     )
+    without = rows[(rows["split"] == TEST) & rows["score"].isna()].groupby("method")["reason"]
+    result.insert(1, "unscored", without.size().reindex(result.index, fill_value=0))
+    result["n"] = result["n"].fillna(0).astype(int)
+    result["reason"] = without.agg(lambda reasons: reasons.mode().get(0)).reindex(result.index)
+    return result.reset_index()
 
 
 def curves(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
@@ -182,14 +210,16 @@ def constant(rows: pd.DataFrame) -> float:
 
 
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``published``: the accuracy that the paper's Table 1 gives for the method of the same kind."""
+    """Adds ``GPT-4`` and ``ChatGPT``: the accuracies that the paper's Table 1 gives for the method of the same kind."""
     values = published.set_index("row")["value"]
-    return ours.assign(published=ours["method"].map(PUBLISHED_ROWS).map(values))
+    rows = [PUBLISHED_ROWS.get(method, (None, None)) for method in ours["method"]]
+    columns = zip(PUBLISHED_MODELS, zip(*rows, strict=True), strict=True)
+    return ours.assign(**{name: [values.get(row, np.nan) for row in column] for name, column in columns})
 
 
 def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """Accuracy and AUC by method, for ``dvc metrics show``."""
-    return {row.method: {"accuracy": row.accuracy, "auc": row.auc} for row in rows.itertuples()}
+    """Accuracy and AUC by method, for ``dvc metrics show``; not of methods that were not scored."""
+    return {row.method: {"accuracy": row.accuracy, "auc": row.auc} for row in rows[rows["n"] > 0].itertuples()}
 
 
 def sizes(rows: pd.DataFrame) -> Mapping[str, str]:
@@ -199,17 +229,23 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, str]:
 
 
 def dots(result: pd.DataFrame) -> pd.DataFrame:
-    """The table as the figure of accuracies takes it."""
-    return result.assign(panel="accuracy, test part")
+    """The scored methods as the figure of accuracies takes them: one more row a published value, without a dot."""
+    scored = result[result["n"] > 0]
+    blank = dict.fromkeys(("accuracy", "low", "high"), np.nan)
+    parts = [scored.assign(published=np.nan), *(scored.assign(published=scored[m], **blank) for m in PUBLISHED_MODELS)]
+    return pd.concat(parts, ignore_index=True).assign(panel="accuracy, test part")
 
 
 def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored: Sequence[str]) -> list[str]:
     """What the tables say, in words, whichever way they came out."""
+    unscored, result = result[result["n"] == 0], result[result["n"] > 0]
     best = result.iloc[0]
     sentences = [
         f"`{best['method']}` is the most accurate, {best['accuracy']:.1f} % ({best['low']:.1f} to {best['high']:.1f}); "
         + (
-            f"the next, `{best['next_best']}`, is told apart from it (McNemar p {p_value(best['p'])})."
+            "it is the only one."
+            if len(result) == 1
+            else f"the next, `{best['next_best']}`, is told apart from it (McNemar p {p_value(best['p'])})."
             if best["p"] < 0.05
             else f"the next, `{best['next_best']}`, is not told apart from it (McNemar p {p_value(best['p'])}): a tie."
         )
@@ -220,7 +256,7 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
             f"{result['auc'].min():.2f} to {result['auc'].max():.2f}), whatever its accuracy."
         )
     by_method = result.set_index("method")
-    for name in factored:
+    for name in (name for name in factored if {name, baseline} <= set(by_method.index)):
         row, base = by_method.loc[name], by_method.loc[baseline]
         gap = row["accuracy"] - base["accuracy"]
         verdict = "significantly" if row["p_baseline"] < 0.05 else "not significantly"
@@ -234,4 +270,7 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
         f"Cutting at the midpoint of the means instead of at the training part's most accurate theta changes `{worst}` "
         f"most: {-costs[worst]:+.1f} points on the test part."
     )
+    for reason, part in unscored.groupby("reason", sort=False):
+        names = ", ".join(f"`{name}`" for name in part["method"])
+        sentences.append(f"Without a result: {names} ({reason}).")
     return sentences

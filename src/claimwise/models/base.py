@@ -17,6 +17,25 @@ from claimwise.prompts.sources import Source
 
 NAN = math.nan
 
+#: Replies that are worked out in words before the answer.
+_REASONED = frozenset({"final-yes-no", "supported-reasoning", "claims-supported"})
+
+
+def beyond(prompt: Prompt) -> str | None:
+    """Why a model that reads no prose cannot do what a judging or verifying prompt asks; None where it can.
+
+    Such a model gives NaN and this reason instead of its plain judgement under another method's name.
+
+    >>> from claimwise import prompts
+    >>> beyond(prompts.load("chatgpt-judge-cot")), beyond(prompts.load("chatgpt-judge-zs"))
+    ('this model does not reason in words', None)
+    """
+    if prompt.reply in _REASONED:
+        return "this model does not reason in words"
+    if prompt.role == "judge" and prompt.demonstrations:
+        return "this model does not learn from examples of whole summaries"
+    return None
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from claimwise import text
-from claimwise.models.base import Claim, Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict
+from claimwise.models.base import Claim, Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict, beyond
 from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem
 from claimwise.prompts import Prompt
 
@@ -51,6 +51,8 @@ class LexicalModel:
         extras: Sequence[str] | None = None,
     ) -> list[list[Verdict]]:
         """See ``Model.verify``; the evidence is the sentence that has most of the claim's words."""
+        if reason := beyond(prompt):
+            return [[Verdict(math.nan, reason)] * len(group) for group in claims]
         results = []
         for document, group in zip(documents, claims, strict=True):
             lines = [set(content(span.text)) for span in text.sentences(document)]
@@ -59,6 +61,8 @@ class LexicalModel:
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one statement."""
+        if reason := beyond(prompt):
+            return [Judgement(math.nan, reason)] * len(summaries)
         verdicts = self.verify(documents, [[summary] for summary in summaries], prompt)
         return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]
 

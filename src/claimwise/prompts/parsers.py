@@ -12,6 +12,7 @@ list                a bulleted or numbered list                         tuple of
 json-claims         JSON with a list of texts                           tuple of str
 sentences           sentences, each a claim                             tuple of str
 yes-no, true-false  the answer first, then perhaps an explanation       1.0 or 0.0
+hallucinated-yes-no the same, "yes" for what is not supported          0.0 or 1.0
 final-yes-no        reasoning, then the answer                          1.0 or 0.0
 supported-reasoning "Reasoning: ... Supported: Yes"                     1.0 or 0.0
 supported-label     supported / partially_supported / not_supported     1.0, 0.25 or 0.0
@@ -73,6 +74,7 @@ CHOICES: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "yes-no": {"Yes": 1.0, "No": 0.0},
         "true-false": {"True": 1.0, "False": 0.0},
+        "hallucinated-yes-no": {"Yes": 0.0, "No": 1.0},
         "rating-1-5": {str(k): (k - 1) / 4 for k in range(1, 6)},
     }
 )
@@ -145,6 +147,15 @@ def _answer(yes: str, no: str) -> Callable[[str, bool], tuple[float | None, str]
         return float(found.group(1).lower() == yes), ""
 
     return read
+
+
+_YES_NO = _answer("yes", "no")
+
+
+def _hallucinated(reply: str, cut: bool) -> tuple[float | None, str]:
+    """HaluEval's question: "yes" says that something is hallucinated."""
+    value, reason = _YES_NO(reply, cut)
+    return (None if value is None else 1.0 - value), reason
 
 
 _FINAL = re.compile(
@@ -273,7 +284,8 @@ _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
     "list": lists.bullets,
     "json-claims": lists.json_claims,
     "sentences": lists.sentences,
-    "yes-no": _answer("yes", "no"),
+    "yes-no": _YES_NO,
+    "hallucinated-yes-no": _hallucinated,
     "true-false": _answer("true", "false"),
     "final-yes-no": _final_yes_no,
     "supported-reasoning": _supported,

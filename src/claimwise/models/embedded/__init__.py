@@ -8,7 +8,17 @@ from functools import cached_property
 from importlib import resources
 
 from claimwise import prompts, text
-from claimwise.models.base import Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict
+from claimwise.models.base import (
+    NAN,
+    Critique,
+    Decomposition,
+    Feedback,
+    Judgement,
+    Source,
+    Text,
+    Verdict,
+    beyond,
+)
 from claimwise.prompts import Prompt
 
 
@@ -62,10 +72,14 @@ class EmbeddedModel:
         extras: Sequence[str] | None = None,
     ) -> list[list[Verdict]]:
         """See ``Model.verify``."""
+        if reason := beyond(prompt):
+            return [[Verdict(NAN, reason)] * len(group) for group in claims]
         return self._verifier.verify(documents, claims, prompt, extras)
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one unit, no claims."""
+        if reason := beyond(prompt):
+            return [Judgement(NAN, reason)] * len(summaries)
         return self._verifier.score_whole(documents, summaries)
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
