@@ -55,6 +55,18 @@ def test_equal_content_gives_equal_bytes_even_after_reading(tmp_path):
     assert len(digests(tmp_path / "one")) == len(TABLES) + 1
 
 
+def test_replies_on_record_have_a_file_only_where_there_are_any(tmp_path):
+    corpora.write(toy(), tmp_path)
+    assert not (tmp_path / "recorded_replies.parquet").exists()
+    assert corpora.read(tmp_path).recorded_replies.empty
+    rows = Rows("toy")
+    rows.replied(rows.example("d", "lead", document="D", summary="S"), "gpt", "mcq", "recorded-judge-letter", "E\n")
+    corpora.write(rows.corpus(), tmp_path)
+    pd.testing.assert_frame_equal(corpora.read(tmp_path).recorded_replies, rows.corpus().recorded_replies)
+    corpora.write(toy(), tmp_path)
+    assert corpora.read(tmp_path).recorded_replies.empty
+
+
 def test_empty_tables_keep_their_columns_on_disk(tmp_path):
     corpora.write(Rows("empty").corpus(), tmp_path)
     back = corpora.read(tmp_path)

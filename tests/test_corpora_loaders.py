@@ -165,13 +165,31 @@ def test_summeval_takes_the_mode_and_drops_three_way_ties(files):
         ["summeval:dm-test-1:M11", "validation", 0.0],
         ["summeval:dm-test-1:M8", "test", 1.0],
     ]
-    assert corpus.notes == {"three-way ties left out": 1}
+    assert corpus.notes == {
+        "three-way ties left out": 1,
+        "replies that a repetition changed (the last one kept)": 1,
+    }
     assert rows(corpus.scores, "metric", "score") == [
         ["human consistency (mean)", 2.0],
         ["human consistency (mean)", 4.0],
     ]
     first, second = corpus.examples.document_id
     assert first == second
+
+
+def test_summeval_has_the_replies_on_record_for_its_examples(files):
+    corpus = corpora.load("summeval", files)
+    assert rows(corpus.recorded_replies, "example_id", "model", "template", "prompt", "reply") == [
+        ["summeval:dm-test-1:M11", "gpt-3.5-turbo-0301", "stareval", "recorded-judge-stars", "It depends."],
+        ["summeval:dm-test-1:M8", "gpt-3.5-turbo-0301", "mcq", "recorded-judge-letter", "E"],
+        [
+            "summeval:dm-test-1:M8",
+            "gpt-4-0314",
+            "rts",
+            "recorded-judge-rating",
+            "Lateness is in the article. Final score: 5.",
+        ],
+    ]
 
 
 def test_halueval(files):
@@ -226,6 +244,25 @@ def test_wice_keeps_the_three_way_label(files):
     expected = "(meta data) TITLE: The Brack Press\nOlen Brack founded the press in 1950."
     assert set(corpus.examples.document) == {expected}
     assert corpus.examples.split.tolist() == ["validation", "test", "test"]
+
+
+def test_wice_chunks_are_excerpts_and_know_which_was_replied_on(files):
+    corpus = corpora.load("wice_chunks", files)
+    assert rows(corpus.examples, "id", "split", "document", "label") == [
+        ["wice_chunks:dev1:0", "validation", "Olen Brack founded the press in 1950.", 0.0],
+        [
+            "wice_chunks:test1:0",
+            "test",
+            "(meta data) TITLE: The Brack Press\nOlen Brack founded the press in 1950.",
+            1.0,
+        ],
+        ["wice_chunks:test1:1", "test", "Olen Brack founded the press in 1950.\nContact us.", 1.0],
+        ["wice_chunks:test2:2", "test", "Contact us.", 0.0],
+    ]
+    assert corpus.examples.document_id.nunique() == 3  # the excerpts of one claim stay together
+    assert rows(corpus.recorded_replies, "example_id", "model", "prompt") == [
+        ["wice_chunks:test1:1", "gpt-4-0613", "recorded-verify-label"]
+    ]
 
 
 def test_qags_takes_the_majority_of_each_sentence(files):

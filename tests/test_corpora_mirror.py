@@ -82,7 +82,16 @@ def test_summeval():
     corpus = load("summeval")
     assert len(corpus.examples) == 1181
     assert corpus.examples.label.sum() == 1023
-    assert corpus.notes == {"three-way ties left out": 19}
+    assert corpus.notes == {
+        "three-way ties left out": 19,
+        "replies that a repetition changed (the last one kept)": 52,
+    }
+    replies = corpus.recorded_replies
+    assert replies.groupby(["model", "template"]).size().to_dict() == {
+        **{("gpt-3.5-turbo-0301", name): 1181 for name in ("rts", "altrts", "mcq", "altmcq", "stareval")},
+        ("gpt-4-0314", "rts"): 1181,
+        **{(f"llama-2-{size}b-chat-hf", "rts"): 1181 for size in (7, 13, 70)},
+    }
     assert corpus.examples.document_id.nunique() == 100
     systems = corpus.examples.groupby("split").system.unique()
     assert not set(systems["validation"]) & set(systems["test"])
@@ -107,6 +116,18 @@ def test_wice():
     assert corpus.examples.split.value_counts().to_dict() == {"test": 358, "validation": 349}
     assert corpus.gold_claims.error.value_counts().to_dict() == {"partially_supported": 406, "not_supported": 75}
     assert counted("wice") == {("test", "web"): (358, 111), ("validation", "web"): (349, 115)}
+
+
+def test_wice_chunks():
+    corpus = load("wice_chunks")
+    assert corpus.examples.split.value_counts().to_dict() == {"test": 1070, "validation": 1043}
+    replied = corpus.examples[corpus.examples.id.isin(corpus.recorded_replies.example_id)]
+    assert (len(replied), replied.document_id.nunique(), int(replied.label.sum())) == (300, 100, 66)
+    whole = load("wice").examples.set_index("id")
+    for example in corpus.examples.itertuples():  # every excerpt is of the claim's article
+        article = whole.loc[f"wice:{example.id.split(':')[1]}"]
+        assert example.summary == article.summary
+        assert set(example.document.split("\n")) <= set(article.document.split("\n"))
 
 
 def test_qags():

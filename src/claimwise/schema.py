@@ -1,14 +1,15 @@
 """The tables that flow through claimwise: their columns, and validation that names file, row and field.
 
-===============  ===================================================================================
-examples         one (document, summary) pair a row, with a label where people gave one
-gold_claims      claims of a summary written or labelled by people
-preferences      which of two summaries of one document people preferred
-claims           what a decomposer made of a summary
-recorded_claims  claims that a published system made, read from public files
-verdicts         what a verifier said of each claim
-scores           one number a summary and metric
-===============  ===================================================================================
+================  ==================================================================================
+examples          one (document, summary) pair a row, with a label where people gave one
+gold_claims       claims of a summary written or labelled by people
+preferences       which of two summaries of one document people preferred
+claims            what a decomposer made of a summary
+recorded_claims   claims that a published system made, read from public files
+recorded_replies  what language models replied to published prompts, read from public files
+verdicts          what a verifier said of each claim
+scores            one number a summary and metric
+================  ==================================================================================
 
 All are pandas frames, parquet on disk. ``validate`` is called where a table enters the system (a corpus
 loader, a user's file) and where it leaves (before it is written).
@@ -129,6 +130,14 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         decomposer=_name("what wrote the claims, e.g. fenice-t5"),
         claim_index=_count("0, 1, 2, ... within its example and decomposer"),
         claim=_text("the claim"),
+    ),
+    "recorded_replies": _table(
+        key=["example_id", "model", "template"],
+        example_id=_name("an id of the examples table"),
+        model=_name("what replied, e.g. gpt-4-0314"),
+        template=_name("what its prompt is called where it was published, e.g. mcq"),
+        prompt=_name("the prompt of ours that reads such replies, e.g. recorded-judge-letter"),
+        reply=_text("the reply, as it came"),
     ),
     "verdicts": _table(
         key=["example_id", "claim_index"],

@@ -63,6 +63,7 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "llmsummeval_pairwise": llmsummeval.load_pairwise,
     "llmsummeval": llmsummeval.load,
     "wice": wice.load,
+    "wice_chunks": wice.load_chunks,
     "qags": qags.load,
     "vectara": vectara.load,
     "fave": fave.load,

@@ -1,4 +1,4 @@
-"""What a corpus is: five tables, how a loader fills them, and how they are kept on disk.
+"""What a corpus is: its tables, how a loader fills them, and how they are kept on disk.
 
 Text is kept as published, with one exception: NUL bytes are removed (they end strings in many tools), and
 counted in the corpus's notes.
@@ -22,6 +22,8 @@ from claimwise import schema
 
 #: The tables of a corpus, in the order in which they are written.
 TABLES = ("examples", "gold_claims", "preferences", "recorded_claims", "scores")
+#: Tables that few corpora have: there is a file only where there are rows.
+RARE = ("recorded_replies",)
 
 _ARROW = {"float64": pa.float64(), "int64": pa.int64()}
 
@@ -38,6 +40,7 @@ class Corpus:
         scores: published scores, one an example and metric.
         notes: what the loader left out or noticed, counted, e.g. ``{"three-way ties left out": 19}``.
         questions: for corpora that answer questions: the question of each example.
+        recorded_replies: what published language models replied when they were asked about an example.
     """
 
     examples: pd.DataFrame
@@ -47,6 +50,7 @@ class Corpus:
     scores: pd.DataFrame
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
+    recorded_replies: pd.DataFrame = field(default_factory=lambda: _frame([], "recorded_replies"))
 
     def first(self, documents: int | None) -> Corpus:
         """The corpus with the examples of so many documents only, in the order of their ids; None keeps all."""
@@ -74,7 +78,7 @@ class Rows:
         self.name = corpus
         self.notes: Counter[str] = Counter()
         self.questions: dict[str, str] = {}
-        self._rows: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+        self._rows: dict[str, list[dict[str, Any]]] = {table: [] for table in (*TABLES, *RARE)}
 
     def example(
         self,
@@ -129,6 +133,11 @@ class Rows:
                 {"example_id": example_id, "decomposer": decomposer, "claim_index": index, "claim": claim}
             )
 
+    def replied(self, example_id: str, model: str, template: str, prompt: str, reply: str) -> None:
+        """Add a language model's reply; ``prompt`` names the prompt whose parser reads replies to this template."""
+        row = {"example_id": example_id, "model": model, "template": template, "prompt": prompt, "reply": reply}
+        self._rows["recorded_replies"].append(row)
+
     def prefer(self, first_id: str, second_id: str, rater: str, preferred: str) -> None:
         """Add a judgement: ``preferred`` is first, second or equal."""
         self._rows["preferences"].append(
@@ -150,7 +159,7 @@ class Rows:
         Raises:
             TableError: a table breaks its schema; the message names corpus, table, row and column.
         """
-        tables = {name: self._table(name) for name in TABLES}
+        tables = {name: self._table(name) for name in (*TABLES, *RARE)}
         return Corpus(**tables, notes=dict(self.notes), questions=dict(self.questions))
 
     def _table(self, name: str) -> pd.DataFrame:
@@ -189,7 +198,11 @@ def write(corpus: Corpus, folder: str | Path) -> None:
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in TABLES:
+    for name in (*TABLES, *RARE):
+        file = folder / f"{name}.parquet"
+        if name in RARE and getattr(corpus, name).empty:
+            file.unlink(missing_ok=True)
+            continue
         columns = schema.SCHEMAS[name].columns
         types = pa.schema(
             [(column, _ARROW.get(str(expected.dtype), pa.string())) for column, expected in columns.items()]
@@ -197,7 +210,7 @@ def write(corpus: Corpus, folder: str | Path) -> None:
         frame = schema.validate(getattr(corpus, name), name, f"{folder}, table {name}").reindex(columns=list(columns))
         # without pandas' metadata, which names the versions of pandas and pyarrow
         table = pa.Table.from_pandas(frame, schema=types, preserve_index=False).replace_schema_metadata(None)
-        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+        pq.write_table(table, file, compression="zstd")
     about = {"notes": dict(corpus.notes), "questions": dict(corpus.questions)}
     text = json.dumps(about, indent=2, sort_keys=True, ensure_ascii=False)
     (folder / "about.json").write_text(text + "\n", encoding="utf-8")
@@ -212,9 +225,11 @@ def read(folder: str | Path) -> Corpus:
     """
     folder = Path(folder)
     tables = {}
-    for name in TABLES:
+    for name in (*TABLES, *RARE):
         file = folder / f"{name}.parquet"
         if not file.is_file():
+            if name in RARE:
+                continue
             raise FileNotFoundError(f"{file} is not there; write it with claimwise.corpora.write(corpus, folder)")
         tables[name] = schema.validate(
             _frame(pq.read_table(file).to_pandas().to_dict("records"), name), name, str(file)

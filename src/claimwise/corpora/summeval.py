@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import PurePosixPath
 from statistics import mean
 
 from claimwise.corpora.base import Corpus, Rows
@@ -12,6 +13,16 @@ from claimwise.corpora.registry import Registry
 #: The 16 systems in the order of the original file, document after document, whose even rows ACUEval takes as
 #: validation and whose odd rows as test: 16 being even, the halves share documents and hold disjoint systems.
 ORDER = tuple("M11 M13 M1 M14 M15 M12 M5 M17 M20 M2 M0 M10 M9 M8 M23 M22".split())
+
+#: The prompts of LLM_summeval (Shen et al. 2023, sec. 3.1) whose replies are recorded, and ours that read them: reason
+#: then score, multiple choice, another wording of either, and stars.
+TEMPLATES = {
+    "rts": "recorded-judge-rating",
+    "altrts": "recorded-judge-rating",
+    "mcq": "recorded-judge-letter",
+    "altmcq": "recorded-judge-letter",
+    "stareval": "recorded-judge-stars",
+}
 
 
 def label(ratings: list[int]) -> int | None:
@@ -27,10 +38,13 @@ def label(ratings: list[int]) -> int | None:
 def load(files: Registry) -> Corpus:
     """Examples with the experts' label, and their mean consistency rating (1-5) as a published score.
 
+    Besides, what GPT-3.5, GPT-4 and Llama-2 chat models replied when asked for the summaries' consistency.
+
     Three-way ties are left out and counted. ``split`` is ACUEval's (see ``ORDER``); for a split that keeps
     documents together, group by ``document_id``.
     """
     rows = Rows("summeval")
+    examples: dict[tuple[str, str], str] = {}
     for path in files.paths("summeval", "model_output_annotations/*"):
         for entry in read_jsonl(files.fetch("summeval", path)):
             ratings = [annotation["consistency"] for annotation in entry["expert_annotations"]]
@@ -48,4 +62,21 @@ def load(files: Registry) -> Corpus:
                 label=faithful,
             )
             rows.score(example, "human consistency (mean)", mean(ratings))
+            examples[entry["model_id"], entry["id"]] = example
+    for path in files.paths("summeval", "eval_model_generations/*"):
+        _add_replies(rows, examples, files, path)
     return rows.corpus()
+
+
+def _add_replies(rows: Rows, examples: dict[tuple[str, str], str], files: Registry, path: str) -> None:
+    """Replies of one model to one prompt about one system's summaries: ``MODEL/eval_SYSTEM_.../consistency_PROMPT.txt``."""
+    _, model, folder, name = PurePosixPath(path).parts
+    system, template = folder.split("_")[1], name.removeprefix("consistency_").removesuffix(".txt")
+    replies: dict[str, str] = {}
+    for entry in read_jsonl(files.fetch("summeval", path)):
+        if replies.get(entry["id"], entry["resp"]) != entry["resp"]:
+            rows.note("replies that a repetition changed (the last one kept)")
+        replies[entry["id"]] = entry["resp"]
+    for key, reply in replies.items():
+        if (system, key) in examples:  # three-way ties are no examples
+            rows.replied(examples[system, key], model, template, TEMPLATES[template], reply)

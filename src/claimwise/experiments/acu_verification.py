@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score
 
 from claimwise import prompts, statistics
 from claimwise.corpora import Corpus
+from claimwise.experiments import recorded
 from claimwise.models.base import Model
 from claimwise.progress import bar
 from claimwise.prompts import Demonstration, Prompt
@@ -70,6 +71,29 @@ def draw_demonstrations(claims: pd.DataFrame, shots: int, seed: int) -> list[Dem
     ]
 
 
+def of_corpus(corpus: Corpus, prompt_names: Sequence[str], model: Model, shots: int, seed: int) -> pd.DataFrame:
+    """Verdicts on a corpus's labelled claims: ours, and those of the language models that have replies on record.
+
+    Where there are replies on record, of the test claims only those are verified that they are about, so that all
+    rows are about the same claims; what is recorded of them has no validation part.
+    """
+    claims = labelled_claims(corpus)
+    replied = corpus.recorded_replies["example_id"]
+    if len(replied):
+        claims = claims[(claims["split"] != "test") | claims["example_id"].isin(replied)].reset_index(drop=True)
+    found = [run(claims, prompt_names, model, shots, seed)]
+    test = claims[claims["split"] == "test"].reset_index(drop=True)
+    for name, prompt, engine in recorded.models(corpus, "verify"):
+        found.append(run(test, [prompt.name], engine, shots, seed).assign(prompt=name))
+    return pd.concat(found, ignore_index=True)
+
+
+def unparsed(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """The recorded replies of ``of_corpus`` that could not be read, by model and template."""
+    names = [name for name in verdicts["prompt"].unique() if recorded.MARK in name]
+    return recorded.unparsed({name: verdicts[verdicts["prompt"] == name] for name in names})
+
+
 def run(
     claims: pd.DataFrame, prompt_names: Sequence[str], model: Model, shots: int, seed: int, batch: int = 64
 ) -> pd.DataFrame:
@@ -109,7 +133,7 @@ def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 
     Returns:
         ``task, prompt, n, unparsed, accuracy`` (at 0.5, with interval; percent), ``balanced_accuracy`` (at the
-        threshold tuned on validation, percent), ``auc, ece, yes`` (share answered Yes) and ``supported`` (share
+        threshold tuned on validation, and at 0.5 for replies on record, which have none; percent), ``auc, ece, yes`` (share answered Yes) and ``supported`` (share
         labelled so: an answer of Yes to everything has this accuracy).
     """
     rows = []
@@ -119,7 +143,7 @@ def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         test, validation = test.dropna(subset=["support"]), validation.dropna(subset=["support"])
         correct = (test["support"] >= 0.5) == (test["label"] == 1)
         accuracy = statistics.bootstrap_mean(100 * correct, test["document_id"], draws, seed)
-        threshold = statistics.best_threshold(validation["support"], validation["label"])
+        threshold = statistics.best_threshold(validation["support"], validation["label"]) if len(validation) else 0.5
         rows.append(
             {
                 "task": task,
@@ -197,7 +221,9 @@ def findings(rows: pd.DataFrame) -> list[str]:
     sentences = []
     for task, part in rows.groupby("task", sort=False):
         constant = part[part["prompt"].str.startswith("always")].iloc[0]
-        part = part[~part["prompt"].str.startswith("always")].set_index("prompt")
+        everyone = part[~part["prompt"].str.startswith("always")].set_index("prompt")
+        read = everyone.index.str.contains(recorded.MARK, regex=False)
+        part, read = everyone[~read], everyone[read]
         best = part["accuracy"].idxmax()
         low, high = part.loc[best, "accuracy_low"], part.loc[best, "accuracy_high"]
         more, less = low > constant["accuracy"], high < constant["accuracy"]
@@ -209,6 +235,9 @@ def findings(rows: pd.DataFrame) -> list[str]:
             f"{part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
             + (" That is hardly better than chance: these errors are not found." if part["auc"].max() < 0.6 else "")
         )
+        if len(read):
+            known = [f"`{name}` {row.accuracy:.1f} % (AUC {row.auc:.2f})" for name, row in read.iterrows()]
+            sentences.append(f"**{task}**: on the same claims, of the replies on record: {', '.join(known)}.")
         beside = [name for name in part.index if prompts.load(name).context == "document+extra"]
         if "presence" in task and beside:
             row = part.loc[beside[0]]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from claimwise import statistics
 from claimwise.corpora import Corpus
+from claimwise.experiments.recorded import MARK
 
 #: Rows of ACUEval's Table 1 that stand beside ours, by metric.
 PUBLISHED_ROWS = {
@@ -171,7 +172,8 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
     """What the table says, in words, whichever way it came out."""
     sentences = []
     for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
-        ours = part[~part["metric"].str.contains("published")].set_index("metric")
+        read = part["metric"].str.contains(MARK, regex=False)
+        ours = part[~part["metric"].str.contains("published") & ~read].set_index("metric")
         best = ours["balanced_accuracy"].idxmax()
         row = ours.loc[best]
         p = f"p = {row['p']:.3f}" if row["p"] > 0.001 else "p ≤ 0.001"
@@ -191,4 +193,10 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
             )
             + (f" Its interval overlaps with that of {', '.join(tied)}." if tied else "")
         )
+        if read.any():
+            top = part[read].sort_values("balanced_accuracy").iloc[-1]
+            sentences.append(
+                f"**{corpus}**: of the language models' replies on record, `{top['metric']}` reaches "
+                f"{top['balanced_accuracy']:.1f} ({top['low']:.1f} to {top['high']:.1f}), AUC {top['auc']:.2f}."
+            )
     return sentences

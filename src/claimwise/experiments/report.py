@@ -29,6 +29,7 @@ SUPERVISED = {
     "aggrefact_exf": "verifier: the validation part",
     "halueval": "verifier: the 100 validation documents",
     "wice": "verifier: the dev part",
+    "wice_chunks": "verifier: the dev part",
     "rose": "decomposer and verifier: the CNN/DM validation part",
 }
 

@@ -1,0 +1,120 @@
+"""Replies on record as rows of the tables: read by our parsers, scored by the path of any metric."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from fakes import FakeModel
+
+from claimwise.corpora.base import Rows
+from claimwise.experiments import acu_verification, meta_evaluation, recorded
+
+
+@pytest.fixture
+def judged():
+    """Twelve summaries, half of them wrong; one model gives stars and gets all right, another says little."""
+    rows = Rows("made")
+    for number in range(12):
+        wrong = number % 2
+        example = rows.example(
+            str(number),
+            "lead",
+            document=f"It rained on day {number}.",
+            summary="It snowed." if wrong else "It rained.",
+            split="validation" if number < 4 else "test",
+            label=1 - wrong,
+        )
+        reply = "Two stars. It did not snow." if wrong else "Five stars. It did rain."
+        rows.replied(example, "gpt-9", "stareval", "recorded-judge-stars", reply)
+        rows.replied(example, "lm-1", "mcq", "recorded-judge-letter", "It depends." if number == 5 else "C")
+        rows.replied(example, "lm-1", "explained", "recorded-verify-label", "supported")
+    return rows.corpus()
+
+
+def test_judges_on_record_become_score_tables(judged):
+    tables = recorded.scores(judged)
+    assert list(tables) == ["gpt-9 stareval (recorded)", "lm-1 mcq (recorded)"]
+    assert tables["gpt-9 stareval (recorded)"]["score"].tolist() == [1, 0.25] * 6
+    middle = tables["lm-1 mcq (recorded)"]
+    assert middle["score"].dropna().unique().tolist() == [0.5]
+    assert middle["example_id"].tolist() == judged.examples["id"].tolist()
+    assert recorded.unparsed(tables).to_dict("records") == [
+        {"recorded": "gpt-9 stareval (recorded)", "replies": 12, "unparsed": 0, "reasons": ""},
+        {
+            "recorded": "lm-1 mcq (recorded)",
+            "replies": 12,
+            "unparsed": 1,
+            "reasons": "1 x no letter from A to E in the reply",
+        },
+    ]
+
+
+def test_they_are_rows_of_the_meta_evaluation_on_the_rows_that_all_scored(judged):
+    tables = recorded.scores(judged)
+    chance = tables["lm-1 mcq (recorded)"].assign(metric="acueval", score=0.5)
+    rows = meta_evaluation.collect(judged, {"acueval": chance, **tables}, by_origin=False)
+    result = meta_evaluation.table(rows, meta_evaluation.columns(rows), "acueval", draws=50, seed=0).set_index("metric")
+    assert result["n"].tolist() == [7, 7, 7]  # eight test rows, one of them not read
+    assert result.loc["gpt-9 stareval (recorded)", "balanced_accuracy"] == 100
+    assert result.loc["lm-1 mcq (recorded)", ["balanced_accuracy", "unscored"]].tolist() == [50, 1]
+    found = meta_evaluation.findings(result.reset_index().assign(corpus="made"), "acueval")
+    assert "`acueval` has the highest balanced accuracy of our metrics" in found[0]
+    assert "replies on record, `gpt-9 stareval (recorded)` reaches 100.0" in found[1]
+
+
+def test_equal_summaries_of_two_systems_have_the_first_reply():
+    rows = Rows("made")
+    for system, reply in (("one", "Score: 5"), ("two", "Score: 1")):
+        example = rows.example("0", system, document="It rained.", summary="Rain.")
+        rows.replied(example, "gpt-9", "rts", "recorded-judge-rating", reply)
+    assert recorded.scores(rows.corpus())["gpt-9 rts (recorded)"]["score"].tolist() == [1, 1]
+
+
+def test_a_corpus_without_replies_has_no_rows():
+    rows = Rows("made")
+    rows.example("0", "one", document="It rained.", summary="Rain.")
+    assert recorded.scores(rows.corpus()) == {}
+    assert recorded.unparsed({}).empty
+    assert recorded.caveats({}) == []
+
+
+@pytest.fixture
+def verified():
+    rows = Rows("made")
+    replies = ["supported", "partially_supported", "not_supported", "I would say perhaps", None]
+    for split in ("validation", "test"):
+        for number, reply in enumerate(replies):
+            document = f"It rained on day {number} of the {split}."
+            example = rows.example(split, number, "w", document=document, summary="It rained.", split=split)
+            rows.gold(example, [{"claim": "It rained.", "label": int(number == 0)}])
+            if split == "test" and reply:
+                rows.replied(
+                    example, "gpt-9", "explained", "recorded-verify-label", f"Because.\n<answer>{reply}</answer>"
+                )
+    return rows.corpus()
+
+
+def test_all_verify_the_claims_that_are_on_record(verified):
+    found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
+    test = found[found["split"] == "test"]
+    about = [f"made:test:{number}:w" for number in range(4)]
+    assert test.groupby("prompt")["example_id"].agg(list).to_dict() == {
+        "acueval-verify-zeroshot": about,
+        "gpt-9 explained (recorded)": about,
+    }
+    read = test[test["prompt"] == "gpt-9 explained (recorded)"]
+    np.testing.assert_equal(read["support"].tolist(), [1, 0.25, 0, np.nan])
+    assert (found["split"] == "validation").sum() == 5
+    assert acu_verification.unparsed(found)[["replies", "unparsed", "reasons"]].to_numpy().tolist() == [
+        [4, 1, "1 x no label"]
+    ]
+
+
+def test_without_a_validation_part_balanced_accuracy_is_at_one_half(verified):
+    found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
+    table = acu_verification.table(found.assign(task="support"), draws=50, seed=0).set_index("prompt")
+    row = table.loc["gpt-9 explained (recorded)"]
+    assert row[["n", "unparsed", "accuracy", "balanced_accuracy", "auc"]].tolist() == [3, 1, 100, 100, 1]
+    sentences = acu_verification.findings(table.reset_index())
+    assert "`acueval-verify-zeroshot` agrees with people on" in sentences[0]
+    assert "`gpt-9 explained (recorded)` 100.0 % (AUC 1.00)" in sentences[1]
+    assert pd.isna(table.loc["always No", "accuracy_low"])
