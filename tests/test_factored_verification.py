@@ -198,7 +198,7 @@ def test_a_method_that_scored_a_few_summaries_does_not_choose_the_rows_of_the_ot
     assert table["n"].to_dict() == {"one": 20, "other": 20, "rare": 0}
     assert table.loc["rare", ["unscored", "reason"]].tolist() == [18, "refusal"]
     assert table["p_baseline"].isna().all()
-    with pytest.raises(ValueError, match="no method scored 50% of the summaries: .*refusal"):
+    with pytest.raises(ValueError, match=r"no method scored 50% of the summaries: .*refusal"):
         fv.table(rows[rows["method"] == "rare"], "rare", 100, 0)
 
 

@@ -83,7 +83,11 @@ class EmbeddedModel:
         return self._verifier.score_whole(documents, summaries)
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
-        """See ``Model.critique``: what a look at the whole statement finds, no claims."""
+        """See ``Model.critique``. A prompt that asks for a verdict on a claim and a revised claim (Factored Verification
+        A.3.1) gets the verifier's; any other what a look at the whole statement finds."""
+        if prompt.reply == "critique-block":
+            verdicts = self._verifier.verify(documents, [[statement] for statement in statements], prompt)
+            return self._reviser.correct(documents, statements, [verdict for [verdict] in verdicts])
         supports = [judgement.score for judgement in self.judge(documents, statements, prompt)]
         return self._reviser.critique(documents, statements, supports)
 

@@ -127,6 +127,32 @@ class Reviser:
             )
         return results
 
+    def correct(self, documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
+        """A critique of each claim: the verifier's verdict and, where it is unsupported, a revised claim.
+
+        Args:
+            documents: n texts.
+            claims: n claims, sentences that each stand for themselves.
+            verdicts: the verifier's on each.
+        """
+        wrong = [i for i, verdict in enumerate(verdicts) if verdict.support < ACCEPTED]
+        edits = self.revise(
+            [documents[i] for i in wrong],
+            [claims[i] for i in wrong],
+            [Feedback(unsupported=(claims[i],)) for i in wrong],
+        )
+        revised = {i: edit.text for i, edit in zip(wrong, edits, strict=True) if edit.text != claims[i]}
+        results = []
+        for i, (document, claim, verdict) in enumerate(zip(documents, claims, verdicts, strict=True)):
+            if verdict.reason is not None:
+                results.append(Critique("", verdict.support, reason=verdict.reason))
+            elif verdict.support >= ACCEPTED:
+                results.append(Critique("The document supports it.", verdict.support))
+            else:
+                comment = _critique(document, claim, verdict.support).text
+                results.append(Critique(comment, verdict.support, revised.get(i)))
+        return results
+
     def critique(
         self, documents: Sequence[str], statements: Sequence[str], supports: Sequence[float]
     ) -> list[Critique]:
