@@ -1,17 +1,19 @@
 """The openai engine against real HTTP: a loopback server with faults, and transformers' own server."""
 
+import asyncio
 import http.server
 import itertools
 import json
 import logging
 import math
+import socket
 import threading
 import time
 
 import pytest
 
 from claimwise import prompts
-from claimwise.models import ModelError
+from claimwise.models import ModelError, openai_transport
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.openai_engine import openai_model
@@ -123,6 +125,11 @@ def half(handler):
 
 def page(handler):
     handler.reply(200, b"<html>Bad gateway</html>", {"Content-Type": "text/html"})
+
+
+def last(handler):
+    handler.reply(200, handler.completion({"model": "m", "messages": [{"content": ""}]}), {"Connection": "close"})
+    handler.close_connection = True
 
 
 def slow(handler):
@@ -239,6 +246,60 @@ def test_a_refused_prompt_has_a_reason_and_the_others_go_on(serve):
         connect(serve(faults=[refuse])).verify(["D."], [["A."]], ZERO)
 
 
+def nowhere():
+    """An address of this machine at which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """How long the transport waits before each further attempt, without waiting."""
+    asked, sleep = [], asyncio.sleep
+
+    async def note(self, attempt, seconds):
+        asked.append(0.5 * 2**attempt if seconds is None else seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(openai_transport.Transport, "_wait", note)
+    return asked
+
+
+def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog):
+    address = nowhere()
+    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, concurrency=1, retries=8)
+    with pytest.raises(ModelError, match=r"cannot be reached: no connection: .*Start the server, or correct") as caught:
+        model.verify(["D."], [["A.", "B."]], ZERO)
+    assert address in str(caught.value)
+    assert "Nothing was asked" in str(caught.value)
+    assert sum(waits) <= 2  # seconds, of the 250 that eight retries would take
+    assert [r.message for r in caplog.records if "trying again" in r.message]
+
+
+def test_a_server_that_has_answered_before_is_waited_for(serve, waits):
+    server = serve(faults=[last])
+    model = connect(server, retries=5)
+    model.verify(["D."], [["A."]], ZERO)
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(ModelError, match=r"no connection: .*after 5 retries\. Finished replies are kept"):
+        model.verify(["D."], [["B."]], ZERO)
+    assert len(waits) == 5
+
+
+def test_an_unknown_model_is_told_where_to_look(serve):
+    server = serve(faults=[lambda h: h.reply(404, {"error": {"message": "model 'm' not found, try pulling it first"}})])
+    with pytest.raises(ModelError, match=f"no such model or path: model 'm' not found.*{server.url}/models lists"):
+        connect(server).verify(["D."], [["A."]], ZERO)
+    assert len(server.requests) == 1
+
+
+def test_an_address_without_its_scheme_is_an_error_that_shows_it():
+    with pytest.raises(ModelError, match=r"option 'base_url': found 'localhost:8000/v1'.*https\?://"):
+        openai_model(ResponseCache(":memory:"), model="m", base_url="localhost:8000/v1")
+
+
 def test_a_wrong_key_is_an_error_that_does_not_show_it(serve, monkeypatch, caplog):
     monkeypatch.setenv("SOME_KEY", "sk-very-secret")
     server = serve(faults=[lambda h: h.reply(401, {"error": {"message": "Incorrect API key: sk-very-secret"}})])
@@ -336,8 +397,6 @@ def test_the_environments_proxy_is_used_but_not_for_its_exceptions(serve, monkey
 
 
 def test_it_runs_inside_a_running_event_loop(serve):
-    import asyncio
-
     async def cell():  # a notebook's cell
         return connect(serve()).verify(["D."], [["A."]], ZERO)[0][0].support
 

@@ -17,7 +17,7 @@ from typing import Any
 from claimwise.models import ModelError
 from claimwise.models.cache import call_key
 from claimwise.models.openai_engine import VENDOR, OpenAIOptions
-from claimwise.models.openai_transport import Refused, Transport, Unreachable
+from claimwise.models.openai_transport import NeverReached, Refused, Transport, Unreachable
 from claimwise.models.replies import Reply, Tally
 
 _log = logging.getLogger(__name__)
@@ -140,6 +140,11 @@ class OpenAILanguageModel:
         form = {"response_format": _format(kind, schema)} if kind else {}
         try:
             completion = await self._transport.post(path, body | options | form)
+        except NeverReached as error:
+            raise ModelError(
+                f"{self._where()} cannot be reached: {error}. Start the server, or correct `base_url` of this model in "
+                "params.yaml. Nothing was asked."
+            ) from None
         except Unreachable as error:
             raise ModelError(f"{self._where()}: {error}, after {self._options.retries} retries. {_KEPT}") from None
         except Refused as error:
@@ -156,6 +161,11 @@ class OpenAILanguageModel:
                     return Reply(reason=reason)
             if error.status in (401, 403):
                 raise ModelError(f"{self._where()} refused the key in {self._options.key_variable}: {error}") from None
+            if error.status == 404:
+                raise ModelError(
+                    f"{self._where()} knows no such model or path: {error}. {self._options.base_url}/models lists its "
+                    "models; `base_url` usually ends in /v1."
+                ) from None
             raise ModelError(f"{self._where()} refused the request: {error}") from None
         self._count(completion.get("usage") or {}, start)
         return completion["choices"][0]

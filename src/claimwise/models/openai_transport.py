@@ -22,6 +22,9 @@ import aiohttp
 _log = logging.getLogger(__name__)
 _AGAIN = {408, 409, 425, 429}
 _LONGEST_BACKOFF = 30.0
+_CONNECT_SECONDS = 5.0
+_FIRST_ATTEMPTS = 3  # to connect, as long as the server has never answered: it is not there, or not at this address
+_WARN_SECONDS = 30.0
 
 
 class Refused(Exception):
@@ -34,6 +37,10 @@ class Refused(Exception):
 
 class Unreachable(Exception):
     """No answer came after all attempts; the message says what came instead."""
+
+
+class NeverReached(Unreachable):
+    """No connection could be made, neither now nor before."""
 
 
 class Transport:
@@ -52,12 +59,15 @@ class Transport:
         self._proxy = _proxy(self._base_url)
         self._session: aiohttp.ClientSession | None = None
         self._not_before = 0.0  # of any call: a server that asks one call to wait means all of them
+        self._answered = False  # whether the server has ever sent anything
+        self._warned = -_WARN_SECONDS
 
     async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The completion that the server sends for a request.
 
         Raises:
             Refused: another 4xx.
+            NeverReached: there is no server, known after a few seconds.
             Unreachable: no completion came after all attempts.
         """
         url, data = f"{self._base_url}/{path}", json.dumps(body).encode()
@@ -67,6 +77,7 @@ class Transport:
             asked = None
             try:
                 async with self._open().post(url, data=data, proxy=self._proxy, allow_redirects=False) as response:
+                    self._answered = True
                     raw = await response.read()
                     if response.status == 200:
                         value = json.loads(raw)
@@ -80,11 +91,16 @@ class Transport:
                         asked = _retry_after(response.headers)
             except ValueError:  # a proxy's page, half a body
                 problem = f"an answer that is no JSON: {self._message(raw)}"
+            except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+                problem = f"no connection: {self._clean(str(error))}"
+                if not self._answered and attempt + 1 >= _FIRST_ATTEMPTS:
+                    raise NeverReached(problem) from None
             except TimeoutError:
                 problem = f"no answer within {self._timeout:g} s"
             except aiohttp.ClientError as error:
                 problem = f"{type(error).__name__}: {self._clean(str(error))}"
             if attempt < self._retries:
+                self._warn(problem)
                 await self._wait(attempt, asked)
         raise Unreachable(problem)
 
@@ -95,7 +111,7 @@ class Transport:
                 headers["Authorization"] = f"Bearer {self._key}"
             self._session = aiohttp.ClientSession(
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=self._timeout),
+                timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=min(self._timeout, _CONNECT_SECONDS)),
                 connector=aiohttp.TCPConnector(limit=0),  # the caller bounds what is in flight
             )
         return self._session
@@ -104,6 +120,12 @@ class Transport:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
+
+    def _warn(self, problem: str) -> None:
+        """Say that calls are repeated, now and then: nobody should wonder why nothing moves."""
+        if time.monotonic() - self._warned >= _WARN_SECONDS:
+            self._warned = time.monotonic()
+            _log.warning("%s: %s; trying again, up to %d times a call", self._base_url, problem, self._retries)
 
     async def _wait(self, attempt: int, asked: float | None) -> None:
         if asked is None:
@@ -144,6 +166,8 @@ def _proxy(address: str) -> str | None:
 def _again(status: int, problem: str) -> bool:
     if "insufficient_quota" in problem or "exceeded your current quota" in problem:
         return False  # status 429, but no waiting helps
+    if "validation error" in problem:
+        return False  # llama-cpp-python says so with status 500
     return status in _AGAIN or status >= 500
 
 
