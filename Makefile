@@ -5,10 +5,10 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
 
-.PHONY: repro public test lint lab bench clean help
+.PHONY: repro public test test-servers lint lab bench clean help
 
 help:      ## show this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 repro: .venv/ready ## set up, then regenerate every table, figure and report from the shipped sample
 	dvc repro
@@ -21,6 +21,9 @@ public: .venv/ready ## the notebooks with public results on the public benchmark
 
 test: .venv/ready ## set up, then run the tests
 	pytest
+
+test-servers: .venv/ready .servers/ready ## tests against llama.cpp's server, which is compiled once (minutes)
+	CLAIMWISE_LLAMA_CPP=$(CURDIR)/.servers/bin/python pytest tests/test_openai_llama_cpp.py tests/test_openai_serve.py
 
 lint: .venv/ready ## style checks
 	ruff check . && ruff format --check .
@@ -38,4 +41,10 @@ clean:     ## remove what can be made again (not the response cache, not .venv)
 	$(PYTHON) -m venv .venv
 	pip install --quiet --disable-pip-version-check -r requirements.lock
 	pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+# An environment of its own: what the server needs is no part of the project. Images are left out: half of the build.
+.servers/ready: tests/servers.txt
+	$(PYTHON) -m venv .servers
+	CMAKE_ARGS=-DLLAVA_BUILD=OFF .servers/bin/pip install --quiet --disable-pip-version-check -r tests/servers.txt
 	touch $@

@@ -362,9 +362,16 @@ def test_json_replies_are_held_to_a_schema_where_asked(serve):
     ("refusals", "sent"),
     [(1, ["json_schema", "json_object", "json_object"]), (2, ["json_schema", "json_object", None, None])],
 )
-def test_a_server_is_asked_for_json_in_the_form_it_knows(serve, refusals, sent):
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Invalid parameter: 'response_format' of this type is not supported"),
+        (500, "1 validation error: {'loc': ('body', 'response_format', 'type')"),  # llama-cpp-python
+    ],
+)
+def test_a_server_is_asked_for_json_in_the_form_it_knows(serve, refusals, sent, status, message):
     def refuse(handler):
-        handler.reply(400, {"error": {"message": "Invalid parameter: 'response_format' of this type is not supported"}})
+        handler.reply(status, {"error": {"message": message}})
 
     server = serve(lambda prompt: "```json\n{'claims': ['It rained.']}\n```", faults=[refuse] * refusals)
     found = connect(server, concurrency=1).decompose(["A.", "B."], prompts.load("fenice-decompose-json"))

@@ -1,15 +1,10 @@
 """The openai engine and a real third-party server: `transformers serve` on a tiny random checkpoint (no meaning)."""
 
 import logging
-import os
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 
 import pytest
+from servers import running
 from tiny_checkpoints import make
 
 from claimwise import prompts
@@ -28,33 +23,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder, tmp_path_factory):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", folder]
     log = tmp_path_factory.mktemp("serve") / "log.txt"
-    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", folder, "--port", str(port)]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--device", "cpu", "--dtype", "float32"],
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
-        )
-    try:
-        for _ in range(240):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2)
-                break
-            except (urllib.error.URLError, ConnectionError, TimeoutError):
-                if process.poll() is not None:
-                    pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
-                time.sleep(0.5)
-        else:
-            pytest.fail(f"the server did not start: {log.read_text()[-2000:]}")
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(20)
+    with running([*command, "--device", "cpu", "--dtype", "float32"], "/health", log) as found:
+        yield found
 
 
 def test_replies_are_those_of_the_checkpoint_itself(folder, address):

@@ -28,6 +28,8 @@ class OpenAIOptions(Options):
         key_variable: environment variable that holds the key; a server given by ``base_url`` may need none.
         api: ``chat``, or ``completions`` for base models.
         system: system prompt (``chat`` only).
+        start: put before every prompt (``completions`` only): the start token, e.g. ``<s>``, where a server adds none,
+            as llama.cpp does for a GGUF file that does not ask for it.
         concurrency: most calls in flight.
         timeout_seconds: for one attempt.
         retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies.
@@ -48,6 +50,7 @@ class OpenAIOptions(Options):
     key_variable: str = "OPENAI_API_KEY"
     api: Literal["chat", "completions"] = "chat"
     system: str | None = None
+    start: str = ""
     concurrency: int = Field(default=16, gt=0)
     timeout_seconds: float = Field(default=120, gt=0)
     retries: int = Field(default=8, ge=0)

@@ -58,7 +58,7 @@ class OpenAILanguageModel:
         self.fingerprint = call_key(
             server=options.identity or options.base_url,
             **options.model_dump(
-                include={"model", "api", "system", "temperature", "seed", "json_schema", "extra_body"}
+                include={"model", "api", "system", "start", "temperature", "seed", "json_schema", "extra_body"}
             ),
         )
         self.tally = Tally()
@@ -176,7 +176,7 @@ class OpenAILanguageModel:
             if getattr(self._options, name) is not None:
                 body[name] = getattr(self._options, name)
         if self._options.api == "completions":
-            return "completions", {**body, "prompt": prompt}
+            return "completions", {**body, "prompt": self._options.start + prompt}
         messages = [{"role": "system", "content": self._options.system}] if self._options.system else []
         return "chat/completions", {**body, "messages": [*messages, {"role": "user", "content": prompt}]}
 

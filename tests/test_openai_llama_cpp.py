@@ -1,0 +1,155 @@
+"""The openai engine and llama.cpp's server, on a tiny random Llama as GGUF (`make test-servers`; no meaning).
+
+What the server answers is compared with the transformers engine on the same weights: two implementations of the
+model, of its tokenizer and of its chat template that share no code.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+import yaml
+from servers import running
+from tiny_checkpoints import make
+from transformers import AutoModelForCausalLM
+from typer.testing import CliRunner
+
+from claimwise import cli, prompts
+from claimwise.models.cache import ResponseCache
+from claimwise.models.openai_engine import openai_model
+from claimwise.models.transformers_checkpoint import Checkpoint
+from claimwise.models.transformers_engine import TransformersOptions, transformers_model
+
+PYTHON = os.environ.get("CLAIMWISE_LLAMA_CPP")
+pytestmark = pytest.mark.skipif(
+    not PYTHON,
+    reason="llama.cpp's server is built by `make test-servers`, which names its Python (CLAIMWISE_LLAMA_CPP)",
+)
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
+CLAIMS = [["It rained.", "Ann won.", "Ann lost the race in 2001."], ["The tram line was approved.", "It rained."]]
+# Two implementations in fp32 that sum in different orders.
+TOLERANCE = 1e-4
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A random Llama that answers Yes or No: of 600 equally likely tokens, a server's first 20 would hold neither."""
+    folder = make(tmp_path_factory.mktemp("llama"), chat=True)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    rendered = [ZERO.render(Document=d, ACU=c) for d, group in zip(DOCUMENTS, CLAIMS, strict=True) for c in group]
+    frames = [Checkpoint(TransformersOptions(model=folder, device="cpu", template=name)) for name in ("auto", "none")]
+    with torch.no_grad():
+        ids = [frame.encode(text) for frame in frames for text in rendered]
+        last = torch.stack([model.model(torch.tensor([row])).last_hidden_state[0, -1] for row in ids])
+        more = torch.linalg.lstsq(last, torch.full((len(ids), 1), 8.0)).solution[:, 0]  # adds 8 to each logit
+        for choice in ("Yes", "No"):
+            model.lm_head.weight[frames[0].spellings(choice)] += more
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def start(folder, tmp_path_factory):
+    """Starts a server for the checkpoint, with further options; the context holds its address."""
+    made = tmp_path_factory.mktemp("llama-cpp")
+    file, converter = made / "tiny.gguf", Path(__file__).parent / "tiny_gguf.py"
+    subprocess.run([PYTHON, str(converter), folder, str(file)], check=True, capture_output=True)
+    command = [PYTHON, "-m", "llama_cpp.server", "--model", str(file), "--n_ctx", "4096", "--n_threads", "1"]
+    command += ["--type_k", "0", "--type_v", "0"]  # keys and values in fp32, as the checkpoint has them
+    return lambda *options: running([*command, *options], "/v1/models", made / "log.txt")
+
+
+@pytest.fixture(scope="module")
+def address(start):
+    with start() as found:
+        yield found
+
+
+def local(folder, **options):
+    return transformers_model(ResponseCache(":memory:"), model=folder, device="cpu", dtype="float32", **options)
+
+
+def served(address, **options):
+    options = {"model": "tiny", "base_url": address, "concurrency": 4, **options}
+    return openai_model(ResponseCache(":memory:"), **options)
+
+
+def supports(model):
+    return [verdict.support for group in model.verify(DOCUMENTS, CLAIMS, ZERO) for verdict in group]
+
+
+def test_support_over_chat_is_the_checkpoints_own(folder, address):
+    expected = supports(local(folder))
+    assert max(expected) - min(expected) > 0.05  # they could differ
+    assert supports(served(address)) == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_support_over_completions_is_the_checkpoints_own(folder, address):
+    expected = supports(local(folder, template="none"))
+    assert supports(served(address, api="completions")) == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_a_server_that_adds_no_start_token_is_given_it(folder, start):
+    expected = supports(local(folder, template="none"))
+    with start("--kv_overrides", "tokenizer.ggml.add_bos_token=bool:false") as found:
+        given = supports(served(found, api="completions", start="<s>"))
+        bare = supports(served(found, api="completions"))
+    assert given == pytest.approx(expected, abs=TOLERANCE)
+    assert bare != pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_replies_are_those_of_the_checkpoint_itself(folder, address):
+    asked = ["It rained.", "Ann won the race.\n\nYes or No?"]
+    expected = dict(local(folder).language_model.generate(asked, max_tokens=8))
+    # This server punishes repetition unless told not to, even at temperature 0.
+    model = served(address, extra_body={"repeat_penalty": 1.0}).language_model
+    found = dict(model.generate(asked, max_tokens=8))
+    assert sorted(found) == [0, 1]
+    for i, reply in found.items():  # bytes that are no text: this server leaves them out and goes on for as many tokens
+        same = expected[i].text.replace("\ufffd", "").strip()
+        assert len(same) > 5
+        assert reply.text.strip().startswith(same)
+
+
+def test_json_is_held_to_its_schema(address):
+    model = served(address)
+    prompt = prompts.load("fenice-decompose-json")
+    schema = {
+        "type": "object",
+        "properties": {"claims": {"type": "array", "items": {"enum": ["It rained.", "It poured."]}, "maxItems": 3}},
+        "required": ["claims"],
+    }
+    reply = dict(model.language_model.generate([prompt.render(Summary="It rained.")], max_tokens=200, schema=schema))[0]
+    assert set(json.loads(reply.text)["claims"]) <= {"It rained.", "It poured."}
+    free = dict(served(address, json_schema=False).language_model.generate(["It rained."], max_tokens=20))[0]
+    with pytest.raises(ValueError, match=r"."):
+        json.loads(free.text)
+
+
+@pytest.mark.parametrize("metric", ["acueval", "sentences"])
+def test_a_file_is_scored_and_a_second_run_asks_nothing(address, tmp_path, metric):
+    rows = [{"id": f"e{k}", "document": d, "summary": f"It rained on day {k}."} for k, d in enumerate(DOCUMENTS * 2)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    def score(**server):
+        server = {"kind": "openai", "model": "tiny", "concurrency": 4, "identity": "tiny", **server}
+        params = yaml.safe_load((Path(__file__).parents[1] / "params.yaml").read_text())
+        params |= {"models": {"server": server}, "model": "server", "cache": str(tmp_path / "calls.sqlite")}
+        (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+        named = [("--metric", metric), ("--params", tmp_path / "params.yaml"), ("--out", tmp_path / "scores.csv")]
+        arguments = ["score", tmp_path / "mine.jsonl", *(part for pair in named for part in pair)]
+        result = CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return pd.read_csv(tmp_path / "scores.csv")
+
+    first = score(base_url=address)
+    assert first["id"].tolist() == [row["id"] for row in rows]
+    assert first["score"].notna().all() or metric == "acueval"  # random weights make no list of claims
+    nowhere = score(base_url="http://127.0.0.1:9/v1", retries=0)
+    pd.testing.assert_frame_equal(nowhere, first)
