@@ -211,36 +211,75 @@ def test_labels_decide_what_ought_to_stay_where_there_are_any():
 
 
 @pytest.fixture
-def cells(examples):
+def rows(examples):
     engines = {"lenient": Scripted(), "strict": Scripted(strict=True)}
     return interactions.cube(examples, engines, **PROMPTS, verify=VERIFY)
 
 
-def test_the_cube_has_every_cell(cells):
+def test_the_cube_has_every_cell_with_counts_and_intervals(rows):
+    cells = interactions.cells(rows, 200, 0)
     assert len(cells) == 2 * 3 * 2
     assert not cells.duplicated(["summary", "critique", "judge"]).any()
-    values = cells.set_index(["summary", "critique", "judge"])["reported"]
-    assert values[("bad", "none", "lenient")] == 3
-    assert values[("bad", "strict", "lenient")] == 2
-    assert cells["n"].eq(3).all()
+    found = cells.set_index(["summary", "critique", "judge"])
+    assert found.loc[("bad", "none", "lenient"), ["n", "found", "reported"]].tolist() == [3, 9, 3]
+    assert found.loc[("bad", "strict", "lenient"), ["n", "found", "reported"]].tolist() == [3, 6, 2]
+    assert found.loc[("good", "none", "strict"), ["found", "with_any", "rouge_l"]].tolist() == [0, 0, 1]
+    assert cells["reported"].between(cells["reported_low"], cells["reported_high"]).all()
+
+
+def test_a_reply_that_is_no_summary_is_in_no_cell(examples):
+    examples = examples.assign(answered=examples["system"] == "good")
+    rows = interactions.cube(examples, {"lenient": Scripted()}, **PROMPTS, verify=VERIFY)
+    assert set(rows["summary"]) == {"good"}
+
+
+def made(found: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
+    """Rows of a cube: by judge and critique, the hallucinations of the summaries of systems a and b of each document."""
+    return pd.DataFrame(
+        [
+            (judge, system, critique, f"{n // 2}:{system}", str(n // 2), wrong, 1.0)
+            for (judge, critique), counts in found.items()
+            for n, wrong in enumerate(counts)
+            for system in ["ab"[n % 2]]
+        ],
+        columns=["judge", "summary", "critique", "id", "document_id", "hallucinations", "rouge_l"],
+    )
 
 
 def test_self_preference_is_what_a_judge_sees_gained_by_its_own_critiques():
-    cells = pd.DataFrame(
-        [
-            ("a", c, j, 1, v, 0.0, 1.0)
-            for j, values in (("a", (2, 1, 1.5)), ("b", (2, 1, 2)))
-            for c, v in zip("nab", values, strict=True)
-        ],
-        columns=["summary", "critique", "judge", "n", "reported", "with_any", "rouge_l"],
-    ).replace({"critique": {"n": "none"}})
-    cells = pd.concat([cells, cells.assign(summary="b", reported=cells["reported"] + 1)])
-    found = interactions.self_preference(cells).set_index("judge")
-    # Judge a: 5 before, 3 after its own critiques, 4 after b's.
-    assert found.loc["a", ["own_critique", "other_critiques", "difference"]].tolist() == pytest.approx([0.4, 0.2, 0.2])
-    assert found.loc["b", "difference"] == pytest.approx(-0.4)
-    assert found.loc["a", ["own_summaries", "other_summaries"]].tolist() == [2, 3]
-    assert len(interactions.findings(cells, found.reset_index())) == 3
+    rows = made(
+        {
+            ("a", "none"): [2, 3, 0, 5],
+            ("a", "a"): [1, 2, 0, 3],
+            ("a", "b"): [2, 2, 0, 4],
+            ("b", "none"): [0, 0, 0, 0],
+            ("b", "a"): [0, 0, 0, 0],
+            ("b", "b"): [0, 0, 0, 0],
+        }
+    )
+    found = interactions.self_preference(rows, 500, 0).set_index("judge")
+    # Judge a finds 10 before, 6 after its own critiques, 8 after b's.
+    assert found.loc["a", ["before", "own_critique", "other_critiques", "difference"]].tolist() == [10, 0.4, 0.2, 0.2]
+    # Each of the two documents has the same share: no draw differs.
+    assert found.loc["a", ["low", "high"]].tolist() == pytest.approx([0.2, 0.2])
+    assert found.loc["a", ["own_summaries", "other_summaries"]].tolist() == [1, 4]
+    # Nothing to remove is no preference.
+    assert found.loc["b", "before"] == 0
+    assert found.loc["b", ["own_critique", "difference", "low"]].isna().all()
+    text = interactions.findings(interactions.cells(rows, 100, 0), found.reset_index())
+    assert text[0].startswith("12 of 12 cells are complete: 2 summarisers, 2 critics and none, 2 judges.")
+    assert text[0].endswith("A cell rests on 2 summaries and 0 to 8 hallucinations.")
+    assert text[1].endswith(
+        "finds 10 hallucinations in the originals, its own critiques remove 40 %, the others' remove 20 %: 20 points more "
+        "(+20 to +20: beyond chance)."
+    )
+    assert len(text) == 2
+
+
+def test_a_cube_of_one_model_has_nobody_to_prefer_itself_to():
+    found = interactions.self_preference(made({("a", "none"): [1, 2], ("a", "a"): [0, 1]}), 100, 0)
+    assert found["difference"].isna().all()
+    assert found["own_critique"].tolist() == [pytest.approx(2 / 3)]
 
 
 def test_the_published_cube_lacks_one_cell():

@@ -95,9 +95,7 @@ def dots(
         axis.set_yticks(range(len(labels)), labels)
         axis.set_ylim(len(labels) - 0.5, -0.5)
     _legend(figure, axes)
-    figure.suptitle(title, x=0.01, ha="left", y=1.02)
-    figure.tight_layout()
-    return figure
+    return _finished(figure, title)
 
 
 def pairs(table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: str = "", title: str = "") -> Figure:
@@ -125,9 +123,7 @@ def pairs(table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: 
         axis.margins(x=0.25, y=0.15)
         axis.set(title=name, ylabel=ylabel)
     _legend(figure, axes[0])
-    figure.suptitle(title, x=0.01, ha="left", y=1.02)
-    figure.tight_layout()
-    return figure
+    return _finished(figure, title)
 
 
 def lines(
@@ -169,9 +165,7 @@ def lines(
         xlabel, ylabel = (labels or {}).get(name_of_panel, (x, y))
         axis.set(title=name_of_panel, xlabel=xlabel, ylabel=ylabel)
     _legend(figure, axes[0])
-    figure.suptitle(title, x=0.01, ha="left", y=1.02)
-    figure.tight_layout()
-    return figure
+    return _finished(figure, title)
 
 
 def matrix(
@@ -199,7 +193,8 @@ def matrix(
     """
     panels = list(dict.fromkeys(table[panel]))
     rows, columns = (list(dict.fromkeys(table[name])) for name in (row, column))
-    size = (2.2 + (1.1 * len(columns) + 0.5) * len(panels), 1.4 + 0.62 * len(rows))
+    names = max(len(str(name)) for name in rows)
+    size = (1.4 + 0.1 * names + (1.1 * len(columns) + 0.5) * len(panels), max(1.4 + 0.62 * len(rows), 3.2))
     figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
     for axis, name in zip(axes[0], panels, strict=True):
         part = (
@@ -220,9 +215,8 @@ def matrix(
             linewidths=1,
         )
         axis.set(title=name, xlabel=column.replace("_", " "), ylabel=row.replace("_", " ") if name == panels[0] else "")
-    figure.suptitle(title, x=0.01, ha="left", y=1.02)
-    figure.tight_layout()
-    return figure
+        axis.tick_params(axis="y", labelrotation=0)
+    return _finished(figure, title)
 
 
 def spans(
@@ -263,8 +257,14 @@ def spans(
     axis.grid(axis="y", visible=False)
     entries = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
     figure.legend(entries.values(), entries.keys(), loc="center left", bbox_to_anchor=(1.05, 0.5), frameon=False)
-    figure.suptitle(title, x=0.01, ha="left", y=1.02)
+    return _finished(figure, title)
+
+
+def _finished(figure: Figure, title: str) -> Figure:
+    """The figure with its title at the left, the panels as near below it at any height."""
     figure.tight_layout()
+    inches = figure.get_figheight()
+    figure.suptitle(title, x=0.01, ha="left", va="bottom", y=1 + 0.06 / inches)
     return figure
 
 

@@ -219,6 +219,25 @@ def bootstrap_mean(
     return Interval(float(values[kept].mean()), float(low), float(high))
 
 
+def bootstrap_ratio(
+    parts: Sequence[float], wholes: Sequence[float], groups: Sequence, draws: int = 2000, seed: int = 0
+) -> Interval:
+    """Sum of the parts by the sum of the wholes, with a 95 % percentile bootstrap interval over groups.
+
+    Draws whose wholes sum to nothing are left out; NaN where all of them do, or there are no parts (NaN).
+
+    >>> bootstrap_ratio([1, 1], [2, 2], ["a", "b"])
+    Interval(value=0.5, low=0.5, high=0.5)
+    """
+    frame = pd.DataFrame({"part": np.asarray(parts, float), "whole": np.asarray(wholes, float)}).dropna()
+    sums = frame.groupby(np.asarray(groups)[frame.index]).sum()
+    if sums.empty or not sums["whole"].sum():
+        return Interval(float("nan"), float("nan"), float("nan"))
+    part, whole = _resample(len(sums), draws, seed).dot(sums.to_numpy()).T
+    low, high = np.percentile(part[whole != 0] / whole[whole != 0], [2.5, 97.5])
+    return Interval(float(sums["part"].sum() / sums["whole"].sum()), float(low), float(high))
+
+
 def kendall_system(scores: Sequence[float], human: Sequence[float], systems: Sequence) -> float:
     """Kendall's tau-b between the systems' mean scores and mean human ratings (ACUEval Table 7, "Sys.").
 

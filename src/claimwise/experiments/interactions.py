@@ -11,79 +11,136 @@ from claimwise.easiness import rouge_l_f1
 from claimwise.experiments.academic_summaries import revisions, round_name
 from claimwise.experiments.hallucinations import judge, per_summary, versions
 from claimwise.models.base import Model
+from claimwise.statistics import bootstrap_mean, bootstrap_ratio
 
 NO_CRITIQUE = "none"
+
+_CELL = ["judge", "summary", "critique"]
 
 
 def cube(
     examples: pd.DataFrame, models: Mapping[str, Model], *, critique: str, revise: str, verify: str
 ) -> pd.DataFrame:
-    """Table 3: every summariser with no critique and each model's, judged by each model; no cell is left out.
+    """Every summariser's summaries with no critique and revised by each model's, judged by each model.
+
+    Args:
+        examples: summaries of one system or several (``academic_summaries.summaries``).
+        models: each criticises and judges.
+        critique: name of the critique prompt (A.3.1).
+        revise: name of the revision prompt (A.3.2).
+        verify: name of the verification prompt.
 
     Returns:
-        ``summary, critique, judge, n, reported`` (hallucinations per summary), ``with_any`` (percent), ``rouge_l``.
+        ``judge, summary, critique, id, document_id, hallucinations, rouge_l`` (to the original), one row a summary,
+        critic (or ``none``) and judge; replies that are no summary are left out.
     """
     drafts = {NO_CRITIQUE: versions(examples, examples["summary"], NO_CRITIQUE)}
     for name, model in models.items():
         made, _ = revisions(examples, model, critique=critique, revise=revise, rounds=1)
         drafts[name] = made[made["version"] == round_name(1)].assign(version=name)
     table = pd.concat(drafts.values(), ignore_index=True)
-    near = [rouge_l_f1(r.original, r.summary) for r in table.itertuples()]
-    rows = []
-    for name, model in models.items():
-        counted = per_summary(table.assign(rouge_l=near), judge(table, model, verify))
-        for (system, critic), part in counted[counted["answered"]].groupby(["system", "version"], sort=False):
-            wrong = part["hallucinations"]
-            rows.append(
-                (system, critic, name, len(part), wrong.mean(), 100 * (wrong > 0).mean(), part["rouge_l"].mean())
-            )
-    columns = ["summary", "critique", "judge", "n", "reported", "with_any", "rouge_l"]
-    return pd.DataFrame(rows, columns=columns).sort_values(["judge", "summary"], kind="stable", ignore_index=True)
+    table["rouge_l"] = [rouge_l_f1(r.original, r.summary) for r in table.itertuples()]
+    counted = [per_summary(table, judge(table, model, verify)).assign(judge=name) for name, model in models.items()]
+    rows = pd.concat(counted, ignore_index=True)
+    rows = rows[rows["answered"]].drop(columns="summary").rename(columns={"system": "summary", "version": "critique"})
+    return rows[[*_CELL, "id", "document_id", "hallucinations", "rouge_l"]].reset_index(drop=True)
 
 
-def self_preference(cells: pd.DataFrame) -> pd.DataFrame:
-    """How much more each judge sees gained by its own critiques than by the others', mean over summarisers.
+def cells(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """Table 3, one row a cell.
+
+    Args:
+        rows: what ``cube`` returned.
+        draws: bootstrap samples over documents.
+        seed: of the draws.
 
     Returns:
-        ``judge, own_critique`` and ``other_critiques`` (share of the hallucinations that they remove, by this judge),
-        and ``difference``; where judges summarise too, ``own_summaries`` and ``other_summaries`` (hallucinations per
-        summary).
+        ``judge, summary, critique, n`` (summaries), ``found`` (hallucinations in all of them), ``reported`` (per
+        summary) with ``reported_low`` and ``reported_high``, ``with_any`` (percent of summaries), ``rouge_l``.
     """
-    rows = []
-    for name, part in cells.groupby("judge", sort=False):
-        wide = part.pivot_table(index="summary", columns="critique", values="reported")
-        before = wide[NO_CRITIQUE].sum()
-        gains = {critic: (before - wide[critic].sum()) / before if before else np.nan for critic in wide}
-        others = [gain for critic, gain in gains.items() if critic not in (name, NO_CRITIQUE)]
-        row = {"judge": name, "own_critique": gains[name], "other_critiques": np.mean(others) if others else np.nan}
-        row["difference"] = row["own_critique"] - row["other_critiques"]
-        if name in wide.index:
-            row |= {
-                "own_summaries": wide.loc[name, NO_CRITIQUE],
-                "other_summaries": wide[NO_CRITIQUE].drop(name).mean(),
-            }
-        rows.append(row)
-    return pd.DataFrame(rows)
+    results = []
+    for key, part in rows.groupby(_CELL, sort=False):
+        wrong = part["hallucinations"]
+        mean = bootstrap_mean(wrong, part["document_id"], draws, seed)
+        numbers = (len(part), int(wrong.sum()), *mean, 100 * (wrong > 0).mean(), part["rouge_l"].mean())
+        results.append((*key, *numbers))
+    columns = [*_CELL, "n", "found", "reported", "reported_low", "reported_high", "with_any", "rouge_l"]
+    return pd.DataFrame(results, columns=columns).sort_values(["judge", "summary"], kind="stable", ignore_index=True)
+
+
+def self_preference(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """How much more each judge sees gained by its own critiques than by the others', over all summarisers.
+
+    Args:
+        rows: what ``cube`` returned.
+        draws: bootstrap samples over documents.
+        seed: of the draws.
+
+    Returns:
+        ``judge, before`` (hallucinations that it finds in the originals), ``own_critique`` and ``other_critiques``
+        (share of them that the revisions are without, by this judge), and their ``difference`` with ``low`` and
+        ``high``; where judges summarise too, ``own_summaries`` and ``other_summaries`` (hallucinations per summary).
+        NaN where there is no other critic, or nothing to remove.
+    """
+    results = []
+    for name, part in rows.groupby("judge", sort=False):
+        wide = part.pivot_table(index=["document_id", "id"], columns="critique", values="hallucinations")
+        before, documents = wide[NO_CRITIQUE], wide.index.get_level_values("document_id")
+        others = wide.drop(columns=[name, NO_CRITIQUE]).mean(axis=1)
+        shares = {
+            column: bootstrap_ratio(gained, before, documents, draws, seed)
+            for column, gained in (
+                ("own_critique", before - wide[name]),
+                ("other_critiques", before - others),
+                ("difference", others - wide[name]),
+            )
+        }
+        row = {"judge": name, "before": int(before.sum())} | {column: one.value for column, one in shares.items()}
+        row |= {"low": shares["difference"].low, "high": shares["difference"].high}
+        originals = part[part["critique"] == NO_CRITIQUE].groupby("summary")["hallucinations"].mean()
+        if name in originals.index and len(originals) > 1:
+            row |= {"own_summaries": originals[name], "other_summaries": originals.drop(name).mean()}
+        results.append(row)
+    return pd.DataFrame(results)
 
 
 def published_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """The paper's Table 3 as ``cube`` returns ours; the twelfth cell, which the paper lacks, stays empty."""
+    """The paper's Table 3 as ``cells`` returns ours; the twelfth cell, which the paper lacks, stays empty."""
     parts = rows["row"].str.extract(r"summary (?P<summary>.+), critique (?P<critique>.+), judge (?P<judge>.+)")
     return parts.assign(reported=rows["value"])[rows["measure"] == "reported"].reset_index(drop=True)
 
 
-def findings(cells: pd.DataFrame, preference: pd.DataFrame) -> list[str]:
-    """What the cube says, in words, whichever way it came out."""
-    sizes = {name: cells[name].nunique() for name in ("summary", "critique", "judge")}
+def findings(table: pd.DataFrame, preference: pd.DataFrame) -> list[str]:
+    """What the cube says, in words, whichever way it came out.
+
+    Args:
+        table: what ``cells`` returned.
+        preference: what ``self_preference`` returned.
+    """
+    sizes = {name: table[name].nunique() for name in _CELL}
+    low, high = table["n"].min(), table["n"].max()
     sentences = [
-        f"{len(cells)} cells are complete: {sizes['summary']} summarisers, {sizes['critique'] - 1} critics and none, "
-        f"{sizes['judge']} judges."
+        f"{len(table)} of {np.prod(list(sizes.values()))} cells are complete: {sizes['summary']} summarisers, "
+        f"{sizes['critique'] - 1} critics and none, {sizes['judge']} judges. A cell rests on "
+        f"{low if low == high else f'{low} to {high}'} summaries and {table['found'].min()} to {table['found'].max()} "
+        "hallucinations."
     ]
     for row in preference.itertuples():
         if row.difference == row.difference:
             more = "more" if row.difference > 0 else "less"
+            sure = "beyond chance" if row.low > 0 or row.high < 0 else "no more than chance"
             sentences.append(
-                f"Judged by `{row.judge}`, its own critiques remove {100 * row.own_critique:.0f} % of the "
-                f"hallucinations, the others' {100 * row.other_critiques:.0f} %: {100 * abs(row.difference):.0f} points {more}."
+                f"Judged by `{row.judge}`, which finds {row.before} hallucinations in the originals, its own critiques "
+                f"{_removed(row.own_critique)}, the others' {_removed(row.other_critiques)}: "
+                f"{100 * abs(row.difference):.0f} points {more} ({100 * row.low:+.0f} to {100 * row.high:+.0f}: {sure})."
             )
     return sentences
+
+
+def _removed(share: float) -> str:
+    """A share of the hallucinations that are gone, in words.
+
+    >>> _removed(0.25), _removed(-0.5)
+    ('remove 25 %', 'add 50 %')
+    """
+    return f"{'remove' if share >= 0 else 'add'} {100 * abs(share):.0f} %"

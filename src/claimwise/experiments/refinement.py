@@ -178,7 +178,7 @@ def long_form(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
     """One row a measure and feedback, over all origins: ``feedback, measure, value, low, high``."""
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
     parts = [
-        rows[["feedback"]].assign(measure=m, value=rows[m], low=rows[f"{m}_low"], high=rows[f"{m}_high"])
+        rows[["feedback"]].assign(measure=m.replace("_", " "), value=rows[m], low=rows[f"{m}_low"], high=rows[f"{m}_high"])
         for m in measures
     ]
     return pd.concat(parts, ignore_index=True)
