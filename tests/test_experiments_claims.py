@@ -107,8 +107,13 @@ def test_published_precision_stands_where_the_row_has_a_counterpart():
         }
     )
     published = pd.DataFrame({"origin": ["xsum", "cnndm"], "row": ["5-shot", "5-shot"], "value": [70.86, 76.59]})
-    values = acu_generation.with_published(ours, published)["published_precision"].tolist()
-    assert values == pytest.approx([70.86, math.nan, math.nan], nan_ok=True)
+    table = acu_generation.with_published(ours, published)
+    assert table["published_precision"].tolist() == pytest.approx([70.86, math.nan, math.nan], nan_ok=True)
+    names = [m + end for m in acu_generation.MEASURES for end in ("", "_low", "_high")]
+    dots = acu_generation.long_form(table.assign(**dict.fromkeys(names, 50.0)))
+    assert dots.dropna(subset="published")[["decomposer", "measure", "published"]].to_numpy().tolist() == [
+        ["acueval-decompose-5shot", "Precision", 70.86]
+    ]
 
 
 # ---------------------------------------------------------------- acu_verification

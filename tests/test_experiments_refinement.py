@@ -157,6 +157,13 @@ def test_the_table_has_every_origin_and_all_together(chosen, revised):
     expected = (wide[CLAIMS] - wide[HOLISTIC]).mean()
     assert gaps.set_index("measure").loc["acueval", "difference"] == pytest.approx(expected)
     assert f"a difference of {expected:+.3f}" in refinement.findings(table, gaps, "acueval")[0]
+    # What gave no feedback has a sentence of its own; what was kept is in the first one.
+    renamed = {"acueval": "other", "acueval_low": "other_low", "acueval_high": "other_high"}
+    both = table.join(table[list(renamed)].rename(columns=renamed))
+    more = pd.concat([gaps, gaps[:1].assign(measure="other")])
+    assert refinement.findings(both, more, "acueval")[1:] == [
+        "By `other`, which gave no feedback: 0.500 before, 1.000 after claim-level feedback, 0.500 after a holistic critique."
+    ]
 
 
 def test_one_origin_is_not_reported_twice(chosen, revised):

@@ -108,13 +108,14 @@ def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
 
 def long_form(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a measure, for a figure with P, R and F1 side by side."""
+    """One row a measure, for a figure with P, R and F1 side by side; ``published`` is of precision only."""
     parts = [
         rows[["origin", "decomposer"]].assign(
             measure=measure.capitalize() if measure != "f1" else "F1",
             value=rows[measure],
             low=rows[f"{measure}_low"],
             high=rows[f"{measure}_high"],
+            published=rows["published_precision"] if measure == "precision" else np.nan,
         )
         for measure in MEASURES
     ]

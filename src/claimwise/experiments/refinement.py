@@ -178,7 +178,9 @@ def long_form(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
     """One row a measure and feedback, over all origins: ``feedback, measure, value, low, high``."""
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
     parts = [
-        rows[["feedback"]].assign(measure=m.replace("_", " "), value=rows[m], low=rows[f"{m}_low"], high=rows[f"{m}_high"])
+        rows[["feedback"]].assign(
+            measure=m.replace("_", " "), value=rows[m], low=rows[f"{m}_low"], high=rows[f"{m}_high"]
+        )
         for m in measures
     ]
     return pd.concat(parts, ignore_index=True)
@@ -203,6 +205,12 @@ def findings(rows: pd.DataFrame, gaps: pd.DataFrame, metric: str) -> list[str]:
         f"{gap['difference']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f}), {clear} zero. They keep "
         f"{100 * by_claims['kept']:.0f} % and {100 * holistic['kept']:.0f} % of the original (ROUGE-L); both revised "
         f"{100 * gap['same']:.0f} % of the summaries to the same words."
+    ]
+    others = [m for m in gaps["measure"] if m not in (metric, "kept", "words", "errors_left", "facts_kept")]
+    sentences += [
+        f"By `{name}`, which gave no feedback: {before[name]:.3f} before, {by_claims[name]:.3f} after claim-level "
+        f"feedback, {holistic[name]:.3f} after a holistic critique."
+        for name in others
     ]
     if "errors_left" in rows:
         sentences.append(
