@@ -1,6 +1,7 @@
 """Any language model as a model: rendering, remembering, reading, and documents longer than the context."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -27,6 +28,7 @@ class Scripted:
             if self.fail_after is not None and len(self.asked) >= self.fail_after:
                 raise ConnectionError("the server is gone")
             self.asked.append(asked[index])
+            self.tally.calls += 1
             reply = self.answer(asked[index])
             yield index, reply if isinstance(reply, Reply) else Reply(reply)
 
@@ -218,3 +220,21 @@ def test_recorded_replies_take_the_same_path():
     found = PromptedModel(recorded, ResponseCache(":memory:")).judge(["D."] * 3, ["S.", "T.", "U."], prompt)
     assert [f.reason for f in found] == ["sampled", "no rating in the reply", "no recorded reply"]
     assert found[0].score == 0.75
+
+
+@pytest.mark.parametrize("change", [{"max_tokens": 9}, {"stop": ("Example",)}, {"reply": "true-false"}])
+def test_a_reply_is_remembered_with_all_that_was_asked_for(change):
+    asked = model(lambda prompt: "Yes")
+    asked.verify(["D."], [["C."]], ZERO)
+    asked.verify(["D."], [["C."]], replace(ZERO, name="renamed"))
+    assert len(asked.language_model.asked) == 1
+    asked.verify(["D."], [["C."]], replace(ZERO, **change))
+    assert len(asked.language_model.asked) == 2
+
+
+def test_every_fresh_reply_is_told_of():
+    asked, seen = model(lambda prompt: "Yes"), []
+    asked.on_reply = lambda: seen.append(len(asked.language_model.asked))
+    asked.verify(["D."], [["A.", "B.", "A."]], ZERO)
+    asked.verify(["D."], [["B.", "C."]], ZERO)
+    assert seen == [1, 2, 3]

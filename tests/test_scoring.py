@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 from fakes import FakeModel
 from imports import ROOT
+from test_language import Scripted
 
-from claimwise import corpora, models, own_file, scoring, store
+from claimwise import corpora, models, own_file, runs, scoring, store
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
 from claimwise.models.cache import ResponseCache
@@ -86,8 +87,9 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model):
     assert one.scores["n_claims"].tolist() == [1, 2] * 3
     assert len(two.scores) == 2  # both summaries of one document
     assert json.loads((folders[0] / "run.json").read_text()) == {
-        "model": "fake",
+        "model": models.describe({"kind": "embedded"}),
         "fingerprint": "fake-1",
+        "versions": runs.versions(),
         "metric": DEFAULT_METRICS["acueval"],
         "examples": 6,
         "unscored": 0,
@@ -157,9 +159,39 @@ def test_a_dry_run_counts_the_calls_of_a_language_model_and_asks_nothing(tmp_pat
     corpora.write(rows.corpus(), store.corpus_folder("sample", "sample"))
     cache = ResponseCache(":memory:")
     monkeypatch.setattr(models, "load", lambda *_: PromptedModel(RecordedReplies("m", {}), cache))
-    estimate = scoring.rehearse(read_settings(ROOT / "params.yaml"), "acueval")
-    # One decomposition of the one summary text, and a verdict on every assumed claim of both documents.
-    assert estimate.calls == 1 + 2 * CLAIMS
-    # The longest reply of a decomposition, and one token a verdict.
-    assert estimate.reply_tokens == 256 + 2 * CLAIMS
+    settings = read_settings(ROOT / "params.yaml")
+    # One decomposition of the one summary text, and a verdict on every assumed claim of both documents;
+    # the longest reply of a decomposition, and one token a verdict.
+    told = scoring.rehearse(settings, "acueval")
+    assert told.startswith(f"{1 + 2 * CLAIMS} calls, 0 prompt tokens in full, at most {256 + 2 * CLAIMS} reply tokens")
+    assert "time to be seen from the first calls" in told
     assert cache.stats() == []
+    entry = settings.model_settings | {"prices": {"prompt": 1.0, "reply": 1e6}}
+    priced = settings.model_copy(update={"models": {settings.model: entry}})
+    assert f"cost at most {256 + 2 * CLAIMS}.00" in scoring.rehearse(priced, "acueval")
+
+
+def test_a_dry_run_of_a_model_that_is_none(model):
+    assert scoring.rehearse(settings(one={}), "acueval") == "no calls: this model is no language model"
+
+
+def test_the_stage_tells_what_it_will_ask_and_what_it_asked(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    prepare("one", 2)
+    language = Scripted(lambda prompt: "- It rained." if "breakdown" in prompt else "Yes")
+    monkeypatch.setattr(models, "load", lambda _, cache=None: PromptedModel(language, ResponseCache(cache)))
+    scoring.score_corpora(settings(one={}), "acueval")
+    told = capsys.readouterr().err
+    # Four summaries, of which two are equal; then one claim of each of two documents.
+    assert f"acueval: {3 + 2 * CLAIMS} calls, " in told
+    assert "score-acueval: 8 calls (0 from the cache), " in told
+    [record] = (tmp_path / "runs").glob("score-acueval-*.json")
+    usage = json.loads(record.read_text())["usage"]
+    assert [(row["role"], row["asked"], row["calls"], row["unparsed"]) for row in usage] == [
+        ("decompose", 4, 3, 0),
+        ("verify", 4, 2, 0),
+    ]
+    scoring.score_corpora(settings(one={}), "acueval")
+    told = capsys.readouterr().err
+    assert "acueval: 0 calls, " in told
+    assert "score-acueval: 8 calls (8 from the cache), " in told

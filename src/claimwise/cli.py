@@ -43,22 +43,14 @@ def corpora(params: Params = PARAMS) -> None:
 @app.command()
 def evaluate(
     metric: str,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="count calls and tokens, ask nothing")] = False,
-    prompt_price: Annotated[float, typer.Option(help="for the dry run: price of a million prompt tokens")] = 0.0,
-    reply_price: Annotated[float, typer.Option(help="for the dry run: price of a million reply tokens")] = 0.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="count calls, tokens and cost, ask nothing")] = False,
     params: Params = PARAMS,
 ) -> None:
     """Stage: one metric over the corpora of the `score` section."""
     from claimwise import scoring, settings
 
     if dry_run:
-        estimate = scoring.rehearse(settings.read(params), metric)
-        if estimate is None:
-            typer.echo("no calls: this model is no language model")
-        else:
-            typer.echo(f"{estimate.calls} calls, {estimate.prompt_tokens} prompt tokens in full, ", nl=False)
-            typer.echo(f"at most {estimate.reply_tokens} reply tokens, ", nl=False)
-            typer.echo(f"at most {estimate.cost(prompt_price, reply_price):.2f} in the prices' currency")
+        typer.echo(scoring.rehearse(settings.read(params), metric))
         return
     for folder in scoring.score_corpora(settings.read(params), metric):
         typer.echo(folder)

@@ -17,6 +17,8 @@ from nbconvert import HTMLExporter
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
+from claimwise import store
+from claimwise.runs import Run
 from claimwise.settings import ParamsError, Settings
 
 _ADDRESS = re.compile(r"at 0x[0-9a-f]+")
@@ -67,7 +69,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
 
 def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
-    """Execute a notebook and write its normalised copy and HTML; returns the copy's path.
+    """Execute a notebook and write its normalised copy and HTML, and what it asked; returns the copy's path.
 
     Raises:
         ParamsError: a parameter is unknown or missing.
@@ -77,22 +79,25 @@ def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
     target = folder / "reports" / settings.data / f"{name}.ipynb"
     given = parameters(settings, name, source)
     target.parent.mkdir(parents=True, exist_ok=True)
+    recording = Run(name, folder / settings.cache, settings.models)
     try:
-        papermill.execute_notebook(
-            source,
-            target,
-            parameters=given,
-            kernel_name="python3",
-            cwd=folder,
-            progress_bar=False,
-            # The kernel warns on every start that its loopback socket is not encrypted.
-            extra_arguments=["--IPKernelApp.log_level=ERROR"],
-        )
+        with recording:
+            papermill.execute_notebook(
+                source,
+                target,
+                parameters=given,
+                kernel_name="python3",
+                cwd=folder,
+                progress_bar=False,
+                # The kernel warns on every start that its loopback socket is not encrypted.
+                extra_arguments=["--IPKernelApp.log_level=ERROR"],
+            )
     finally:
         if target.is_file():
             executed = normalise(nbformat.read(target, as_version=4))
             nbformat.write(executed, target)
     target.with_suffix(".html").write_text(_html(executed, name), encoding="utf-8")
+    recording.beside(folder / store.result(settings.data, f"{name}_run.json"), settings.model_settings)
     return target
 
 

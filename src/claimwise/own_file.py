@@ -11,6 +11,7 @@ import typer
 from claimwise import models, pages, settings, statistics, text
 from claimwise.corpora import read_examples
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
+from claimwise.runs import Run
 
 
 def score(
@@ -39,7 +40,9 @@ def score(
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
     examples = read_examples(file)
-    evaluation = evaluate(metric, spec, models.load(entries[model], cache), examples)
+    engine = models.load(entries[model], cache)
+    with Run("score", cache, entries):
+        evaluation = evaluate(metric, spec, engine, examples)
     scores = evaluation.scores.rename(columns={"example_id": "id"})
     _write(scores, out)
     if claims is not None:

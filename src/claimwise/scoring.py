@@ -6,12 +6,17 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import typer
+
 from claimwise import corpora, models, store
 from claimwise.corpora import Corpus
 from claimwise.metrics import Evaluation, evaluate, specification
 from claimwise.models.base import Model
 from claimwise.models.language import PromptedModel
 from claimwise.models.rehearsal import Estimate, Rehearsal
+from claimwise.models.usage import Prices
+from claimwise.progress import bar
+from claimwise.runs import Run, forecast, pace, versions
 from claimwise.settings import Settings
 
 
@@ -19,34 +24,53 @@ def score_corpora(settings: Settings, metric: str) -> list[Path]:
     """Run one metric over the corpora that the ``score`` section names; returns the folders written.
 
     Finished calls are in the response cache, finished corpora on disk: killed and started again, nothing is
-    computed twice.
+    computed twice. A language model is asked after a line on what that will take, under a bar that counts its calls.
     """
     spec = specification(metric, settings.metrics)
     model = models.load(settings.model_settings, settings.cache)
     base = store.scores_folder(settings.data, metric)
     base.mkdir(parents=True, exist_ok=True)
+    steps = None
+    if isinstance(model, PromptedModel):
+        estimate = _rehearsed(settings, metric, model)
+        typer.echo(f"{metric}: {_forecast(estimate, settings, model)}", err=True)
+        steps = bar(estimate.calls, metric, "call")
+        model.on_reply = steps.update
     folders = []
-    for name, corpus in _scored(settings, metric):
-        evaluation = evaluate(metric, spec, model, corpus.examples, recorded=corpus.recorded_claims)
-        evaluation.write(base / name)
-        _write_record(evaluation, model, spec.model_dump(exclude_none=True), base / name / "run.json")
-        folders.append(base / name)
+    with Run(f"score-{metric}", settings.cache, settings.models):
+        for name, corpus in _scored(settings, metric):
+            recorded = corpus.recorded_claims
+            evaluation = evaluate(metric, spec, model, corpus.examples, recorded=recorded, progress=steps is None)
+            evaluation.write(base / name)
+            _write_record(evaluation, model, settings, spec.model_dump(exclude_none=True), base / name / "run.json")
+            folders.append(base / name)
+    if steps is not None:
+        steps.close()
     return folders
 
 
-def rehearse(settings: Settings, metric: str) -> Estimate | None:
-    """What ``score_corpora`` would ask of a language model that is not remembered yet; None for other models.
+def rehearse(settings: Settings, metric: str) -> str:
+    """What ``score_corpora`` would ask of a language model that is not remembered yet, in a line; nothing is asked.
 
-    Nothing is asked. The number of claims is assumed (``rehearsal.CLAIMS`` a summary), the rest counted.
+    The number of claims is assumed (``rehearsal.CLAIMS`` a summary), the rest counted. The time is that of the
+    latest run with this model, where there was one.
     """
-    spec = specification(metric, settings.metrics)
     model = models.load(settings.model_settings, settings.cache)
     if not isinstance(model, PromptedModel):
-        return None
+        return "no calls: this model is no language model"
+    return _forecast(_rehearsed(settings, metric, model), settings, model)
+
+
+def _rehearsed(settings: Settings, metric: str, model: PromptedModel) -> Estimate:
+    spec = specification(metric, settings.metrics)
     rehearsal = Rehearsal(model.language_model, model.cache)
     for _, corpus in _scored(settings, metric):
         evaluate(metric, spec, rehearsal, corpus.examples, recorded=corpus.recorded_claims, progress=False)
     return rehearsal.estimate
+
+
+def _forecast(estimate: Estimate, settings: Settings, model: PromptedModel) -> str:
+    return forecast(estimate, Prices.of(settings.model_settings), pace(settings.cache, model.name))
 
 
 def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
@@ -56,11 +80,12 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
             yield name, corpora.read(store.corpus_folder(settings.data, name)).first(wanted.documents)
 
 
-def _write_record(evaluation: Evaluation, model: Model, spec: dict, path: Path) -> None:
+def _write_record(evaluation: Evaluation, model: Model, settings: Settings, spec: dict, path: Path) -> None:
     """What made the tables beside it, and how much of it could not be read: no time stamps, so that reruns agree."""
     record = {
-        "model": model.name,
+        "model": models.describe(settings.model_settings),
         "fingerprint": model.fingerprint,
+        "versions": versions(),
         "metric": spec,
         "examples": len(evaluation.scores),
         "unscored": int(evaluation.scores["score"].isna().sum()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
+from claimwise.models.usage import Prices
 
 
 class ModelError(ClaimwiseError):
@@ -19,11 +21,12 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
     """The model that an entry of ``models`` in params.yaml describes.
 
     Args:
-        settings: ``kind`` and the options of that kind.
+        settings: ``kind``, the options of that kind, and for any kind ``prices`` (see ``usage.Prices``).
         cache: file of finished calls; None keeps them in memory only.
 
     Raises:
         ModelError: the kind or an option is unknown.
+        PricesError: the prices are malformed.
 
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
@@ -31,7 +34,8 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
     claimwise.models.ModelError: unknown kind of model 'embeded'; expected embedded, lexical, transformers or openai
     """
     kind = settings.get("kind")
-    options = {key: value for key, value in settings.items() if key != "kind"}
+    Prices.of(settings)  # before anything is asked that might be paid for
+    options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
     store = ResponseCache(cache if cache is not None else ":memory:")
     # Imported on demand: torch takes seconds to import, and most commands need one backend or none.
     if kind == "embedded":
@@ -63,6 +67,8 @@ def describe(settings: Mapping[str, Any]) -> str:
 
     >>> describe({"kind": "openai", "model": "m", "base_url": "http://localhost:8000/v1"})
     'm at http://localhost:8000/v1'
+    >>> describe({"kind": "openai", "model": "m", "base_url": "https://user:secret@example.org/v1"})
+    'm at https://example.org/v1'
     """
     kind = settings.get("kind")
     if kind == "embedded":
@@ -73,4 +79,5 @@ def describe(settings: Mapping[str, Any]) -> str:
         return "lexical (word overlap, nothing learned)"
     if kind == "transformers":
         return f"{settings['model']} at revision {settings.get('revision') or 'main'}"
-    return f"{settings['model']} at {settings.get('base_url') or 'the vendor'}"
+    address = re.sub(r"//[^/@]*@", "//", settings.get("base_url") or "the vendor")  # without a name and password
+    return f"{settings['model']} at {address}"

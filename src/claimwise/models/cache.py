@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from claimwise.models.usage import Usage, note
+
 _CREATE = """
 CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, role TEXT NOT NULL, value TEXT NOT NULL
@@ -125,11 +127,19 @@ def cached(
     """
     known = cache.get(keys)
     missing: dict[str, int] = {}
+    remembered = 0
     for position, key in enumerate(keys):
-        if key not in known:
+        if key in known:
+            remembered += 1
+        else:
             missing.setdefault(key, position)
+    start = time.monotonic()
     if missing:
         fresh = dict(zip(missing, compute(list(missing.values())), strict=True))
         cache.put(fresh, model=model, role=role)
         known.update(fresh)
-    return [known[key] for key in keys]
+    values = [known[key] for key in keys]
+    unparsed = sum(isinstance(value, dict) and bool(value.get("reason")) for value in values)
+    seconds = time.monotonic() - start
+    note(model, role, Usage(len(keys), remembered, len(missing), unparsed=unparsed, seconds=seconds))
+    return values

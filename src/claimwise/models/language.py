@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from claimwise import text
 from claimwise.models import chunks
@@ -25,8 +25,10 @@ from claimwise.models.base import (
 )
 from claimwise.models.cache import ResponseCache, call_key
 from claimwise.models.chunks import Chunk
-from claimwise.models.replies import LanguageModel, Reply
+from claimwise.models.replies import LanguageModel, Reply, Tally
+from claimwise.models.usage import Usage, note
 from claimwise.prompts import Prompt, parsers
+from claimwise.prompts.decoding import CHOICES
 from claimwise.prompts.sources import references
 
 SAMPLED = "sampled"
@@ -57,6 +59,8 @@ class PromptedModel:
     def __init__(self, language_model: LanguageModel, cache: ResponseCache):
         self.language_model = language_model
         self.cache = cache
+        #: Called after every fresh reply, e.g. to move a progress bar.
+        self.on_reply: Callable[[], object] | None = None
         self.name = language_model.name
         self.fingerprint = language_model.fingerprint
 
@@ -70,9 +74,9 @@ class PromptedModel:
             else list(self._chunks(passage, prompt, lambda part: prompt.render(Summary=part)))
             for passage in passages
         ]
-        replies = iter(self._ask([prompt.render(Summary=part.text) for group in groups for part in group], prompt))
+        found = iter(self._parsed([prompt.render(Summary=part.text) for group in groups for part in group], prompt))
         return [
-            _claims(group, [self._parse(next(replies), prompt) for _ in group])
+            _claims(group, [next(found) for _ in group])
             if group
             else Decomposition((), TOO_LONG if passage.strip() else parsers.EMPTY)
             for passage, group in zip(passages, groups, strict=True)
@@ -100,21 +104,21 @@ class PromptedModel:
             for claim, seen in zip(group, self._shown(documents[i], group, prompt, render), strict=True):
                 parts.append(seen)
                 rendered += [render(part.text, claim) for part in seen]
-        values = iter([self._value(reply, prompt) for reply in self._ask(rendered, prompt)])
+        values = iter(self._values(rendered, prompt))
         verdicts = iter([_best([next(values) for _ in seen], seen) for seen in parts])
         return [[next(verdicts) for _ in group] for group in claims]
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: sum k p(k) over the ratings k, as (s - 1) / 4, or the rating that was written."""
         seen, rendered = self._pairs(documents, summaries, prompt, "Summary")
-        values = iter([self._value(reply, prompt) for reply in self._ask(rendered, prompt)])
+        values = iter(self._values(rendered, prompt))
         best = [_best([next(values) for _ in parts], parts) for parts in seen]
         return [Judgement(verdict.support, verdict.reason) for verdict in best]
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``; of a document in chunks, the critique that supports the statement most."""
         seen, rendered = self._pairs(documents, statements, prompt, "Statement")
-        found = iter([_critique(self._parse(reply, prompt)) for reply in self._ask(rendered, prompt)])
+        found = iter([_critique(parsed) for parsed in self._parsed(rendered, prompt)])
         return [_kindest([next(found) for _ in parts]) for parts in seen]
 
     def revise(
@@ -187,25 +191,27 @@ class PromptedModel:
         Finished replies are stored once a second and when anything goes wrong, so that a run that is stopped
         repeats next to nothing.
         """
-        choices = list(parsers.CHOICES.get(prompt.reply, ()))
-        schema = parsers.SCHEMAS.get(prompt.reply)
-        decoding = {"max_tokens": prompt.max_tokens, "stop": prompt.stop, "choices": choices, "schema": schema}
+        decoding = asdict(prompt.decoding)
         keys = [call_key(model=self.fingerprint, prompt=one, **decoding) for one in rendered]
         replies = {key: _reply(value) for key, value in self.cache.get(keys).items()}
         missing = {key: one for key, one in zip(keys, rendered, strict=True) if key not in replies}
-        if missing:
-            for key, reply in self._fresh(missing, prompt, choices, schema):
+        remembered = sum(key in replies for key in keys)
+        before, start = replace(self.language_model.tally), time.monotonic()
+        try:
+            for key, reply in self._fresh(missing, prompt) if missing else ():
                 replies[key] = reply
+                if self.on_reply:
+                    self.on_reply()
+        finally:
+            self._note(prompt, _usage(before, self.language_model.tally, len(keys), remembered, start))
         return [replies[key] for key in keys]
 
-    def _fresh(
-        self, missing: dict[str, str], prompt: Prompt, choices: list[str], schema: dict | None
-    ) -> Iterator[tuple[str, Reply]]:
-        keys, asked, model = list(missing), list(missing.values()), self.language_model
-        if choices:
-            stream = model.choice_probabilities(asked, choices, max_tokens=prompt.max_tokens)
+    def _fresh(self, missing: dict[str, str], prompt: Prompt) -> Iterator[tuple[str, Reply]]:
+        keys, asked, model, how = list(missing), list(missing.values()), self.language_model, prompt.decoding
+        if how.choices:
+            stream = model.choice_probabilities(asked, how.choices, max_tokens=how.max_tokens)
         else:
-            stream = model.generate(asked, max_tokens=prompt.max_tokens, stop=prompt.stop, schema=schema)
+            stream = model.generate(asked, max_tokens=how.max_tokens, stop=how.stop, schema=how.schema)
         pending: dict[str, dict] = {}
         stored = time.monotonic()
         try:
@@ -223,7 +229,20 @@ class PromptedModel:
         self.cache.put(pending, model=self.name, role=prompt.role)
         pending.clear()
 
+    def _note(self, prompt: Prompt, usage: Usage) -> None:
+        note(self.name, prompt.role, usage)
+
     # -- reading -----------------------------------------------------------------------------------
+
+    def _parsed(self, rendered: Sequence[str], prompt: Prompt) -> list[parsers.Parsed]:
+        found = [self._parse(reply, prompt) for reply in self._ask(rendered, prompt)]
+        self._note(prompt, Usage(unparsed=sum(parsed.value is None for parsed in found)))
+        return found
+
+    def _values(self, rendered: Sequence[str], prompt: Prompt) -> list[tuple[float, str | None]]:
+        found = [self._value(reply, prompt) for reply in self._ask(rendered, prompt)]
+        self._note(prompt, Usage(unparsed=sum(value != value for value, _ in found)))
+        return found
 
     def _parse(self, reply: Reply, prompt: Prompt) -> parsers.Parsed:
         if reply.text is None:
@@ -231,7 +250,7 @@ class PromptedModel:
         return parsers.parse(prompt.reply, reply.text, cut=reply.cut)
 
     def _value(self, reply: Reply, prompt: Prompt) -> tuple[float, str | None]:
-        choices = parsers.CHOICES.get(prompt.reply)
+        choices = CHOICES.get(prompt.reply)
         if reply.probabilities is not None:
             mass = sum(reply.probabilities)
             if not mass > 0:
@@ -244,9 +263,20 @@ class PromptedModel:
 
     def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
         fits = [self._fits(one, prompt) for one in rendered]
-        replies = iter(self._ask([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
-        found = [self._parse(next(replies), prompt) if ok else parsers.Parsed(None, TOO_LONG) for ok in fits]
+        read = iter(self._parsed([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
+        found = [next(read) if ok else parsers.Parsed(None, TOO_LONG) for ok in fits]
         return [Text(parsed.value, parsed.reason) for parsed in found]
+
+
+def _usage(before: Tally, after: Tally, asked: int, remembered: int, start: float) -> Usage:
+    return Usage(
+        asked,
+        remembered,
+        after.calls - before.calls,
+        after.prompt_tokens - before.prompt_tokens,
+        after.reply_tokens - before.reply_tokens,
+        seconds=time.monotonic() - start,
+    )
 
 
 def _reply(value: dict) -> Reply:

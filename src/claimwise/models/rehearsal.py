@@ -32,14 +32,6 @@ class Estimate:
     prompt_tokens: int
     reply_tokens: int
 
-    def cost(self, prompt_price: float, reply_price: float) -> float:
-        """Upper bound of the cost, given the prices of a million tokens.
-
-        >>> Estimate(calls=10, prompt_tokens=2_000_000, reply_tokens=50).cost(2.5, 10.0)
-        5.0005
-        """
-        return (self.prompt_tokens * prompt_price + self.reply_tokens * reply_price) / 1e6
-
 
 class _ReadOnly:
     """A response cache that is asked and never told."""

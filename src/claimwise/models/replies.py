@@ -130,7 +130,6 @@ class RecordedReplies:
         """Look each prompt up; one that was not recorded has no text, and a reason."""
         for index, prompt in enumerate(prompts):
             text = self._replies.get(prompt)
-            self.tally.calls += 1
             yield index, Reply(text) if text is not None else Reply(reason="no recorded reply")
 
     def choice_probabilities(

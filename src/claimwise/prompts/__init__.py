@@ -36,10 +36,16 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict
 
 from claimwise.errors import ClaimwiseError
+from claimwise.prompts.decoding import CHOICES, SCHEMAS, Decoding
 
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
 
 _ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+
+
+@cache
+def _compiled(template: str) -> jinja2.Template:
+    return _ENVIRONMENT.from_string(template)
 
 
 class PromptError(ClaimwiseError):
@@ -119,7 +125,7 @@ class Prompt:
         claimwise.prompts.PromptError: prompt acueval-verify-zeroshot: 'ACU' is undefined
         """
         try:
-            return _ENVIRONMENT.from_string(self.template).render(demonstrations=self.demonstrations, **variables)
+            return _compiled(self.template).render(demonstrations=self.demonstrations, **variables)
         except jinja2.UndefinedError as error:
             raise PromptError(f"prompt {self.name}: {error}") from None
 
@@ -128,9 +134,19 @@ class Prompt:
         return replace(self, demonstrations=tuple(demonstrations))
 
     @property
+    def decoding(self) -> Decoding:
+        """What a language model is asked for besides the rendered text; the two make up a remembered call.
+
+        >>> load("acueval-verify-zeroshot").decoding
+        Decoding(max_tokens=5, stop=(), choices=('Yes', 'No'), schema=None)
+        """
+        return Decoding(self.max_tokens, self.stop, tuple(CHOICES.get(self.reply, ())), SCHEMAS.get(self.reply))
+
+    @property
     def fingerprint(self) -> str:
-        """A hash of everything in the prompt, for cache keys."""
-        return hashlib.sha256(repr((self.template, self.scope, self.context, self.demonstrations)).encode()).hexdigest()
+        """A hash of everything in the prompt but its name and source, for models that read a prompt as data."""
+        parts = (self.role, self.template, self.scope, self.context, self.demonstrations, self.reply, self.decoding)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def names(role: Role | None = None) -> list[str]:

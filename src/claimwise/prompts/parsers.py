@@ -31,9 +31,8 @@ text                anything                                            str
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claimwise.prompts import lists, ratings
@@ -65,31 +64,6 @@ class CritiqueParts(NamedTuple):
     text: str
     support: float | None = None
     revised: str | None = None
-
-
-#: Kinds whose answer is one of a few tokens: a model that gives probabilities is asked for those of the answers,
-#: and the value is their mean weighted by probability: p(Yes) / (p(Yes) + p(No)) (ACUEval sec. 3), and
-#: sum k p(k) rescaled from 1-5 to [0, 1] (ACUEval appendix A).
-CHOICES: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {
-        "yes-no": {"Yes": 1.0, "No": 0.0},
-        "true-false": {"True": 1.0, "False": 0.0},
-        "hallucinated-yes-no": {"Yes": 0.0, "No": 1.0},
-        "rating-1-5": {str(k): (k - 1) / 4 for k in range(1, 6)},
-    }
-)
-
-#: JSON schemas for servers that can hold a reply to one.
-SCHEMAS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "json-claims": {
-            "type": "object",
-            "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
-            "required": ["claims"],
-            "additionalProperties": False,
-        }
-    }
-)
 
 
 def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
