@@ -14,28 +14,36 @@ from claimwise.models.embedded.candidates_units import (
     BE,
     KEEP_OF,
     NOUN_OWNS,
-    OBJECT_AND_MORE,
     copular,
     flat,
     lemma,
     noun_lean,
     obligatory,
     options,
-    stripped,
     units_of,
 )
 from claimwise.models.embedded.clauses_model import Clause, Parse, Part
+from claimwise.models.embedded.clauses_tags import FINITE
 from claimwise.models.embedded.decomposer_references import Resolution
 from claimwise.models.embedded.decomposer_tokens import Token, verb_forms
 
 #: What stands under these is not asserted without them: they are never dropped.
 _CONDITIONS = frozenset("if unless provided".split())
+#: Units that a clause may be told with alone; others belong to what stands before them.
+_FREE = frozenset(("PP", "TM", "SB", "PG"))
+#: Openings that only tie a sentence to the one before: no part of what it states.
+_TIES = frozenset(
+    "however additionally moreover furthermore meanwhile also besides therefore thus hence consequently overall "
+    "finally lastly similarly".split()
+)
 
 
 def of_parse(parsed: Parse, missing: str | None, resolution: Resolution | None = None) -> Iterator[Candidate]:
     """All candidates of a parsed sentence."""
     tokens = parsed.tokens
     whole = list(range(len(tokens)))
+    while len(whole) > 1 and (tokens[whole[0]].text in ("*", "-", "•", ",") or _tie(tokens, whole[0])):
+        whole.pop(0)
     while whole and tokens[whole[-1]].lower in (".", "!"):
         whole.pop()
     parts = len(parsed.clauses) + sum(len(c.reported) for c in parsed.clauses) + len(parsed.appositions)
@@ -47,14 +55,24 @@ def of_parse(parsed: Parse, missing: str | None, resolution: Resolution | None =
         "details": float(min(3, sum(part.kind in ("PP", "TM", "SB", "VI") for part in told))),
     }
     yield Candidate(list(whole), "sentence", traits)
+    doubted = [id(clause.subject) for clause in parsed.clauses if clause.doubtful]
     for clause in parsed.clauses:
-        yield from of_clause(clause, tokens, missing)
+        if clause.doubtful or id(clause.subject) in doubted:
+            continue
+        if clause.kind != "fragment" or len(parsed.clauses) == 1:
+            yield from of_clause(clause, tokens, missing)
     for name, description in parsed.appositions:
         yield from apposition(name, description, tokens)
     yield from titles(tokens)
     yield from verbless(parsed)
     if resolution is not None:
         yield from described(resolution, tokens)
+
+
+def _tie(tokens: Sequence[Token], i: int) -> bool:
+    return tokens[i].lower in ("meanwhile", "but", "and") or (
+        tokens[i].lower in _TIES and i + 1 < len(tokens) and tokens[i + 1].tag == "CM"
+    )
 
 
 def of_clause(clause: Clause, tokens: Sequence[Token], missing: str | None) -> Iterator[Candidate]:
@@ -86,7 +104,7 @@ def of_clause(clause: Clause, tokens: Sequence[Token], missing: str | None) -> I
             that = next((i for part in clause.comps for i in part.core[:1] if tokens[i].lower == "that"), None)
             before = [i for unit in units[: max(0, len(units) - 1)] if unit.kind != "TH" for i in unit.core]
             head = [*lead, *before] + ([that] if that is not None else [])
-            for inner in clause.reported:
+            for inner in [] if any(c.doubtful for c in clause.reported) else clause.reported:
                 for found in of_clause(inner, tokens, missing):
                     yield Candidate(
                         [*head, *found.pieces],
@@ -127,31 +145,39 @@ def of_clause(clause: Clause, tokens: Sequence[Token], missing: str | None) -> I
             if not any(unit.conjuncts for unit in units[:must]):
                 yield from emit(bare, "bare", **trait)
             yield from emit(base, "base", **trait)
-        for option in options(units[:must], tokens, rigid=lemma(clause, tokens) in OBJECT_AND_MORE):
+        for option in options(units[:must]):
             yield from emit([*lead, *option[1]], option[0], **trait)
-        for j in range(must, n if which != "stripped" else must):
+        partial = which == "conjunct" or (which == "core" and len(subjects) > 1)
+        for j in range(must, n if not partial else must):
             unit = units[j]
             lean = noun_lean(units, j, verb_lemma, tokens)
             if j > must and lean > NOUN_OWNS:
                 yield from emit([*bare, *units[j - 1].core, *unit.core], "owned", **trait, place=j - must)
                 continue
+            aside = any(tokens[k].tag == "CM" for k in range(clause.verb[-1], unit.core[0] - 1))
+            if j > must and (aside or any(u.kind not in ("PP", "TM", "RB") for u in units[must:j])):
+                yield from emit([*base, *flat(units[must : j + 1])], "prefix", **trait, length=j + 1 - must)
+                continue  # what follows an aside or another verb may belong to it
             trait = {**trait, "lean": max(-1.0, min(1.0, lean / 4))}
-            for name, version in unit.versions(tokens):
+            if unit.kind == "SB" and not any(
+                tokens[i].tag in FINITE or tokens[i].tag in ("VG", "VN") for i in unit.all
+            ):
+                continue  # its verb was not found
+            for name, version in unit.versions() if unit.kind in _FREE else ():
                 yield from emit(
                     [*bare, *version],
                     "detail",
                     **trait,
                     **{f"version-{name}": 1.0, "place": j - must, f"unit-{unit.kind}": 1.0},
                 )
-            if unit.posts:
+            if unit.posts and unit.kind in _FREE:
                 yield from emit([*bare, *unit.all], "detail", **trait, **{"version-full": 1.0, "place": j - must})
             if j > must:
                 yield from emit([*base, *flat(units[must : j + 1])], "prefix", **trait, length=j + 1 - must)
-                yield from emit([*bare, *units[j - 1].core, *unit.core], "pair", **trait, place=j - must)
         full = [*lead, *flat(units)]
         yield from emit(full, "full", **trait, units=n)
         for pre in clause.pre:
-            if tokens[pre[0]].lower in _CONDITIONS:
+            if tokens[pre[0]].lower in _CONDITIONS or (len(pre) == 1 and _tie(tokens, pre[0])):
                 continue
             yield from emit([*pre, *bare], "pre", **trait)
             yield from emit([*pre, *full], "pre-full", **trait)
@@ -174,9 +200,6 @@ def _subjects(part: Part, tokens: Sequence[Token]) -> Iterator[tuple[list[Piece]
     yield core, "core"
     if restrictive:
         yield [*core, *(i for post in restrictive for i in post)], "full"
-    short = stripped(part.core, tokens)
-    if short != part.core:
-        yield list(short), "stripped"
 
 
 def _verb(clause: Clause, tokens: Sequence[Token], *, plural: bool) -> list[Piece] | None:
@@ -191,7 +214,7 @@ def _verb(clause: Clause, tokens: Sequence[Token], *, plural: bool) -> list[Piec
     past = not clause.governor or any(
         tokens[i].tag in ("VD", "HV", "BN") or tokens[i].lower in ("was", "were") for i in clause.governor
     )
-    if first.tag == "VN":
+    if first.tag in ("VN", "VD"):
         return [
             ("were" if plural else "was") if past or clause.kind == "gerund" else ("are" if plural else "is"),
             *verb,
@@ -222,7 +245,7 @@ def _singular(verb: list[Piece], tokens: Sequence[Token]) -> list[Piece]:
         lower = tokens[piece].lower if isinstance(piece, int) else piece
         if lower in _SINGULAR:
             return [*verb[:k], _SINGULAR[lower], *verb[k + 1 :]]
-        if isinstance(piece, int) and tokens[piece].tag == "VZ":
+        if isinstance(piece, int) and tokens[piece].tag in ("VZ", "VB"):
             forms = verb_forms().get(lower)
             return [*verb[:k], forms[1], *verb[k + 1 :]] if forms and forms[0] == lower else verb
         if isinstance(piece, int) and tokens[piece].tag != "RB":

@@ -44,11 +44,7 @@ def apposition(name: list[int], description: list[int], tokens: Sequence[Token])
 def origin(part: Part, tokens: Sequence[Token]) -> Iterator[Candidate]:
     """ "Carlos Morales from Phoenix held ..." -> "Carlos Morales is from Phoenix"."""
     for post in part.posts[:1]:
-        if (
-            tokens[post[0]].lower in ("from", "with", "in", "at", "near", "under", "against")
-            and len(post) > 1
-            and post[0] == part.core[-1] + 1
-        ):
+        if tokens[post[0]].lower == "from" and len(post) > 1 and post[0] == part.core[-1] + 1:
             yield Candidate([*part.core, "are" if plural(part, tokens) else "is", *post], "origin")
 
 
@@ -69,7 +65,7 @@ def titles(tokens: Sequence[Token]) -> Iterator[Candidate]:
             j = i + 1
             while j + 1 < n and tokens[j + 1].tag == "X" and tokens[j + 1].text.islower():
                 j += 1
-            yield Candidate(["the", *range(i + 1, j + 1), "is", age, "years old"], "age")
+            yield Candidate(["the", *range(i + 1, j + 1), "is", age, "years old"], "age-noun")
             continue
         common = a.text[:1].islower() or a.text[:1].isdigit() or (i == 0 and a.lower in _PEOPLE)
         if a.tag not in ("X", "CD") or b.tag != "X" or not b.text[:1].isupper() or not common:

@@ -43,6 +43,11 @@ def write(pieces: Sequence[Piece], tokens: Sequence[Token], resolution: Resoluti
             previous = -1
         else:
             word = tokens[piece].text
+            if out and previous >= 0 and 1 < piece - previous < 4:
+                # what was skipped is only a comma, an "and" or both: the list needs it
+                between = tokens[previous + 1 : piece]
+                if between[0].text == "," and all(t.text == "," or t.tag == "CC" for t in between):
+                    out += "," + "".join(f" {t.text}" for t in between[1:])
             glued = previous >= 0 and tokens[previous].end == tokens[piece].start and piece == previous + 1
             replaced = resolution.replaced.get(piece)
             if piece in resolution.hidden and any(resolution.hidden[piece] is e for e in fresh):
@@ -85,15 +90,22 @@ def well_formed(candidate: Candidate, tokens: Sequence[Token]) -> bool:
     if candidate.kind in ("sentence", "fragment") or not at:
         return bool(at) or candidate.kind == "described-age"
     kept = set(at)
+    quotes = sum(t.text in _QUOTES for t in tokens)
+    if quotes % 2 == 0 and sum(tokens[i].text in _QUOTES for i in at) % 2:
+        return False  # it begins or ends within a quotation
     last = tokens[at[-1]]
     cut = at[-1] + 1 < len(tokens) and tokens[at[-1] + 1].tag not in ("CM", "PU", "CC")
     if (cut and last.lower in _DANGLING) or last.tag in ("DT", "PS", "CC"):
+        return False
+    if candidate.pieces[-1] == at[-1] and _object_follows(at[-1], tokens):
         return False
     if candidate.pieces[0] == at[0] and tokens[at[0]].lower in ("of", "than") and at[0] > 0:
         return False
     verbs = joints = 0
     for i in at:
         token = tokens[i]
+        if token.tag == "DT" and token.lower in ("a", "an", "the") and i + 1 not in kept:
+            return False
         if token.lower in _BOUND and i and i - 1 not in kept:
             return False
         if token.tag in FINITE and not (i - 1 in kept and tokens[i - 1].tag in (*FINITE, "NG", "RB")):
@@ -105,6 +117,25 @@ def well_formed(candidate: Candidate, tokens: Sequence[Token]) -> bool:
     return verbs <= 1 + joints
 
 
+def _object_follows(i: int, tokens: Sequence[Token]) -> bool:
+    """Whether a statement that ends at token i leaves out an object: "rather sell it than keep" (it)."""
+    if i + 1 >= len(tokens):
+        return False
+    here, after = tokens[i], tokens[i + 1]
+    if after.lower in ("it", "him", "them", "me", "us"):
+        return True
+    if here.tag not in ("VB", "VZ", "VD", "VN", "VG"):
+        return False
+    if after.tag in ("DT", "PS", "CD", "X"):
+        return after.lower not in _TIME_WORDS
+    return after.tag == "WH" or (after.tag == "IN" and after.lower == "that")
+
+
+_TIME_WORDS = frozenset(
+    "last next this that every each one earlier later today yesterday tomorrow tonight monday tuesday wednesday "
+    "thursday friday saturday sunday a an all".split()
+)
+_QUOTES = frozenset("' ‘ ’ \" “ ” `` ''".split())
 _DANGLING = frozenset("only even just not than as more very too so such most less".split())
 #: Words that mean nothing without the word before them.
 _BOUND = frozenset("of than".split())
@@ -113,6 +144,8 @@ _BOUND = frozenset("of than".split())
 def _is_common(tokens: Sequence[Token], resolution: Resolution) -> bool:
     """Whether the first word of a sentence has its capital only from standing there."""
     first = tokens[0]
+    if first.tag in ("DT", "PS", "PR", "IN", "RB", "WH") and first.lower != "i":
+        return True
     return (
         0 not in resolution.named
         and not first.text[1:2].isupper()
@@ -130,7 +163,8 @@ _CLITICS = frozenset("n't 's 're 've 'll 'd 'm".split())
 def plural(part: Part, tokens: Sequence[Token]) -> bool:
     """Whether a subject takes a plural verb; a name does not."""
     head = tokens[part.core[-1]]
-    if head.text[:1].isupper() and not part.conjuncts and not (part.core[-1] == 0 and is_common_noun(head.lower)):
+    common = part.core[-1] == 0 and (is_common_noun(head.lower) or is_common_noun(head.lower.removesuffix("s")))
+    if head.text[:1].isupper() and not part.conjuncts and not common:
         return False
     last = tokens[part.core[-1]].lower
     return (

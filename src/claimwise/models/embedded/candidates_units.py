@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ _MUST_STAY = frozenset("NP PR VI TH WH QT VN VG XX PG".split())
 
 
 KEEP_OF = frozenset(
-    "number numbers majority lot lots group range series dozens hundreds thousands millions one two three four five "
+    "tens number numbers majority lot lots group range series dozens hundreds thousands millions one two three four five "
     "some many most none all couple kind type sort half part parts pair piece bottle set team members member "
     "rest any each several".split()
 )
@@ -36,15 +35,12 @@ class Unit:
         """Core and posts."""
         return [*self.core, *(i for post in self.posts for i in post)]
 
-    def versions(self, tokens: Sequence[Token]) -> Iterator[tuple[str, list[int]]]:
+    def versions(self) -> Iterator[tuple[str, list[int]]]:
         """The ways to tell it, by name."""
         if not self.conjuncts:
             yield "core", self.core
         for conjunct in self.conjuncts:
             yield "conjunct", conjunct
-        short = stripped(self.core, tokens)
-        if short != self.core:
-            yield "stripped", short
 
 
 def units_of(clause: Clause, tokens: Sequence[Token]) -> list[Unit]:
@@ -81,6 +77,10 @@ def units_of(clause: Clause, tokens: Sequence[Token]) -> list[Unit]:
             last.core = [*last.core, *part.all]
             last.kind = part.kind
             continue
+        if part.kind == "VI" and last is not None and last.kind == "PP" and tokens[last.core[0]].lower == "for":
+            last.core = [*last.all, *part.core]  # "for the mud to be mapped"
+            last.posts, last.conjuncts = [], []
+            continue
         if part.kind == "VI" and last is not None and tokens[last.core[-1]].lower in _TO_NOUNS and not last.posts:
             last.core = [*last.core, *part.core]
             last.kind = "VI"
@@ -91,7 +91,28 @@ def units_of(clause: Clause, tokens: Sequence[Token]) -> list[Unit]:
         if len(units) > 1 and part.kind == "PP" and last.kind in ("VI", "PG") and not last.conjuncts:
             last.posts.append(part.all)
             continue
+        if (
+            last is not None
+            and last.kind == "RB"
+            and part.kind in ("PP", "SB", "TM", "PG", "VI")
+            and last.core[-1] + 1 == part.core[0]
+            and (
+                tokens[last.core[-1]].lower in _QUALIFYING
+                or (part.kind == "PP" and tokens[last.core[-1]].lower in _DIRECTIONS)
+            )
+        ):
+            units[-1] = Unit(part.kind, [*last.core, *part.core], list(part.posts), [])
+            continue
         if last is not None and part.kind == "PU":
+            continue
+        if (
+            last is not None
+            and last.kind in ("TM", "NP")
+            and part.kind == "RB"
+            and first in ("later", "earlier", "ago")
+        ):
+            last.core = [*last.all, *part.core]
+            last.posts = []
             continue
         units.append(Unit(part.kind, list(part.core), list(part.posts), list(part.conjuncts)))
     return units
@@ -113,7 +134,11 @@ def obligatory(clause: Clause, units: list[Unit], tokens: Sequence[Token]) -> in
     if must < len(units) and (copula or units[must].kind in _MUST_STAY):
         must += 1
     elif must < len(units):
-        return 0
+        if must and lemma(clause, tokens) in _STATES:
+            return must  # "got better at school gates"
+        return int(f"{lemma(clause, tokens)} {tokens[units[0].core[0]].lower}" in _BOUND_TO)
+    if must < len(units) and copula and units[must].kind == "RB" and units[must - 1].all[-1] + 1 == units[must].core[0]:
+        must += 1  # "was a step down"
     if (
         must < len(units)
         and copula
@@ -123,6 +148,8 @@ def obligatory(clause: Clause, units: list[Unit], tokens: Sequence[Token]) -> in
         must += 1  # "is three shots behind the leader"
     if must == len(units) or units[must - 1].kind not in ("PR", "NP"):
         return must
+    if units[must].kind == "PP" and f"{lemma(clause, tokens)} {tokens[units[must].core[0]].lower}" in _OBJECT_BOUND:
+        return must + 1  # "put the gain at 12 points"
     second = units[must].kind in ("VI", "TH", "WH") or (
         units[must].kind == "NP" and (units[must - 1].kind == "PR" or lemma(clause, tokens) in _TWO_OBJECTS)
     )
@@ -139,65 +166,59 @@ _TWO_OBJECTS = frozenset(
 )
 
 
-#: Verbs whose object is followed by what it becomes: nothing of it can be dropped.
-OBJECT_AND_MORE = frozenset("make keep leave call name find consider get turn render declare label drive".split())
-
-
 def lemma(clause: Clause, tokens: Sequence[Token]) -> str:
     """The base form of the clause\'s verb, or nothing."""
     forms = verb_forms().get(tokens[clause.verb[-1]].lower)
     return forms[0] if forms else ""
 
 
-def options(units: Sequence[Unit], tokens: Sequence[Token], *, rigid: bool) -> Iterator[tuple[str, list[int]]]:
+def options(units: Sequence[Unit]) -> Iterator[tuple[str, list[int]]]:
     """The obligatory units with one of them in another version."""
     for k, unit in enumerate(units):
         before, after = flat(units[:k], posts=False), flat(units[k + 1 :], posts=False)
         for conjunct in unit.conjuncts:
             yield "conjunct", [*before, *conjunct, *after]
-        short = unit.core if rigid else stripped(unit.core, tokens)
-        if short != unit.core:
-            yield "stripped", [*before, *short, *after]
         for post in unit.posts if len(unit.posts) > 1 else ():
             yield "post", [*before, *unit.core, *post, *after]
-        if unit.posts and short != unit.core:
-            yield "stripped-post", [*before, *short, *(i for p in unit.posts for i in p), *after]
 
 
-def stripped(at: list[int], tokens: Sequence[Token]) -> list[int]:
-    """The last noun phrase of a unit without its modifiers: "200 light recipes" -> "recipes"."""
-    j = len(at) - 1
-    if (
-        j < 1
-        or tokens[at[j]].tag not in ("X",)
-        or any(tokens[i].lower in ("and", "or", "no", "not", "'", '"', "‘", "’") for i in at)
-    ):
-        return at
-    k = j
-    while k > 0 and tokens[at[k - 1]].tag in ("X", "CD", "RB", "VN") and at[k] - at[k - 1] == 1:
-        k -= 1
-    # Names and compounds stay together: only lower-case modifiers, numbers and hyphenated words go.
-    first = j
-    while first > k and tokens[at[first - 1]].text[:1].isupper():
-        first -= 1
-    if tokens[at[j]].text[:1].isupper() and first == k:
-        return at
-    if first == k:
-        return at
-    dropped = at[k:first]
-    if k and tokens[at[k - 1]].lower in ("than", "least", "most", "up", "to", "about") and tokens[at[k]].tag == "CD":
-        return at
-    if tokens[at[j]].lower in _MEASURES or any(_AMOUNT.match(tokens[i].lower) for i in dropped):
-        return at
-    if any(tokens[i].lower in _WEIGHTY or tokens[i].text[:1].isupper() for i in dropped):
-        return at
-    lead = at[:k]
-    kept = tokens[at[first]].text
-    if lead and tokens[lead[-1]].lower in ("a", "an"):
-        article = "an" if kept[:1].lower() in "aeiou" else "a"
-        if article != tokens[lead[-1]].lower:
-            return at
-    return [*lead, *at[first:]]
+#: Adverbs of the phrase after them: "probably because ...", "only after ...".
+_QUALIFYING = frozenset(
+    "perhaps probably possibly maybe chiefly mainly largely mostly partly apparently allegedly reportedly likely "
+    "particularly especially notably specifically only just even not almost nearly about shortly soon immediately "
+    "exactly right well far then simply primarily long".split()
+)
+
+
+#: Verbs that say nothing without the state after them.
+_STATES = frozenset("get become feel look seem remain stay go do keep appear fare stand".split())
+#: Verbs that say nothing, or something else, without their preposition.
+_BOUND_TO = frozenset(
+    f"{row.split(':')[0]} {preposition}"
+    for row in """turn:to,into agree:to,on,with amount:to ask:for,about refer:to depend:on consist:of rely:on lead:to
+    come:from,into,under,with,to go:to,into,through,on belong:to result:in,from focus:on,upon deal:with look:at,for,like,into,after
+    aim:at,for call:for,on apply:for,to account:for contribute:to respond:to relate:to range:from stem:from suffer:from
+    benefit:from live:in,with,at,on concentrate:on consist:in,of participate:in engage:in specialise:in specialize:in
+    differ:from vary:from derive:from lie:in,with stand:at,for point:to draw:on opt:for object:to adhere:to adapt:to
+    remain:in,under,at,on serve:as act:as work:as date:from,to tend:to face:with argue:for,against vote:for,against
+    search:for hope:for long:for care:for,about insist:on embark:on feature:in revolve:around centre:on center:on
+    hinge:on border:on comply:with cope:with collide:with merge:with tie:with side:with correspond:to,with
+    gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with attend:to listen:to talk:about,to
+    speak:about,to,of think:of,about know:about,of hear:about,of,from learn:about,of dispose:of approve:of accuse:of
+    warn:of,about,against complain:about,of worry:about,over put:at,on,in place:on,in,under base:on,in rank:among,as
+    fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into""".split()
+    for preposition in row.split(":")[1].split(",")
+)
+#: The same with an object before it.
+_OBJECT_BOUND = frozenset(
+    f"{row.split(':')[0]} {preposition}"
+    for row in """put:at,on,in,into,to,under place:on,in,under base:on accuse:of ask:for attribute:to turn:into deprive:of
+    rob:of provide:with replace:with,by divide:into compare:with,to prevent:from stop:from keep:from regard:as
+    describe:as see:as treat:as view:as name:as credit:with remind:of strip:of clear:of link:to,with""".split()
+    for preposition in row.split(":")[1].split(",")
+)
+#: Directions and the phrase that says where from or to.
+_DIRECTIONS = frozenset("away ahead down up out back over off forward along through".split())
 
 
 _STRETCHES = frozenset("seconds minutes hours days weeks months years moments shortly soon just day week".split())
@@ -211,20 +232,11 @@ _TO_NOUNS = frozenset(
 )
 
 
-#: Heads that mean nothing without their number, and modifiers that change what is said when dropped.
+#: Heads that mean nothing without their number.
 _MEASURES = frozenset(
     "shots points seconds euros pounds dollars euro pound dollar years year months month weeks week days day hours hour minutes minute times "
     "time miles mile metres meters points shots seconds per cent percent people goals games degrees place world".split()
 )
-
-
-_WEIGHTY = frozenset(
-    "former alleged suspected fake would-be potential possible failed attempted few fewer no first second third last "
-    "next only same other more less most least least-known proposed planned future unborn".split()
-)
-
-
-_AMOUNT = re.compile(r"[$£€]|.*\d.*[a-z%]")
 
 
 #: From this lean on, a detail is the noun's alone and is not told of the verb.

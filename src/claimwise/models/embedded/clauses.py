@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from claimwise.models.embedded.clauses_joins import Joins
 from claimwise.models.embedded.clauses_model import Clause, Parse, Part
-from claimwise.models.embedded.clauses_subject import BeforeVerb
 from claimwise.models.embedded.clauses_verb import AfterVerb
 from claimwise.models.embedded.decomposer_tokens import Token
 
@@ -32,7 +31,7 @@ def parse(tokens: Sequence[Token]) -> Parse:
     return Parse(tokens, reader.clauses, reader.appositions)
 
 
-class _Reader(BeforeVerb, AfterVerb, Joins):
+class _Reader(AfterVerb, Joins):
     """One left-to-right pass over the chunks of a sentence."""
 
     def read_all(self) -> None:
@@ -89,7 +88,13 @@ class _Reader(BeforeVerb, AfterVerb, Joins):
                     continue
                 if stop_at_mark and self.kind(i - 1) == "CM":
                     break
-                # two noun phrases in a row: "last week he", or a name list
+                if self.kind(i - 1) == "CC" or (self.kind(i - 1) == "CM" and self.listed(i, end)):
+                    cur.subject = Part("NP", self.span(self.index_of(cur.subject.core[0]), i + 1))
+                    i += 1
+                    continue
+                # two noun phrases in a row: "last week he", or a name list; with nothing between them a verb
+                # was taken for a noun, or "the job he does" stands before its verb
+                cur.doubtful = cur.doubtful or cur.subject.all[-1] + 1 == c.start
                 cur.pre.append(cur.subject.all)
                 cur.subject = None
                 continue
@@ -99,7 +104,10 @@ class _Reader(BeforeVerb, AfterVerb, Joins):
                     i += 1
                     continue
                 if cur.subject is None or (k == "RB" and self.kind(i + 1) == "VF"):
-                    cur.pre.append(list(c.at))
+                    if cur.pre and cur.pre[-1][-1] + 1 == c.start:
+                        cur.pre[-1].extend(c.at)
+                    else:
+                        cur.pre.append(list(c.at))
                 elif k == "VI" and self.next_finite(i + 1, end) < 0:
                     cur.verb = list(c.at)  # headline: "Man to stand trial"
                     i += 1
@@ -134,6 +142,12 @@ class _Reader(BeforeVerb, AfterVerb, Joins):
                     cur.pre.append(self.span(i, mark))
                     i = mark + 1
                     continue
+                if k == "VG" and cur.subject is None and not cur.auxiliary and not at_verb:
+                    finite = self.next_finite(i + 1, end)
+                    if finite > i and (i == 0 or not inherited):
+                        cur.subject = Part("NP", self.span(i, finite))  # "Using both was ..."
+                        i = finite
+                        continue
                 if self.later_finite(i + 1, end) and cur.subject is not None and not cur.auxiliary:
                     i = self.reduced(i, end, cur.subject, sink, cur.frame)
                     continue

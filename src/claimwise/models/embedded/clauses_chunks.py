@@ -280,6 +280,10 @@ def _verb_group(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chu
 
 def _phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chunk:
     tag, lower = tags[i], tokens[i].lower
+    if lower == "so" and i + 1 < n and tokens[i + 1].lower == "that":
+        return Chunk("SB", [i, i + 1])
+    if lower == "so" and tag == "IN" and clause_follows(tokens, tags, i + 1, n, lower):
+        return Chunk("CC", [i])
     if tag == "RB" and lower == "so" and i + 1 < n and tags[i + 1] in ("PR", "DT", "PS", "X") and i:
         return Chunk("CC", [i])
     if tag == "RB":
@@ -292,7 +296,7 @@ def _phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chunk:
             return Chunk("NP", list(range(i, _noun_phrase(tokens, tags, j + 1, n))))
         return Chunk("RB", list(range(i, j + 1)))
     if tag == "PR":
-        return Chunk("PR", [i, i + 1] if i + 1 < n and tokens[i + 1].lower == "else" else [i])
+        return Chunk("PR", [i, i + 1] if i + 1 < n and tokens[i + 1].lower in _AFTER_PRONOUNS else [i])
     if tag in _NOMINAL or tag == "PO":
         return Chunk("NP", list(range(i, _noun_phrase(tokens, tags, i, n))))
     if tag in ("IN", "TO"):
@@ -314,6 +318,8 @@ def _phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chunk:
     return Chunk("PU", [i])
 
 
+#: Belong to the pronoun before them: "someone else", "them all".
+_AFTER_PRONOUNS = frozenset(("else", "all", "both"))
 _FOCUS = frozenset("only just even about around nearly almost over quite such not particularly especially".split())
 
 
@@ -338,6 +344,7 @@ def _noun_phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> in
             or (
                 tag == "PU" and tokens[j].text in ("-", "/", "&") and j + 1 < n and tokens[j].start == tokens[j - 1].end
             )
+            or (tag == "PU" and tokens[j].text == "-" and _spaced_hyphen(tokens, tags, j, n))
             or (tag == "CC" and tokens[j].lower == "&" and j + 1 < n)
             or (tag == "PR" and j > i and tags[j - 1] in ("DT", "RB", "PS"))
         ):
@@ -345,6 +352,18 @@ def _noun_phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> in
         else:
             break
     return max(j, i + 1)
+
+
+def _spaced_hyphen(tokens: Sequence[Token], tags: list[str], j: int, n: int) -> bool:
+    """ "2 - 0", "Saint - Germain", "semi - final": a hyphen that tokenisation set apart."""
+    if j + 1 >= n or j == 0:
+        return False
+    both = (tokens[j - 1], tokens[j + 1])
+    return (
+        (tags[j - 1] == tags[j + 1] == "CD")
+        or (all(t.tag == "X" and t.text[:1].isupper() for t in both) and j > 1)
+        or tokens[j - 1].lower in ("semi", "quarter", "co", "ex", "pre", "free", "mid", "non")
+    )
 
 
 def _prepositional(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> Chunk:
@@ -372,5 +391,6 @@ def _prepositional(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> 
         end = _noun_phrase(tokens, tags, j, n)
         return Chunk("PP", list(range(i, end)), list(range(j, end)))
     if j < n and tags[j] == "PR":
-        return Chunk("PP", list(range(i, j + 1)), [j])
+        last = j + (j + 1 < n and tokens[j + 1].lower in _AFTER_PRONOUNS)
+        return Chunk("PP", list(range(i, last + 1)), list(range(j, last + 1)))
     return Chunk("RB", list(range(i, max(j, i + 1))))

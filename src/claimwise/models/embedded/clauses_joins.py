@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from claimwise.models.embedded.clauses_look import Look
-from claimwise.models.embedded.clauses_model import Clause
-from claimwise.models.embedded.clauses_subject import SPEECH
+from claimwise.models.embedded.clauses_model import Clause, Part
+from claimwise.models.embedded.clauses_subject import SPEECH, BeforeVerb
+from claimwise.models.embedded.decomposer_tokens import verb_forms
 
 #: Verbs with "to" that have no passive.
 _WANTING = frozenset("agree decide try hope plan refuse fail begin continue vow pledge want attempt manage".split())
 
+#: Prepositions whose "and" cannot be told apart: "between A and B", "a choice of A, B and C".
+_TOGETHER = frozenset(("between", "among", "of"))
+#: After a comma these tell what the whole clause led to; its subject alone did not do it.
+_OUTCOMES = frozenset(
+    "cause lead make prompt result allow leave spark raise highlight demonstrate force mean bring trigger indicate "
+    "suggest include show create give mark underline underscore illustrate emphasize help ensure enable follow depend "
+    "compare accord regard".split()
+)
 
-class Joins(Look):
+
+class Joins(BeforeVerb):
     """ "and", "or" and commas after a verb: another clause, another verb, another object, an apposition."""
 
     def coordination(self, i: int, end: int, cur: Clause, sink: list[Clause], stop_at_mark: bool) -> int:
@@ -42,7 +51,10 @@ class Joins(Look):
             shared = self.shared_auxiliary(cur, self.kind(j))
             if self.kind(j + 1) == "VI" and self.lemma(self.chunks[j].at) in _WANTING:
                 shared = []  # "was given a deal and agreed to go"
-            if shared or self.lemma(self.chunks[j].at) in _WANTING:
+            past = self.kind(j) == "VN" and not shared and self.past(j)
+            if past:
+                self.chunks[j].kind = "VF"  # "was unhurt and returned to work"
+            if shared or past or self.lemma(self.chunks[j].at) in _WANTING:
                 after, _ = self.clause(
                     j,
                     end,
@@ -56,6 +68,9 @@ class Joins(Look):
                     complementiser=cur.complementiser,
                 )
                 return after
+        if self.kind(j) == "TH" and cur.kind == "reported":
+            after, _ = self.clause(j + 1, end, cur.subject, cur.kind, sink=sink, complementiser=cur.complementiser)
+            return after
         if self.kind(j) == "NP" and self.kind(j + 1) == "CM" and self.kind(i - 1) == "CM":
             close = self.next_mark(j + 2, end)
             if close < end and self.kind(close + 1) == "VF":  # "and Nadia, who has a cough, is staying"
@@ -65,6 +80,9 @@ class Joins(Look):
                 return after
         if self.kind(j) in ("NP", "PR") or (self.kind(j) in ("PP", "SB") and self.kind(i - 1) == "CM"):
             finite = self.next_finite(j, end)
+            if finite < 0 and self.kind(j + 1) == "WH" and self.kind(i - 1) == "CM":
+                close = self.relative_end(j + 2, end, False)
+                finite = close if self.kind(close) == "VF" else -1  # "..., and a man who fell is in hospital"
             if finite >= 0 and not any(self.kind(m) == "CC" for m in range(j, finite)):
                 after, _ = self.clause(
                     j,
@@ -88,7 +106,7 @@ class Joins(Look):
                     return list(verb[: p + 1])
             return []
         aux = [i for i in verb if self.tokens[i].tag in ("MD", "BE", "BB", "BN", "HV", "NG")]
-        main = self.tokens[verb[-1]].tag if verb else ""
+        main = self.tokens[verb[-1]].tag if verb and self.tokens[verb[-1]].lower in verb_forms() else ""
         if aux and (main == form or (form == "VN" and main in ("VN", "VD"))):
             return aux
         return []
@@ -120,6 +138,10 @@ class Joins(Look):
         last.conjunction = self.word(i)
         last.core = sorted({*last.all, *lead, *new})
         last.posts = []
+        if last.conjunction != "and" and last.conjunction not in (",", ";"):
+            self.alternatives.update(last.core)
+        if self.tokens[last.core[0]].lower in _TOGETHER or self.alternatives.intersection(last.core):
+            last.conjuncts = []  # "between A and B" is of both, "A or B" of neither
         return after
 
     def after_comma(self, i: int, end: int, cur: Clause, sink: list[Clause]) -> int:
@@ -131,12 +153,7 @@ class Joins(Look):
         if nxt in ("NP", "PR"):
             while j < end and self.kind(j) in ("NP", "PR", "PP", "CC"):
                 j += 1
-            if (
-                self.kind(j) == "VF"
-                and self.lemma(self.chunks[j].at) in SPEECH
-                and (j + 1 >= end or all(self.kind(m) in ("PP", "RB", "NP") for m in range(j + 1, end)))
-                and cur.kind == "main"
-            ):
+            if cur.kind == "main" and self.speaks(i + 1, end):
                 self.frame = self.span(i + 1, min(j + 1, end))
                 return -end
             if self.kind(j) == "VF":
@@ -170,15 +187,21 @@ class Joins(Look):
                     self.appositions.append((list(host), self.span(i + 1, stop)))
                     last.posts.append(self.span(i, stop))
                     return stop
-            return i + 1
+            stop = self.next_mark(i + 1, end)
+            cur.comps.append(Part("XX", self.span(i + 1, stop)))
+            return stop
         if nxt == "VG":
             stop = end
+            if self.lemma(self.chunks[i + 1].at) in _OUTCOMES or cur.kind == "reported":
+                cur.comps.append(Part("XX", self.span(i + 1, end)))
+                return -end
             part = Clause(
                 "participial",
                 subject=cur.subject,
                 verb=list(self.chunks[i + 1].at),
                 frame=cur.frame,
                 complementiser=cur.complementiser,
+                governor=[*cur.auxiliary, *cur.verb],
             )
             at = self.complements(i + 2, end, part, sink, False)
             sink.append(part)

@@ -19,6 +19,8 @@ class Look:
         self.appositions: list[tuple[list[int], list[int]]] = []
         #: The attribution after what is reported ("..., police said"): all of the sentence stands under it.
         self.frame: list[int] = []
+        #: Tokens joined by "or": none of the alternatives is told by itself.
+        self.alternatives: set[int] = set()
         self._take_ages()
 
     def _take_ages(self) -> None:
@@ -125,12 +127,31 @@ class Look:
             and (verb_forms()[self.tokens[at[0]].lower][0] == self.tokens[at[0]].lower)
         )
 
+    def past(self, j: int) -> bool:
+        """Whether chunk j, one word read as a participle, is a past form too."""
+        at = [t for t in self.chunks[j].at if self.tokens[t].tag != "RB"]
+        lower = self.tokens[at[0]].lower if len(at) == 1 else ""
+        return lower in verb_forms() and verb_forms()[lower][2] == lower
+
     def last_of(self, i: int) -> list[int]:
         """The noun phrase that ends before chunk i."""
         j = i - 1
         while j >= 0 and self.kind(j) not in ("PP", "NP"):
             j -= 1
         return self.chunks[j].of or self.chunks[j].at
+
+    def listed(self, i: int, end: int) -> bool:
+        """Whether the noun phrase at chunk i is followed by an "and" before the next verb."""
+        for j in range(i + 1, end):
+            if self.kind(j) == "CC":
+                return True
+            if self.kind(j) not in ("NP", "PP", "CM"):
+                return False
+        return False
+
+    def index_of(self, token: int) -> int:
+        """The place of the chunk that holds a token."""
+        return next(k for k, c in enumerate(self.chunks) if token in c.at)
 
     def chunk_of(self, token: int) -> Chunk:
         """The chunk that holds a token."""

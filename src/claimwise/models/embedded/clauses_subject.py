@@ -14,7 +14,7 @@ SPEECH = REPORTING - frozenset("mean decide see notice remember wish show find".
 _OF_WHOLE_CLAUSES = frozenset("lead mean cause allow let make prompt leave bring result force".split())
 
 
-_NON_FACTIVE = frozenset("if unless whether until till than as like".split())
+_NON_FACTIVE = frozenset("before so provided if unless whether until till than as like".split())
 
 
 class BeforeVerb(Look):
@@ -108,6 +108,9 @@ class BeforeVerb(Look):
                 seen = True
             elif k == "VN" and seen and self.kind(j + 1) in ("NP", "PR") and not self.later_finite(j + 1, end):
                 return j  # "schools that used tutoring outscored others"
+            elif k == "VN" and seen and self.kind(j + 1) == "TH" and self.past(j):
+                self.chunks[j].kind = "VF"
+                return j  # "those who looked found that ..."
             elif k in ("SB", "TH") and seen:
                 return end if not opened else self.next_mark(j, end)
             elif (k == "CM" and (seen or opened)) or k == "PU":
@@ -139,6 +142,22 @@ class BeforeVerb(Look):
         inner: list[Clause] = []
         self.clause(i + 1, end, subject, "subordinate", sink=inner, frame=frame)
         sink.extend(c for c in inner if c.kind != "fragment" and not c.subject_missing)
+
+    def speaks(self, i: int, end: int) -> bool:
+        """Whether "police said" starts at chunk i, with nothing after it but a detail or an aside."""
+        if self.kind(i) not in ("NP", "PR"):
+            return False
+        while i < end and self.kind(i) in ("NP", "PR", "PP", "CC"):
+            i += 1
+        return (
+            self.kind(i) == "VF"
+            and self.lemma(self.chunks[i].at) in SPEECH
+            and (
+                i + 1 >= end
+                or self.kind(i + 1) == "CM"
+                or all(self.kind(m) in ("PP", "RB", "NP") for m in range(i + 1, end))
+            )
+        )
 
     def quotation(
         self, i: int, end: int, cur: Clause, inherited: Part | None, sink: list[Clause]

@@ -20,7 +20,7 @@ REPORTING = frozenset(
     "say claim believe think tell announce add insist admit reveal report warn confirm suggest argue deny know "
     "hope fear expect feel find show hear learn understand realise realize discover agree explain state note "
     "joke tweet allege promise predict estimate conclude declare mean decide see notice remember wish ask "
-    "wonder reply write acknowledge accept guess suspect complain maintain stress indicate".split()
+    "wonder reply write mention observe emphasize emphasise highlight acknowledge accept guess suspect complain maintain stress indicate".split()
 )
 
 
@@ -32,6 +32,9 @@ FINITE = frozenset(("MD", "BE", "HV", "DO", "VZ", "VD"))
 _BARE_AFTER = REPORTING | frozenset("help make let see watch have".split())
 
 
+#: What a clause may follow.
+_OPENERS = frozenset("after before as once when while that because since although though whereas if".split())
+_OBJECTS = (["DT"], ["PS"], ["PR"], ["WH"])
 ALWAYS_OPEN = frozenset("provided if unless whether although though because".split())
 
 
@@ -57,7 +60,7 @@ _AFTER_PRESENT = frozenset("DT PS PR CD TO IN X RB".split())
 
 def repaired(tags: list[str], tokens: Sequence[Token]) -> list[str]:
     """A sentence without a finite verb gets one where the dictionary allows: headlines are in the present."""
-    tags = _second_verbs(_quantities(tags, tokens), tokens)
+    tags = _subordinate_verbs(_second_verbs(_quantities(tags, tokens), tokens), tokens)
     if (
         len(tags) > 1
         and tags[0] in ("X", "VN")
@@ -98,13 +101,51 @@ def repaired(tags: list[str], tokens: Sequence[Token]) -> list[str]:
                 score += 5
             elif form == "VZ" and tokens[i].lower.endswith("s") and tokens[i - 1].text[:1].isupper() and i > 1:
                 score += 2
+            score += 2 * (form == "VD" and tokens[i].lower.endswith("ed") and after in ("DT", "PS", "PR"))
             if after in followers and score > best:
                 best, where, verb = score, i, form
     return [*tags[:where], verb, *tags[where + 1 :]] if where > 0 else tags
 
 
+def _subordinate_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
+    """ "After someone else snapped up the place": the only verb before the comma is no participle."""
+    tags = list(tags)
+    for i, token in enumerate(tokens):
+        if tags[i] != "IN" or token.lower not in _OPENERS:
+            continue
+        for j in range(i + 1, len(tags)):
+            lower = tokens[j].lower
+            past = tags[j] == "VN" or (tags[j] == "X" and lower.endswith("ed") and tags[j + 1 : j + 2] in _OBJECTS)
+            if past and j > i + 1 and lower in verb_forms() and verb_forms()[lower][2] == lower:
+                after = tags[j + 1] if j + 1 < len(tags) else "PU"
+                if after in ("DT", "PS", "PR", "WH", "RB", "IN", "TO"):
+                    rest = tags[j + 1 :]
+                    stop = next((k for k, tag in enumerate(rest) if tag in ("CM", "PU")), len(rest))
+                    if not any(tag in FINITE for tag in rest[:stop]):
+                        tags[j] = "VD"
+                break
+            if tags[j] not in ("X", "CD", "DT", "PS", "PO", "PR", "RB") and lower != "of":
+                break
+    return tags
+
+
 def _quantities(tags: list[str], tokens: Sequence[Token]) -> list[str]:
     """ "more than 260", "at least ten", "up to 40", "no longer": adverbs of what follows."""
+    ends = [i for i in range(2, len(tags)) if tags[i] == "X" and (i + 1 == len(tags) or tokens[i + 1].text == ".")]
+    for i in ends:  # "..., a study of 120 plots indicates."
+        forms = verb_forms().get(tokens[i].lower)
+        if forms and forms[0] in REPORTING and tokens[i].lower in forms[1:3] and "CM" in tags[:i]:
+            tags = [*tags[:i], "VZ" if tokens[i].lower == forms[1] else "VD", *tags[i + 1 :]]
+    for i in range(len(tags) - 1):
+        if tokens[i].lower == "per" and tokens[i + 1].lower == "cent":
+            tags = [*tags[:i], "X", "X", *tags[i + 2 :]]
+        elif (
+            tokens[i].lower in ("outside", "inside", "near", "onetime")
+            and i
+            and tags[i - 1] in ("DT", "PS")
+            and (tags[i + 1] == "X")
+        ):
+            tags = [*tags[:i], "X", *tags[i + 1 :]]
     for i in range(len(tags) - 2):
         pair = (tokens[i].lower, tokens[i + 1].lower)
         if (tags[i + 2] == "CD" and pair in _QUANTITIES) or pair == ("no", "longer"):
@@ -146,16 +187,35 @@ def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
             and tokens[i - 1].lower in ("more", "most", "the")
         ):
             tags[i] = "X"
+        elif tag == "X" and lower.endswith("ing") and _progressive(tags, i):
+            tags[i] = "VG"
+        elif i and tokens[i - 1].lower.endswith("-year-old") and tag in ("X", "VN") and lower.endswith("ed"):
+            tags[i] = "VD"
         elif lower == "provided" and i and tags[i - 1] == "CM":
             tags[i] = "IN"
         elif lower == "else" and i and tags[i - 1] in ("PR", "X"):
             tags[i] = "PR"
-        elif tag in ("VZ", "VB") and finite and finite not in _BARE_AFTER and tags[i - 1] in ("X", "CD"):
-            if tagger().lean(lower, tag) < 1.5:
-                tags[i] = "X"
-        elif tag in FINITE:
+        elif (
+            tag in ("VZ", "VB")
+            and finite
+            and finite not in _BARE_AFTER
+            and i + 2 < len(tags)
+            and (tags[i - 1] in ("X", "CD") or tokens[i - 1].lower in ("off", "forward"))
+        ):
+            tags[i] = "X"
+        elif tag == "BE" and lower == "'s" and finite and tags[i - 1] == "X":
+            tags[i] = "PO"
+        elif tag in FINITE or (finite and tag in ("VN", "BN")):
             finite = verb_forms().get(lower, (lower,))[0]
     return tags
+
+
+def _progressive(tags: list[str], i: int) -> bool:
+    """ "were sexually objectifying the players": a form of "be" before, perhaps an adverb, and an object after."""
+    k = i - 1
+    while k > 0 and tags[k] in ("RB", "NG"):
+        k -= 1
+    return k >= 0 and tags[k] in ("BE", "BN") and i + 1 < len(tags) and tags[i + 1] in ("DT", "PS", "PR")
 
 
 def clause_follows(tokens: Sequence[Token], tags: list[str], i: int, n: int, lower: str) -> bool:

@@ -6,6 +6,8 @@ from claimwise.models.embedded.clauses_look import Look
 from claimwise.models.embedded.clauses_model import Clause, Part
 from claimwise.models.embedded.clauses_tags import NAMING, REPORTING
 
+#: Verbs of speech that take the hearer as their object.
+_ADDRESSING = frozenset(("tell", "warn", "promise", "inform", "remind", "assure"))
 #: Prepositions whose -ing form is asserted of the subject: "after moving to Scotland".
 _ASSERTING = frozenset("after while since upon having".split())
 
@@ -24,7 +26,9 @@ class AfterVerb(Look):
             ):
                 if lemma in REPORTING or last is None or last.kind in ("NP", "PR", "XX"):
                     return self.report(i + 1, end, cur, list(c.at), stop_at_mark)
-                i += 1
+                stop = self.next_mark(i, end)
+                cur.comps.append(Part("TH", self.span(i, stop)))
+                i = stop
                 continue
             if k in ("NP", "PR") and self.reports(i, end, lemma, last):
                 return self.report(i, end, cur, [], stop_at_mark)
@@ -39,7 +43,8 @@ class AfterVerb(Look):
             if k == "SB":
                 stop = end if not stop_at_mark else self.next_mark(i, end)
                 mark = self.next_mark(i, stop)
-                if mark < stop and self.kind(mark + 1) in ("SB", "VG", "CC", "WH"):
+                opens = self.kind(mark + 1) in ("SB", "VG", "CC", "WH")
+                if mark < stop and (opens or (cur.kind == "main" and self.speaks(mark + 1, stop))):
                     stop = mark
                 self.subordinate(i, stop, cur.subject, cur.frame, sink)
                 cur.comps.append(Part("SB", self.span(i, stop)))
@@ -48,17 +53,20 @@ class AfterVerb(Look):
             if k == "WH":
                 if (
                     last is not None
-                    and last.kind in ("NP", "PP", "PR")
+                    and last.kind in ("NP", "PP", "PR", "TM", "VG", "VN", "PG", "XX")
                     and self.word(i) in ("who", "which", "that", "whose", "where", "whom")
                 ):
-                    host = last if last.kind != "PP" else Part("NP", list(self.last_of(i)))
+                    host = last if last.kind in ("NP", "PR") else Part("NP", self.described_by(i, cur))
                     stop = self.relative(i, end, host, sink, cur.frame, opened=self.kind(i - 1) == "CM")
                     if host is not last:
                         last.posts.extend(host.posts)
                     i = stop
                     continue
-                cur.comps.append(Part("WH", self.span(i, end)))
-                return end
+                stop = self.next_mark(i, end)
+                stop = stop if self.kind(stop + 1) in ("SB", "CC") else end
+                cur.comps.append(Part("WH", self.span(i, stop)))
+                i = stop
+                continue
             if k == "CC":
                 moved = self.coordination(i, end, cur, sink, stop_at_mark)
                 if moved:
@@ -86,7 +94,8 @@ class AfterVerb(Look):
                     return end
                 return i + 1
             if k == "VF" and last is not None:
-                # a second finite verb with no subject: what came before was read wrongly; keep it whole
+                # a second finite verb with no subject: what came before was read wrongly
+                cur.doubtful = True
                 stop = self.next_mark(i, end)
                 cur.comps.append(Part("XX", self.span(i, stop)))
                 i = stop
@@ -99,7 +108,7 @@ class AfterVerb(Look):
                 self.describe(i, stop, cur, sink)
                 i = stop
                 continue
-            if k == "PG" and self.word(i) in _ASSERTING and cur.subject is not None:
+            if k == "PG" and self.word(i) in _ASSERTING and cur.subject is not None and cur.subject.kind != "PR":
                 stop = i + 1
                 while stop < end and self.kind(stop) in ("NP", "PR", "PP", "RB", "TM", "VI"):
                     stop += 1
@@ -125,6 +134,15 @@ class AfterVerb(Look):
             i += 1
         return i
 
+    def described_by(self, i: int, cur: Clause) -> list[int]:
+        """The noun phrase that the relative clause at chunk i describes: "a cottage in Leeds that ..." is the cottage."""
+        host = self.last_of(i)
+        name = self.tokens[host[-1]].text[:1].isupper() and self.kind(i - 1) == "PP"
+        if name and len(cur.comps) > 1 and cur.comps[-2].core[-1] + 1 == cur.comps[-1].core[0]:
+            before = self.chunk_of(cur.comps[-2].core[-1])
+            return list(before.of or before.at)
+        return list(host)
+
     def describe(self, i: int, stop: int, cur: Clause, sink: list[Clause]) -> None:
         """A participle right after a noun says something of it: "eight men convicted of ..."."""
         host = self.last_of(i)
@@ -132,7 +150,9 @@ class AfterVerb(Look):
         if self.kind(i - 1) not in ("NP", "PP") or host[-1] + 1 != self.chunks[i].start:
             return
         if self.kind(i + 1) in ("NP", "PR") and self.lemma(self.chunks[i].at) not in NAMING:
-            return  # "Emwazi then kidnapped the boys": not a participle after all
+            # "Emwazi then kidnapped the boys": not a participle after all
+            cur.doubtful = cur.doubtful or (self.kind(i) == "VN" and self.past(i))
+            return
         if (
             self.kind(i) == "VN"
             and cur.kind != "reported"
@@ -160,10 +180,13 @@ class AfterVerb(Look):
 
     def reports(self, i: int, end: int, lemma: str, last: Part | None) -> bool:
         """Whether a clause without "that" starts here: a reporting verb, a subject, a finite verb."""
-        if lemma not in REPORTING or (last is not None and lemma not in ("tell", "warn", "promise")):
+        if lemma not in REPORTING or (last is not None and lemma not in _ADDRESSING):
             return False
+        if last is None and lemma in _ADDRESSING and self.kind(i + 1) in ("NP", "PR"):
+            return False  # "told the station they would": the station is told
         j = i + 1
-        while j < end and self.kind(j) in ("PP", "RB", "NP", "CC", "PR", "VN"):
+        inside = ("PP", "RB", "NP", "PR", "VN", *(["CC"] if lemma != "deny" else []))
+        while j < end and self.kind(j) in inside:
             j += 1
         return j < end and self.kind(j) == "VF"
 
