@@ -6,7 +6,9 @@ import itertools
 import json
 import logging
 import math
+import random
 import socket
+import struct
 import threading
 import time
 
@@ -132,6 +134,19 @@ def last(handler):
     handler.close_connection = True
 
 
+def late(handler):
+    """Answer when nobody waits any more."""
+    time.sleep(1.0)
+    handler.reply(200, handler.completion({"model": "m", "messages": [{"content": "facts: Too late."}]}))
+
+
+def reset(handler):
+    """Hang up without a word."""
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.close_connection = True
+    handler.connection.close()
+
+
 def slow(handler):
     time.sleep(1.5)
     handler.close_connection = True
@@ -197,6 +212,7 @@ FAULTS = {
     "cut connection": cut,
     "half a body": half,
     "a proxy's page": page,
+    "a connection reset": reset,
 }
 
 
@@ -207,6 +223,23 @@ def test_a_fault_is_retried_and_nothing_is_lost_or_scored_twice(serve, fault):
     found = connect(server, concurrency=3).decompose(passages, prompts.load("acueval-decompose-0shot"))
     assert [[c.text for c in d.claims] for d in found] == [[p] for p in passages]
     assert len(server.requests) == 14
+
+
+def test_in_a_storm_of_faults_nothing_is_lost_or_counted_twice(serve, waits, tmp_path):
+    storm = random.Random(0).choices([*FAULTS.values(), late, None], k=70)
+    server = serve(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1], faults=storm)
+    passages = [f"Fact {k} holds." for k in range(90)]
+    prompt = prompts.load("acueval-decompose-0shot")
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    model = connect(server, cache, concurrency=16, retries=40, timeout_seconds=0.5)
+    expected = [[passage] for passage in passages]
+    assert [[c.text for c in d.claims] for d in model.decompose(passages, prompt)] == expected
+    assert len(server.requests) == 90 + sum(fault is not None for fault in storm)
+    assert model.language_model.tally.calls == 90
+    assert [row[2] for row in cache.stats()] == [90]
+    again = connect(server, cache)
+    assert [[c.text for c in d.claims] for d in again.decompose(passages, prompt)] == expected
+    assert again.language_model.tally.calls == 0
 
 
 def test_a_slow_reply_times_out_and_is_asked_again(serve):
