@@ -91,6 +91,16 @@ def test_a_claims_critique_is_the_verifiers_with_a_revised_claim_where_it_is_uns
     assert critiques[2].reason == verdicts[2].reason
 
 
+def test_what_it_cannot_do_is_nan_with_a_reason_and_no_copy_of_what_it_can(model):
+    for name in ("chatgpt-judge-cot", "factored-judge-single", "halueval-judge-fewshot"):
+        [judged] = model.judge([DOCUMENT], ["The council approved a tram line."], prompts.load(name))
+        assert np.isnan(judged.score)
+        assert judged.reason.startswith("this model does not")
+    [[verdict]] = model.verify([DOCUMENT], [["The line opens in 2031."]], prompts.load("factored-verify-cot"))
+    assert np.isnan(verdict.support)
+    assert verdict.reason == "this model does not reason in words"
+
+
 def test_a_summary_of_sources_cites_them_and_copies_from_them(model):
     sources = [
         Source("Ling (2009)", "t", "We tested creatine in 121 adults. Memory improved. Rooms were warm."),
