@@ -14,11 +14,13 @@ from claimwise.models.embedded.candidates_units import (
     BE,
     KEEP_OF,
     NOUN_OWNS,
+    SAFE_LEAN,
     copular,
     flat,
     lemma,
     noun_lean,
     obligatory,
+    of_verb,
     options,
     units_of,
 )
@@ -59,7 +61,7 @@ def of_parse(parsed: Parse, missing: str | None, resolution: Resolution | None =
     for clause in parsed.clauses:
         if clause.doubtful or id(clause.subject) in doubted:
             continue
-        if clause.kind != "fragment" or len(parsed.clauses) == 1:
+        if clause.kind != "fragment" or not any(t.tag in FINITE for t in tokens):
             yield from of_clause(clause, tokens, missing)
     for name, description in parsed.appositions:
         yield from apposition(name, description, tokens)
@@ -158,6 +160,15 @@ def of_clause(clause: Clause, tokens: Sequence[Token], missing: str | None) -> I
             if j > must and (aside or any(u.kind not in ("PP", "TM", "RB") for u in units[must:j])):
                 yield from emit([*base, *flat(units[must : j + 1])], "prefix", **trait, length=j + 1 - must)
                 continue  # what follows an aside or another verb may belong to it
+            if (
+                j > must
+                and unit.kind == "PP"
+                and units[j - 1].kind == "PP"
+                and lean > SAFE_LEAN
+                and not of_verb(unit, tokens)
+            ):
+                yield from emit([*base, *flat(units[must : j + 1])], "prefix", **trait, length=j + 1 - must)
+                continue
             trait = {**trait, "lean": max(-1.0, min(1.0, lean / 4))}
             if unit.kind == "SB" and not any(
                 tokens[i].tag in FINITE or tokens[i].tag in ("VG", "VN") for i in unit.all

@@ -17,6 +17,17 @@ _PEOPLE = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS | names.ROL
 _HONORIFICS = frozenset("mr mrs ms miss dr sir dame lord lady prof madam pope st".split())
 
 
+#: Nouns with the ending of a role that are none.
+_THINGS = frozenset(
+    "over under after number power paper order matter quarter letter offer corner river border winter summer water "
+    "computer newspaper tower centre center chapter character monitor sector factor motor error mirror colour color "
+    "event parent government parliament department statement agreement movement tournament apartment content talent "
+    "accident incident moment present percent restaurant plant grant weekend brand land end friend car war bar "
+    "year calendar dollar seminar former other another similar particular popular major minor senior junior "
+    "prior different recent current ancient silent important instant constant distant loss cross".split()
+)
+
+
 _UNIQUE = frozenset(
     "chairman captain president coach manager boss leader chief minister mayor wife husband head ceo founder owner "
     "director secretary mother father king queen prince princess director-general spokesman spokeswoman".split()
@@ -59,6 +70,7 @@ def titles(tokens: Sequence[Token]) -> Iterator[Candidate]:
             and age.isdigit()
             and b.tag == "X"
             and b.text.islower()
+            and not b.lower.endswith("ed")
             and i
             and tokens[i - 1].tag in ("PS", "DT")
         ):
@@ -85,11 +97,14 @@ def titles(tokens: Sequence[Token]) -> Iterator[Candidate]:
         title = list(range(k, i + 1))
         if a.tag != "X" or len(name) > 3 or len(title) > 5 or not a.lower.replace("-", "").isalpha():
             continue
-        known = b.lower in names.MALE or b.lower in names.FEMALE
         if not (
             a.lower in _PEOPLE
             or a.lower.endswith(("ist", "ian", "man", "woman", "eer"))
-            or (known and len(name) > 1 and a.lower.endswith(("er", "or", "ent", "ant", "end", "oss", "mate", "ar")))
+            or (
+                len(name) > 1
+                and a.lower not in _THINGS
+                and a.lower.endswith(("er", "or", "ent", "ant", "end", "oss", "mate", "ar"))
+            )
         ):
             continue
         if (k > 0 and tokens[k - 1].tag == "PS") or a.lower in _HONORIFICS:
@@ -143,7 +158,7 @@ def belongings(units: Sequence[Unit], verb: str, tokens: Sequence[Token], *, pas
         while start > 0 and noun[start - 1] + 1 == noun[start]:
             start -= 1
         noun = noun[start:]
-        if not noun or any(tokens[i].lower in ("no", "any") for i in noun):
+        if not noun or any(tokens[i].lower in ("no", "any", "dead", "alive", "free", "guilty") for i in noun):
             continue
         many = plural(Part("NP", noun), tokens)
         be = ("were" if many else "was") if past else ("are" if many else "is")

@@ -128,7 +128,7 @@ def _object_follows(i: int, tokens: Sequence[Token]) -> bool:
         return False
     if after.tag in ("DT", "PS", "CD", "X"):
         return after.lower not in _TIME_WORDS
-    return after.tag == "WH" or (after.tag == "IN" and after.lower == "that")
+    return (after.tag == "WH" and after.lower not in ("when", "where")) or (after.tag == "IN" and after.lower == "that")
 
 
 _TIME_WORDS = frozenset(

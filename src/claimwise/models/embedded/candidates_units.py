@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -107,6 +108,15 @@ def units_of(clause: Clause, tokens: Sequence[Token]) -> list[Unit]:
             continue
         if (
             last is not None
+            and last.kind == "PP"
+            and part.kind in ("VG", "VN")
+            and tokens[last.core[0]].lower in ("with", "without")
+        ):
+            last.core = [*last.all, *part.core]  # "with many people watching"
+            last.kind, last.posts, last.conjuncts = part.kind, [], []
+            continue
+        if (
+            last is not None
             and last.kind in ("TM", "NP")
             and part.kind == "RB"
             and first in ("later", "earlier", "ago")
@@ -203,7 +213,7 @@ _BOUND_TO = frozenset(
     remain:in,under,at,on serve:as act:as work:as date:from,to tend:to face:with argue:for,against vote:for,against
     search:for hope:for long:for care:for,about insist:on embark:on feature:in revolve:around centre:on center:on
     hinge:on border:on comply:with cope:with collide:with merge:with tie:with side:with correspond:to,with
-    gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with attend:to listen:to talk:about,to
+    gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with pay:for attend:to listen:to talk:about,to
     speak:about,to,of think:of,about know:about,of hear:about,of,from learn:about,of dispose:of approve:of accuse:of
     warn:of,about,against complain:about,of worry:about,over put:at,on,in place:on,in,under base:on,in rank:among,as
     fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into""".split()
@@ -239,8 +249,24 @@ _MEASURES = frozenset(
 )
 
 
+def of_verb(unit: Unit, tokens: Sequence[Token]) -> bool:
+    """Whether a prepositional phrase tells of the verb whatever noun stands before it: a time, a role, an occasion."""
+    return tokens[unit.core[0]].lower in _OF_VERBS or any(
+        tokens[i].lower in _CALENDAR or _YEAR.fullmatch(tokens[i].lower) for i in unit.core
+    )
+
+
+_OF_VERBS = frozenset("as after since during until before despite following amid throughout by".split())
+_CALENDAR = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december".split()
+)
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+
 #: From this lean on, a detail is the noun's alone and is not told of the verb.
 NOUN_OWNS = 1.5
+#: Up to this lean, a phrase that follows another phrase may be told of the verb without that one.
+SAFE_LEAN = 0.0
 
 
 def noun_lean(units: Sequence[Unit], j: int, verb: str, tokens: Sequence[Token]) -> float:

@@ -88,7 +88,11 @@ class _Reader(AfterVerb, Joins):
                     continue
                 if stop_at_mark and self.kind(i - 1) == "CM":
                     break
-                if self.kind(i - 1) == "CC" or (self.kind(i - 1) == "CM" and self.listed(i, end)):
+                joint = self.word(i - 1) == "and" and not self.singular(i)
+                if self.kind(i - 1) == "CC" and not joint:
+                    cur.pre, cur.subject = [], None  # another clause; the verb of the first was taken for a noun
+                    continue
+                if joint or (self.kind(i - 1) == "CM" and self.listed(i, end)):
                     cur.subject = Part("NP", self.span(self.index_of(cur.subject.core[0]), i + 1))
                     i += 1
                     continue

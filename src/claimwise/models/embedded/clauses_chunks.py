@@ -146,6 +146,10 @@ def _participles(chunks: list[Chunk], tokens: Sequence[Token]) -> None:
 
 def _bare_infinitives(chunks: list[Chunk], tokens: Sequence[Token]) -> None:
     """ "made the router wait": the second verb belongs to the first."""
+    for i in range(1, len(chunks)):
+        before = verb_forms().get(tokens[chunks[i - 1].end].lower, ("",))[0]
+        if chunks[i].kind == "VF" and chunks[i - 1].kind in ("VF", "VI", "VG") and before == "help":
+            chunks[i].kind = "VI"  # "to help find"
     for i in range(2, len(chunks)):
         if chunks[i].kind == "VF" and len(chunks[i].at) == 1 and tokens[chunks[i].start].tag in ("VB", "VZ"):
             forms = verb_forms().get(tokens[chunks[i - 2].end].lower)
@@ -346,12 +350,24 @@ def _noun_phrase(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> in
             )
             or (tag == "PU" and tokens[j].text == "-" and _spaced_hyphen(tokens, tags, j, n))
             or (tag == "CC" and tokens[j].lower == "&" and j + 1 < n)
+            or (tag == "CM" and j == i + 2 and _adjectives(tokens, tags, i, n))
             or (tag == "PR" and j > i and tags[j - 1] in ("DT", "RB", "PS"))
         ):
             j += 1
         else:
             break
     return max(j, i + 1)
+
+
+def _adjectives(tokens: Sequence[Token], tags: list[str], i: int, n: int) -> bool:
+    """ "a good, mature boy": a comma between two words that stand before the noun."""
+    return (
+        tokens[i].lower in ("a", "an")
+        and i + 4 < n
+        and tags[i + 1] == tags[i + 4] == "X"
+        and tags[i + 3] in ("X", "VN")
+        and all(tokens[k].text.islower() for k in (i + 1, i + 3, i + 4))
+    )
 
 
 def _spaced_hyphen(tokens: Sequence[Token], tags: list[str], j: int, n: int) -> bool:

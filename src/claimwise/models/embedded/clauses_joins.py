@@ -123,13 +123,18 @@ class Joins(BeforeVerb):
             new.extend(self.chunks[after].at)
             after += 1
         lead = [self.chunks[i].start]
+        bare = nxt == "NP" and all(self.tokens[t].tag == "X" and self.tokens[t].text.islower() for t in new)
+        owners = [k for k, t in enumerate(last.core) if self.tokens[t].tag in ("PS", "PO")]
+        shared = last.core[: owners[-1] + 1] if bare and owners and last.kind in ("NP", "PP") else []
         if not last.conjuncts and last.posts and nxt == "NP":
             first = last.all
         else:
             first = last.core
         if not last.conjuncts:
             last.conjuncts = [first]
-        if last.kind == "PP" and nxt == "NP":
+        if shared:
+            last.conjuncts.append([*shared, *new])  # "his leg and arm"
+        elif last.kind == "PP" and nxt == "NP":
             prep = [t for t in last.conjuncts[0] if t not in (self.chunk_of(last.conjuncts[0][0]).of or ())]
             prep = prep[: max(1, len(prep))] if prep and prep[0] == last.conjuncts[0][0] else []
             last.conjuncts.append([*prep, *new])
@@ -218,7 +223,11 @@ class Joins(BeforeVerb):
         if nxt == "WH" and last is not None and last.kind in ("NP", "PP", "PR"):
             return i + 1
         listed = any(self.kind(m) == "CC" and self.kind(m + 1) in ("VF", "VN", "RB") for m in range(i + 2, end))
-        if nxt == "VF" and listed:
+        if nxt == "VF" and not listed and self.tags_of(self.chunks[i + 1].at) != self.tags_of(cur.verb):
+            stop = self.next_mark(i + 1, end)
+            cur.comps.append(Part("XX", self.span(i + 1, stop)))  # ", thought to be from slipping"
+            return stop
+        if nxt == "VF":
             after, _ = self.clause(
                 i + 1,
                 end,

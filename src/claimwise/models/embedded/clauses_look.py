@@ -70,7 +70,7 @@ class Look:
 
     def age(self, i: int) -> bool:
         """Whether an age between commas (or between a comma and the end) starts at chunk i."""
-        if self.kind(i) != "CM" or self.kind(i + 1) != "NP" or self.kind(i + 2) not in ("CM", "", "CC", "VF"):
+        if self.kind(i) != "CM" or self.kind(i + 1) != "NP" or self.kind(i + 2) not in ("CM", "", "CC"):
             return False
         at = self.chunks[i + 1].at
         text = self.tokens[at[0]].lower
@@ -108,8 +108,10 @@ class Look:
 
     def singular(self, i: int) -> bool:
         """Whether the next verb is of one person alone: "United and Juventus striker Tevez has joined" is no list."""
-        while self.kind(i) != "VF":
+        while self.kind(i) not in ("VF", ""):
             i += 1
+        if not self.kind(i):
+            return False
         first = next((self.tokens[t] for t in self.chunks[i].at if self.tokens[t].tag != "RB"), None)
         if first is None:
             return False
@@ -126,6 +128,10 @@ class Look:
             and self.tokens[at[0]].lower in verb_forms()
             and (verb_forms()[self.tokens[at[0]].lower][0] == self.tokens[at[0]].lower)
         )
+
+    def tags_of(self, at: list[int]) -> list[str]:
+        """The tags of a verb group without its adverbs: of the same form, two verbs may share a subject."""
+        return [self.tokens[t].tag for t in at if self.tokens[t].tag != "RB"]
 
     def past(self, j: int) -> bool:
         """Whether chunk j, one word read as a participle, is a past form too."""

@@ -191,6 +191,20 @@ def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
             tags[i] = "VG"
         elif i and tokens[i - 1].lower.endswith("-year-old") and tag in ("X", "VN") and lower.endswith("ed"):
             tags[i] = "VD"
+        elif (
+            tag == "VG"
+            and i > 1
+            and tags[i - 2] in ("DT", "PS")
+            and tokens[i - 1].text[:1].isupper()
+            and tags[i + 1 : i + 2] == ["X"]
+        ):
+            tags[i] = "X"
+        elif lower in ("which", "whom") and i and tag == "DT" and tags[i - 1] == "IN":
+            tags[i] = "WH"
+        elif tag == "X" and _past_after_and(tokens, tags, i):
+            tags[i] = "VD"
+        elif tag == "X" and not finite and tags[i - 1 : i] in (["RB"], ["X"]) and _reports_that(tokens, i):
+            tags[i] = "VZ" if lower.endswith("s") else "VD"
         elif lower == "provided" and i and tags[i - 1] == "CM":
             tags[i] = "IN"
         elif lower == "else" and i and tags[i - 1] in ("PR", "X"):
@@ -208,6 +222,25 @@ def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
         elif tag in FINITE or (finite and tag in ("VN", "BN")):
             finite = verb_forms().get(lower, (lower,))[0]
     return tags
+
+
+def _past_after_and(tokens: Sequence[Token], tags: list[str], i: int) -> bool:
+    """ "did not finish the race and placed 23rd": a form in -ed between "and" and what cannot follow an adjective."""
+    lower = tokens[i].lower
+    return (
+        i > 0
+        and lower.endswith("ed")
+        and tags[i - 1] == "CC"
+        and tags[i + 1 : i + 2] in (["CD"], ["DT"], ["PS"], ["PR"], ["TO"])
+        and verb_forms().get(lower, (lower,) * 5)[2] == lower
+    )
+
+
+def _reports_that(tokens: Sequence[Token], i: int) -> bool:
+    """ "also mentions that"."""
+    lower = tokens[i].lower
+    base = verb_forms().get(lower, (lower.removesuffix("ed") if lower.endswith("ed") else lower.removesuffix("s"),))[0]
+    return lower != base in REPORTING and i + 1 < len(tokens) and tokens[i + 1].lower == "that"
 
 
 def _progressive(tags: list[str], i: int) -> bool:

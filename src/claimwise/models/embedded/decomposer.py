@@ -138,7 +138,16 @@ def select(group: Sequence[Proposal], selector: selection.Selector, seen: set[fr
     content = np.array([t.tag in _CONTENT for p in group for t in p.tokens], dtype=np.float32)
     fit, worth = selector.values(np.concatenate([p.features for p in group]))
     chosen = selection.choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)
-    return [_claim(*places[i]) for i in chosen]
+    return [_claim(*places[i]) for i in chosen if not _told(places[i], [places[k] for k in chosen if k != i])]
+
+
+def _told(place: tuple[Proposal, Candidate, str], others: Sequence[tuple[Proposal, Candidate, str]]) -> bool:
+    """Whether a whole sentence says nothing that its other claims do not say."""
+    proposal, candidate, _ = place
+    if candidate.kind != "sentence":
+        return False
+    said = {i for of, other, _ in others if of is proposal for i in other.kept}
+    return bool(said) and all(i in said for i in candidate.kept if proposal.tokens[i].tag in _CONTENT)
 
 
 def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:

@@ -185,6 +185,9 @@ class Referents:
         earlier = [out.named[j] for j in range(i) if j in out.named]
         if lower in _HE or lower in _SHE:
             wanted = "m?" if lower in _HE else "f?"
+            rivals = {id(e) for e in earlier if e.gender in wanted or e.gender == "o"}
+            if not is_subject and len(rivals) > 1:
+                return None  # two people were named in this sentence
             known = [e for e in self.entities if e.gender in wanted and e.number == "singular"]
             known = [e for e in known if e.last < self.sentence or e in earlier]
             if (
