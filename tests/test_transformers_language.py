@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from tiny_checkpoints import make
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from claimwise import prompts
 from claimwise.models import ModelError
@@ -144,9 +145,38 @@ def test_a_reply_ends_before_a_stop_text_and_says_where_it_was_cut(folders):
     assert not stopped.cut
 
 
-def test_sequence_to_sequence_checkpoints_answer_too(folders):
+@pytest.fixture(scope="module")
+def t5(folders):
+    """The same checkpoint as transformers itself loads it."""
+    folder = folders("t5")
+    return AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+
+
+@torch.inference_mode()
+def test_a_sequence_to_sequence_checkpoint_answers_as_its_decoder_begins(folders, t5):
+    model, tokenizer = t5
     found = load(folders("t5")).verify(DOCUMENTS, CLAIMS, ZERO)
-    assert all(0 < verdict.support < 1 for verdict in flat(found))
+    for document, claims, verdicts in zip(DOCUMENTS, CLAIMS, found, strict=True):
+        for claim, verdict in zip(claims, verdicts, strict=True):
+            asked = tokenizer(ZERO.render(Document=document, ACU=claim), return_tensors="pt")
+            begin = torch.tensor([[model.config.decoder_start_token_id]])
+            first = model(**asked, decoder_input_ids=begin).logits[0, 0].softmax(-1)
+            yes, no = (
+                sum(first[i] for token, i in tokenizer.get_vocab().items() if token.strip("Ġ").lower() == word)
+                for word in ("yes", "no")
+            )
+            assert verdict.support == pytest.approx((yes / (yes + no)).item(), abs=1e-5)
+
+
+@torch.inference_mode()
+def test_a_sequence_to_sequence_checkpoint_writes_what_it_writes_alone(folders, t5):
+    model, tokenizer = t5
+    asked = ["It rained.", DOCUMENTS[1], DOCUMENTS[0]]
+    found = dict(load(folders("t5")).language_model.generate(asked, max_tokens=10))
+    for i, text in enumerate(asked):
+        row = model.generate(**tokenizer(text, return_tensors="pt"), max_new_tokens=10, do_sample=False)[0]
+        assert found[i].text == tokenizer.decode(row, skip_special_tokens=True)
+    assert len({reply.text for reply in found.values()}) == 3
 
 
 def test_an_architecture_that_cannot_share_warns_and_runs_padded(folders, caplog):

@@ -132,6 +132,64 @@ def test_instructions_are_computed_once_for_the_whole_run(tmp_path_factory):
     assert sum(seen) == 70 + 80 + 4 * 5
 
 
+SIZES = {
+    "vocab_size": 600, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 1024, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2,
+}  # fmt: skip
+GPT2 = {"vocab_size": 600, "n_embd": 32, "n_layer": 2, "n_head": 4, "bos_token_id": 0, "eos_token_id": 1}
+NEO = {
+    "vocab_size": 600, "hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]],
+    "bos_token_id": 0, "eos_token_id": 1,
+}  # fmt: skip
+
+
+def random_model(config):
+    torch.manual_seed(0)
+    made = transformers.AutoModelForCausalLM.from_config(config).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.ndim == 2:
+                parameter.normal_(0, 0.25)
+    return made
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        transformers.Qwen3Config(**SIZES),
+        transformers.Gemma2Config(**SIZES, head_dim=8, sliding_window=40),  # softcapped logits
+        transformers.Gemma3TextConfig(**SIZES, head_dim=8, sliding_window=40),  # two rotary bases
+        transformers.GptOssConfig(**SIZES, head_dim=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=40),
+        transformers.MixtralConfig(**SIZES, num_local_experts=4),
+        transformers.GPT2Config(**GPT2),  # learned positions
+    ],
+    ids=lambda config: config.model_type,
+)
+def test_other_families_give_the_logits_of_one_prompt_at_a_time(config):
+    decoder = random_model(config)
+    prompts = random_prompts(torch.Generator().manual_seed(3), 60, [(300, [7, 12, 25]), (31, [3, 9])])
+    found = dict(SharedPrefix(decoder).logits(prompts))
+    for i, expected in enumerate(alone(decoder, prompts)):
+        torch.testing.assert_close(found[i].log_softmax(-1), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (transformers.GPTNeoConfig(**NEO, window_size=256), "bounded by window_size, which is not known here"),
+        (transformers.MptConfig(vocab_size=600, d_model=32, n_layers=2, n_heads=4), "log-probabilities differ"),
+        (
+            transformers.Llama4TextConfig(**SIZES, head_dim=8, intermediate_size_mlp=64, num_local_experts=2),
+            "it has chunked_attention with sdpa; expected full or sliding-window attention",
+        ),
+    ],
+    ids=lambda value: getattr(value, "model_type", ""),
+)
+def test_what_would_change_the_logits_of_long_prompts_is_refused(config, why):
+    with pytest.raises(UnsupportedArchitecture, match=f"cannot share a prefix between prompts.*{why}"):
+        SharedPrefix(random_model(config))
+
+
 def test_an_architecture_that_cannot_share_is_refused(tmp_path_factory):
     with pytest.raises(UnsupportedArchitecture, match="BloomForCausalLM cannot share a prefix"):
         SharedPrefix(model(tmp_path_factory, "bloom"))

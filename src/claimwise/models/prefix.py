@@ -11,6 +11,7 @@ A document of P tokens with n claims of S tokens costs P + nS tokens instead of 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from transformers import DynamicCache, PreTrainedModel
 Tokens = Sequence[int]
 
 _SUPPORTED = {"full_attention", "sliding_attention"}
+_WINDOW = re.compile(r"(?!.*sliding_window|max_window_layers).*window.*|local_attention")
 _KEPT = 2  # instructions remembered: those of a decomposition and those of a verification
 _WORTH = 24  # a shorter shared beginning is cheaper to compute again than to keep apart
 
@@ -314,6 +316,13 @@ def _windows(model: PreTrainedModel) -> dict[str, int | None]:
     """The model's kinds of attention layers and their windows; one entry where all layers are alike."""
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)
+    # GPT-Neo's window has a name and a meaning of its own, and is longer than the prompts of the comparison.
+    unknown = [name for name, value in config.to_dict().items() if _WINDOW.fullmatch(name) and value]
+    if unknown:
+        raise UnsupportedArchitecture(
+            f"{type(model).__name__} cannot share a prefix between prompts: its attention is bounded by "
+            f"{', '.join(unknown)}, which is not known here; expected sliding_window"
+        )
     kinds = set(getattr(config, "layer_types", None) or ["full_attention" if window is None else "sliding_attention"])
     if not kinds <= _SUPPORTED or config._attn_implementation not in ("sdpa", "eager"):
         raise UnsupportedArchitecture(
