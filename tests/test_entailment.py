@@ -118,6 +118,12 @@ def embedded():
     return model
 
 
+def test_equal_settings_share_one_model(checkpoint):
+    entry = {"kind": "transformers", "checkpoint": checkpoint}
+    assert load(entry) is load(dict(reversed(entry.items())))
+    assert load(entry) is not load({**entry, "max_tokens": 64})
+
+
 def test_the_embedded_fingerprint_covers_all_that_the_verifier_imports():
     found = {
         name.removeprefix("claimwise.models.embedded.") for name in modules({"claimwise.models.embedded.verifier"})

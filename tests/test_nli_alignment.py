@@ -95,6 +95,14 @@ def test_every_part_finds_what_the_one_before_could_not(corpus):
     assert found[FULL]["wrong"] == pytest.approx((5 / 12 + 1) / 2)  # five of six words
 
 
+def test_rows_that_go_through_blocks_of_documents_equal_rows_that_read_all_at_once(corpus, monkeypatch):
+    monkeypatch.setattr(nli_alignment, "BLOCK", 7)
+    [found] = nli_alignment.run(corpus, {FULL: SPEC}, FakeModel()).values()
+    expected = evaluate(FULL, SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
+    for name in ("claims", "verdicts", "scores"):
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
+
+
 def test_the_table_has_the_step_from_the_row_above_and_the_published_scores(corpus):
     runs = nli_alignment.run(corpus, nli_alignment.ablation(SPEC), FakeModel())
     rows = nli_alignment.table(corpus, runs, by_origin=True, draws=50, seed=0).set_index("metric")

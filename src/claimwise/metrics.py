@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -90,6 +90,21 @@ class Evaluation:
     def judged_claims(self) -> pd.DataFrame:
         """Every claim with its verdict, one row a claim."""
         return self.claims.merge(self.verdicts, on=["example_id", "claim_index"])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Evaluation], ids: Sequence[str]) -> Evaluation:
+        """Evaluations of disjoint examples as one, rows in the order of the examples' ids."""
+        place = {key: i for i, key in enumerate(ids)}
+
+        def table(name: str) -> pd.DataFrame:
+            rows = pd.concat(
+                [getattr(part, name) for part in parts if len(getattr(part, name))] or [getattr(parts[0], name)]
+            )
+            return rows.sort_values(
+                "example_id", kind="stable", key=lambda column: column.map(place), ignore_index=True
+            )
+
+        return cls(table("claims"), table("verdicts"), table("scores"))
 
     def write(self, folder: Path) -> None:
         """Write parquet; the folder is complete or not there, whenever the process is killed."""

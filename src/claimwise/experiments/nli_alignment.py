@@ -15,6 +15,7 @@ from claimwise.corpora import Corpus
 from claimwise.experiments import meta_evaluation
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.models.base import Model
+from claimwise.progress import bar
 
 #: The rows of FENICE's Table 4, each adding one part to the one before.
 SENTENCES, CLAIMS, COREFERENCE, FULL = "sentences", "claims", "claims + coref", "full"
@@ -23,6 +24,9 @@ LEVELS = ("sentence", "coreference", "window", "document")
 
 #: Decomposers of FENICE's Table 1 under the names of our tables.
 PUBLISHED_CLAIMS = {"recorded:fenice-t5": "FENICE T5", "recorded:gpt-3.5-turbo": "gpt-3.5"}
+
+#: Summaries that all rows read before the next ones.
+BLOCK = 128
 
 _ALWAYS = 2.0  # a gate that no NLIScore reaches
 
@@ -49,11 +53,22 @@ def ablation(spec: MetricSpec, backbones: Mapping[str, Mapping] | None = None) -
 
 
 def run(corpus: Corpus, specs: Mapping[str, MetricSpec], model: Model) -> dict[str, Evaluation]:
-    """Every row's evaluation; what two rows have in common is read once, through the cache."""
-    return {
-        name: metrics.evaluate(name, spec, model, corpus.examples, recorded=corpus.recorded_claims)
-        for name, spec in specs.items()
-    }
+    """Every row's evaluation; what two rows have in common is read once.
+
+    All rows go through one block of documents before the next, so that sentences are still encoded when the next
+    row asks for them; whole premises are in the response cache.
+    """
+    examples = corpus.examples.sort_values("document_id", kind="stable")
+    steps = bar(len(examples) * len(specs), "alignment", "summary")
+    parts: dict[str, list[Evaluation]] = {name: [] for name in specs}
+    for start in range(0, len(examples), BLOCK):
+        block = examples.iloc[start : start + BLOCK]
+        for name, spec in specs.items():
+            found = metrics.evaluate(name, spec, model, block, recorded=corpus.recorded_claims, progress=False)
+            parts[name].append(found)
+            steps.update(len(block))
+    steps.close()
+    return {name: Evaluation.joined(found, corpus.examples["id"]) for name, found in parts.items()}
 
 
 def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws: int, seed: int) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -204,7 +205,9 @@ def _folder_hash(folder: Path) -> str:
 
 
 def load(settings: Mapping[str, Any]) -> Entailment:
-    """The entailment model that a metric's ``entailment`` entry describes.
+    """The entailment model that a metric's ``entailment`` entry describes; for equal entries the same one.
+
+    A checkpoint is large, and the variants of an ablation read with one.
 
     Args:
         settings: ``kind`` (embedded or transformers) and the options of that kind.
@@ -217,14 +220,19 @@ def load(settings: Mapping[str, Any]) -> Entailment:
     ...
     claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers
     """
-    options = {key: value for key, value in settings.items() if key != "kind"}
+    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
+    if kind not in ("embedded", "transformers"):
+        raise EntailmentError(f"unknown kind of entailment {kind!r}; expected embedded or transformers")
     try:
-        if settings.get("kind") == "embedded":
-            from claimwise.models.entailment_embedded import EmbeddedEntailment
-
-            return EmbeddedEntailment(**options)
-        if settings.get("kind") == "transformers":
-            return SequenceClassifier(**options)
+        return _loaded(kind, tuple(sorted(options.items())))
     except TypeError as error:
         raise EntailmentError(f"entailment {dict(settings)}: {error}") from None
-    raise EntailmentError(f"unknown kind of entailment {settings.get('kind')!r}; expected embedded or transformers")
+
+
+@lru_cache(maxsize=4)
+def _loaded(kind: str, options: tuple[tuple[str, Any], ...]) -> Entailment:
+    if kind == "transformers":
+        return SequenceClassifier(**dict(options))
+    from claimwise.models.entailment_embedded import EmbeddedEntailment
+
+    return EmbeddedEntailment(**dict(options))

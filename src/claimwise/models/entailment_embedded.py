@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from claimwise.models.embedded.encoder import Encoded, Encoder, shared_encoder
 from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem, word_spans
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
@@ -24,8 +22,6 @@ PARTS = (
     "verifier.py weights/verifier.json weights/verifier.safetensors"
 ).split()
 
-#: Encoded sentences and claims that are kept, about 30 kB each.
-_KEPT = 4096
 _PACKAGE = Path(str(resources.files("claimwise.models.embedded")))
 
 
@@ -66,7 +62,7 @@ class EmbeddedEntailment:
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader(_Remembering(shared_encoder()))
+        return Reader()
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """See ``Entailment.count``; nothing is counted where any length can be read."""
@@ -109,22 +105,3 @@ class EmbeddedEntailment:
 @lru_cache(maxsize=20_000)
 def _content(text: str) -> frozenset[str]:
     return frozenset(stem(text[a:b]) for a, b in word_spans(text)) - FUNCTION_WORDS
-
-
-class _Remembering:
-    """An encoder that keeps what it encoded last: the same sentence stands in many premises, a claim in all."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._kept: OrderedDict[str, Encoded] = OrderedDict()
-        self.wordpiece_ids = encoder.wordpiece_ids
-
-    def encode(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
-        """As ``Encoder.encode``; a text's words are always the same, so its vectors are too."""
-        new = {text: spans for text, spans in zip(texts, word_spans, strict=True) if text not in self._kept}
-        fresh = dict(zip(new, self._encoder.encode(list(new), list(new.values())), strict=True)) if new else {}
-        found = [fresh[text] if text in fresh else self._kept[text] for text in texts]
-        self._kept.update(fresh)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return found
