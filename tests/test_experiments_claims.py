@@ -10,6 +10,7 @@ from scipy import stats
 
 from claimwise.corpora.base import Rows
 from claimwise.experiments import acu_generation, acu_verification
+from claimwise.models.base import Decomposition
 
 # ---------------------------------------------------------------- acu_generation
 
@@ -253,6 +254,30 @@ def test_the_accuracys_interval_is_over_documents():
     row = acu_verification.table(frame, draws=2000, seed=0).iloc[0]
     expected = stats.binom.interval(0.95, 40, 0.75)
     assert row[["accuracy_low", "accuracy_high"]].tolist() == pytest.approx([100 * e / 40 for e in expected], abs=3)
+
+
+def test_a_prompt_whose_replies_cannot_be_read_has_no_numbers_and_the_others_keep_theirs(claims):
+    read = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
+    noise = read.assign(prompt="factscore-verify-retrieved", support=np.nan)
+    table = acu_verification.table(pd.concat([read, noise]).assign(task="support"), draws=50, seed=0)
+    rows = table.set_index("prompt")
+    assert rows.loc["factscore-verify-retrieved", ["n", "unparsed"]].tolist() == [0, 16]
+    assert pd.isna(rows.loc["factscore-verify-retrieved", "accuracy"])
+    assert rows.loc["acueval-verify-zeroshot", "accuracy"] == 75
+    assert "`acueval-verify-zeroshot`" in acu_verification.findings(table)[0]
+    silent = acu_verification.table(noise.assign(task="support"), draws=50, seed=0)
+    assert acu_verification.findings(silent) == ["**support**: none of the model's replies could be read."]
+
+
+def test_claims_that_cannot_be_read_are_said_to_be_so(references):
+    class Silent(FakeModel):
+        def decompose(self, passages, prompt):
+            return [Decomposition((), "no bullet in the reply") for _ in passages]
+
+    rows = acu_generation.per_example(references, ["sentences", "acueval-decompose-5shot"], Silent())
+    table = acu_generation.table(rows, draws=20, seed=0)
+    [sentence] = acu_generation.findings(table)
+    assert sentence == "**news**: none of the model's replies holds claims that could be read."
 
 
 def test_findings_name_the_best_prompt_and_the_constant_answer(claims):

@@ -1,12 +1,14 @@
 """refinement: summaries chosen, revised, scored and compared with a model whose rules one can work out."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 from fakes import FakeModel
 
 from claimwise.corpora.base import Rows
+from claimwise.errors import ClaimwiseError
 from claimwise.experiments import refinement
 from claimwise.experiments.refinement import CLAIMS, HOLISTIC, ORIGINAL
 from claimwise.metrics import DEFAULT_METRICS, MetricSpec, evaluate
@@ -72,6 +74,12 @@ def test_only_test_summaries_with_an_unsupported_claim_are_chosen(corpus, evalua
 def by_feedback(revised, column):
     """One column a kind of feedback, one row an example."""
     return pd.DataFrame({name: part.set_index("id")[column] for name, part in revised.groupby("feedback")})
+
+
+def test_without_an_unsupported_claim_there_is_nothing_to_refine(corpus, evaluation):
+    silent = replace(evaluation, verdicts=evaluation.verdicts.iloc[:0])
+    with pytest.raises(ClaimwiseError, match="no test summary has an unsupported claim, of 0 claims"):
+        refinement.choose(corpus.examples, silent, 5, seed=0)
 
 
 def test_three_versions_of_each_and_only_the_feedback_differs(chosen, revised):

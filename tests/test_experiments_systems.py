@@ -9,6 +9,7 @@ import pytest
 
 from claimwise import statistics
 from claimwise.corpora.base import Rows
+from claimwise.errors import ClaimwiseError
 from claimwise.experiments import leaderboard, meta_evaluation, preference_bias
 from claimwise.published import table as published
 
@@ -198,6 +199,12 @@ def test_only_scored_examples_are_counted(systems):
 )
 def test_what_counts_as_an_answer(summary, expected):
     assert leaderboard.answered(summary) == expected
+
+
+def test_a_metric_that_scored_nothing_ranks_nothing(systems):
+    silent = {"acueval": scores(ours(systems), "acueval").assign(score=np.nan, reason="no claims")}
+    with pytest.raises(ClaimwiseError, match=r"acueval scored none of \d+ summaries \(\d+ x no claims\)"):
+        leaderboard.table(systems, silent, draws=10, seed=0)
 
 
 def test_agreement_between_columns():

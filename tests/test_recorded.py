@@ -61,6 +61,21 @@ def test_they_are_rows_of_the_meta_evaluation_on_the_rows_that_all_scored(judged
     assert "replies on record, `gpt-9 stareval (recorded)` reaches 100.0" in found[1]
 
 
+def test_a_metric_without_scores_has_no_numbers_and_does_not_narrow_the_others(judged):
+    tables = recorded.scores(judged)
+    silent = tables["lm-1 mcq (recorded)"].assign(metric="acueval", score=np.nan)
+    stars = tables["gpt-9 stareval (recorded)"]
+    rows = meta_evaluation.collect(judged, {"acueval": silent, "holistic": stars}, by_origin=False)
+    result = meta_evaluation.table(rows, ["acueval", "holistic"], "holistic", draws=50, seed=0).set_index("metric")
+    assert result["n"].tolist() == [0, 8]
+    assert result.loc["acueval", "unscored"] == 8
+    assert np.isnan(result.loc["acueval", "balanced_accuracy"])
+    assert result.loc["holistic", "balanced_accuracy"] == 100
+    rows = result.reset_index().assign(corpus="made")
+    assert meta_evaluation.sizes(rows) == {"made/all": "8 (50 % faithful)"}
+    assert "`holistic` has the highest" in meta_evaluation.findings(rows, "holistic")[0]
+
+
 def test_equal_summaries_of_two_systems_have_the_first_reply():
     rows = Rows("made")
     for system, reply in (("one", "Score: 5"), ("two", "Score: 1")):

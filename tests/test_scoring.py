@@ -195,3 +195,14 @@ def test_the_stage_tells_what_it_will_ask_and_what_it_asked(tmp_path, monkeypatc
     told = capsys.readouterr().err
     assert "acueval: 0 calls, " in told
     assert "score-acueval: 8 calls (8 from the cache), " in told
+
+
+def test_a_model_that_does_not_follow_the_prompt_is_told_of_at_once(model, capsys):
+    rows = Rows("one")
+    for number in range(3):
+        summary = "It rained." if number == 0 else f"A mumble {number}."
+        rows.example(str(number), "s", document="It rained.", summary=summary)
+    corpora.write(rows.corpus(), store.corpus_folder("sample", "one"))
+    scoring.score_corpora(settings(one={}), "acueval")
+    told = capsys.readouterr().err
+    assert "acueval on one: 2 of 3 summaries have no score (2 x no bullet in the reply)" in told

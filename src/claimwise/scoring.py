@@ -43,10 +43,21 @@ def score_corpora(settings: Settings, metric: str) -> list[Path]:
             evaluation = evaluate(metric, spec, model, corpus.examples, recorded=recorded, progress=steps is None)
             evaluation.write(base / name)
             _write_record(evaluation, model, settings, spec.model_dump(exclude_none=True), base / name / "run.json")
+            _warn(metric, name, evaluation)
             folders.append(base / name)
     if steps is not None:
         steps.close()
     return folders
+
+
+def _warn(metric: str, corpus: str, evaluation: Evaluation) -> None:
+    """Say at once where most summaries have no score: a wrong template, a model that does not follow the prompt."""
+    scores = evaluation.scores
+    unscored = scores[scores["score"].isna()]
+    if 2 * len(unscored) > len(scores):
+        reasons = unscored["reason"].value_counts().head(3)
+        why = "; ".join(f"{count} x {reason}" for reason, count in reasons.items())
+        typer.echo(f"{metric} on {corpus}: {len(unscored)} of {len(scores)} summaries have no score ({why})", err=True)
 
 
 def rehearse(settings: Settings, metric: str) -> str:

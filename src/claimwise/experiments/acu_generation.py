@@ -150,6 +150,9 @@ def findings(rows: pd.DataFrame) -> list[str]:
     for origin, part in rows.groupby("origin", sort=False):
         part = part.set_index("decomposer")
         ours = part[part.index.str.contains("decompose")]
+        if ours["f1"].isna().all():
+            sentences.append(f"**{origin}**: none of the model's replies holds claims that could be read.")
+            continue
         best, split = ours["f1"].idxmax(), part.loc[claims.Sentences.name]
         verdict = "beyond" if ours.loc[best, "f1_low"] > split["f1_high"] else "within the interval of"
         sentences.append(

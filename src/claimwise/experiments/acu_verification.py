@@ -133,34 +133,35 @@ def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 
     Returns:
         ``task, prompt, n, unparsed, accuracy`` (at 0.5, with interval; percent), ``balanced_accuracy`` (at the
-        threshold tuned on validation, and at 0.5 for replies on record, which have none; percent), ``auc, ece, yes`` (share answered Yes) and ``supported`` (share
+        threshold tuned on validation, and at 0.5 where that has no verdicts, as with replies on record; percent), ``auc, ece, yes`` (share answered Yes) and ``supported`` (share
         labelled so: an answer of Yes to everything has this accuracy).
     """
     rows = []
     for (task, name), part in verdicts.groupby(["task", "prompt"], sort=False):
         test, validation = part[part["split"] == "test"], part[part["split"] == "validation"]
-        unparsed = int(test["support"].isna().sum())
+        row = {"task": task, "prompt": name, "n": 0, "unparsed": int(test["support"].isna().sum())}
         test, validation = test.dropna(subset=["support"]), validation.dropna(subset=["support"])
-        correct = (test["support"] >= 0.5) == (test["label"] == 1)
-        accuracy = statistics.bootstrap_mean(100 * correct, test["document_id"], draws, seed)
-        threshold = statistics.best_threshold(validation["support"], validation["label"]) if len(validation) else 0.5
-        rows.append(
-            {
-                "task": task,
-                "prompt": name,
-                "n": len(test),
-                "unparsed": unparsed,
-                "accuracy": accuracy.value,
-                "accuracy_low": accuracy.low,
-                "accuracy_high": accuracy.high,
-                "balanced_accuracy": 100 * statistics.balanced_accuracy(test["label"], test["support"], threshold),
-                "auc": statistics.auc(test["label"], test["support"]),
-                "ece": statistics.calibration(test["label"], test["support"])[0],
-                "yes": float((test["support"] >= 0.5).mean()),
-                "supported": float(test["label"].mean()),
-            }
-        )
+        rows.append(row | _agreement(test, validation, draws, seed) if len(test) else row)
     return pd.concat([pd.DataFrame(rows), _constant(verdicts)]).sort_values("task", kind="stable", ignore_index=True)
+
+
+def _agreement(test: pd.DataFrame, validation: pd.DataFrame, draws: int, seed: int) -> dict[str, float]:
+    """One prompt's columns on the test claims whose replies could be read."""
+    correct = (test["support"] >= 0.5) == (test["label"] == 1)
+    accuracy = statistics.bootstrap_mean(100 * correct, test["document_id"], draws, seed)
+    tunable = validation["label"].nunique() == 2
+    threshold = statistics.best_threshold(validation["support"], validation["label"]) if tunable else 0.5
+    return {
+        "n": len(test),
+        "accuracy": accuracy.value,
+        "accuracy_low": accuracy.low,
+        "accuracy_high": accuracy.high,
+        "balanced_accuracy": 100 * statistics.balanced_accuracy(test["label"], test["support"], threshold),
+        "auc": statistics.auc(test["label"], test["support"]),
+        "ece": statistics.calibration(test["label"], test["support"])[0],
+        "yes": float((test["support"] >= 0.5).mean()),
+        "supported": float(test["label"].mean()),
+    }
 
 
 def _constant(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -224,6 +225,9 @@ def findings(rows: pd.DataFrame) -> list[str]:
         everyone = part[~part["prompt"].str.startswith("always")].set_index("prompt")
         read = everyone.index.str.contains(recorded.MARK, regex=False)
         part, read = everyone[~read], everyone[read]
+        if not part["n"].any():
+            sentences.append(f"**{task}**: none of the model's replies could be read.")
+            continue
         best = part["accuracy"].idxmax()
         low, high = part.loc[best, "accuracy_low"], part.loc[best, "accuracy_high"]
         more, less = low > constant["accuracy"], high < constant["accuracy"]

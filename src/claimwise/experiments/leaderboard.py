@@ -10,6 +10,7 @@ from scipy import stats
 
 from claimwise import text
 from claimwise.corpora import Corpus
+from claimwise.errors import ClaimwiseError
 from claimwise.statistics import bootstrap_mean
 from claimwise.tables import p_value
 
@@ -41,8 +42,15 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
         ``system, n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers), and for every metric, ours
         and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for the first one;
         ``faithful``: share of summaries that people labelled faithful, where there are labels.
+
+    Raises:
+        ClaimwiseError: the first metric scored none of the summaries.
     """
     first = next(iter(scores))
+    if scores[first]["score"].isna().all():
+        reasons = scores[first]["reason"].value_counts()
+        why = "; ".join(f"{count} x {reason}" for reason, count in reasons.items())
+        raise ClaimwiseError(f"{first} scored none of {len(scores[first])} summaries ({why}): choose another model")
     examples = corpus.examples[corpus.examples["id"].isin(scores[first]["example_id"])]
     # Means over different documents are not comparable: only documents that every system summarised count.
     by_document = examples.groupby("document_id")["system"].nunique()

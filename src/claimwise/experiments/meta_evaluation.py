@@ -24,6 +24,12 @@ PUBLISHED_ROWS = {
 
 HUMAN = "human"
 
+#: Of ``table``.
+COLUMNS = (
+    *("group", "metric", "n", "faithful", "unscored", "threshold", "balanced_accuracy", "low", "high"),
+    *("published_interval", "auc", "difference", "p", "systems", "kendall_system", "kendall_summary"),
+)
+
 
 def collect(corpus: Corpus, scores: Mapping[str, pd.DataFrame], by_origin: bool) -> pd.DataFrame:
     """One row an example, one column a metric.
@@ -65,47 +71,58 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
         over documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
         points and its two-sided ``p``, Kendall's ``kendall_system`` and ``kendall_summary`` with the human rating.
+        A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows.
     """
     results = []
     for group, part in rows.groupby("group", sort=False):
-        scored = part.dropna(subset=list(metrics))
-        test, validation = scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
         everything = part[part["split"] == "test"]
-        thresholds = {m: statistics.best_threshold(validation[m], validation["label"]) for m in metrics}
-        base = test[baseline] > thresholds[baseline]
+        usable = [metric for metric in metrics if _usable(part, metric)]
+        scored = part.dropna(subset=usable)
+        test, validation = scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
+        thresholds = {m: statistics.best_threshold(validation[m], validation["label"]) for m in usable}
+        base = test[baseline] > thresholds[baseline] if baseline in usable else None
+        many = test["system"].nunique() > 2
         for metric in metrics:
-            threshold, scores = thresholds[metric], test[metric]
-            interval = statistics.bootstrap_accuracy(test["label"], scores, threshold, test["document_id"], draws, seed)
-            difference, p = statistics.paired_bootstrap(
-                test["label"], scores > threshold, base, test["document_id"], draws, seed
-            )
-            many = test["system"].nunique() > 2
-            results.append(
-                {
-                    "group": group,
-                    "metric": metric,
-                    "n": len(test),
-                    "faithful": test["label"].mean(),
-                    "unscored": int(everything[metric].isna().sum()),
-                    "threshold": threshold,
-                    "balanced_accuracy": 100 * interval.value,
-                    "low": 100 * interval.low,
-                    "high": 100 * interval.high,
-                    "published_interval": 100
-                    * statistics.published_interval(test["label"], scores, threshold, seed=seed),
-                    "auc": statistics.auc(test["label"], scores),
-                    "difference": 100 * difference.value,
-                    "p": p if metric != baseline else np.nan,
-                    "systems": test["system"].nunique(),
-                    "kendall_system": statistics.kendall_system(scores, test["rating"], test["system"])
-                    if many
-                    else np.nan,
-                    "kendall_summary": statistics.kendall_summary(scores, test["rating"], test["document_id"])
-                    if many
-                    else np.nan,
+            row = {"group": group, "metric": metric, "n": 0, "unscored": int(everything[metric].isna().sum())}
+            if metric in usable:
+                row |= _agreement(test, metric, thresholds[metric], draws, seed)
+            if metric in usable and base is not None:
+                hits = test[metric] > thresholds[metric]
+                difference, p = statistics.paired_bootstrap(test["label"], hits, base, test["document_id"], draws, seed)
+                row |= {"difference": 100 * difference.value, "p": p if metric != baseline else np.nan}
+            if metric in usable and many:
+                row |= {
+                    "kendall_system": statistics.kendall_system(test[metric], test["rating"], test["system"]),
+                    "kendall_summary": statistics.kendall_summary(test[metric], test["rating"], test["document_id"]),
                 }
-            )
-    return pd.DataFrame(results)
+            results.append(row)
+    return pd.DataFrame(results, columns=COLUMNS)
+
+
+def _usable(part: pd.DataFrame, metric: str) -> bool:
+    """Whether the metric scored test rows, and validation rows of both labels: all that a threshold needs.
+
+    One that did not (a model whose replies cannot be read) would leave no row on which to compare the others.
+    """
+    scored = part.dropna(subset=[metric])
+    return bool((scored["split"] == "test").any()) and scored[scored["split"] == "validation"]["label"].nunique() == 2
+
+
+def _agreement(test: pd.DataFrame, metric: str, threshold: float, draws: int, seed: int) -> dict[str, float]:
+    """One metric's columns on the test rows that all metrics scored."""
+    labels, scores = test["label"], test[metric]
+    interval = statistics.bootstrap_accuracy(labels, scores, threshold, test["document_id"], draws, seed)
+    return {
+        "n": len(test),
+        "faithful": labels.mean(),
+        "threshold": threshold,
+        "balanced_accuracy": 100 * interval.value,
+        "low": 100 * interval.low,
+        "high": 100 * interval.high,
+        "published_interval": 100 * statistics.published_interval(labels, scores, threshold, seed=seed),
+        "auc": statistics.auc(labels, scores),
+        "systems": test["system"].nunique(),
+    }
 
 
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -137,7 +154,7 @@ def columns(rows: pd.DataFrame) -> list[str]:
 
 def sizes(rows: pd.DataFrame) -> Mapping[str, str]:
     """Test rows by corpus and group, with the share labelled faithful."""
-    first = rows.drop_duplicates(["corpus", "group"])
+    first = rows.sort_values("n", ascending=False, kind="stable").drop_duplicates(["corpus", "group"]).sort_index()
     return {f"{r.corpus}/{r.group}": f"{r.n} ({100 * r.faithful:.0f} % faithful)" for r in first.itertuples()}
 
 
@@ -174,6 +191,7 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
     for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
         read = part["metric"].str.contains(MARK, regex=False)
         ours = part[~part["metric"].str.contains("published") & ~read].set_index("metric")
+        ours = ours[ours["n"] > 0]
         best = ours["balanced_accuracy"].idxmax()
         row = ours.loc[best]
         p = f"p = {row['p']:.3f}" if row["p"] > 0.001 else "p ≤ 0.001"

@@ -13,6 +13,7 @@ import pandas as pd
 
 from claimwise import metrics, prompts, text
 from claimwise.easiness import rouge_l_f1
+from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.models.base import Feedback, Model
 from claimwise.refinement import SUPPORTED, revised
@@ -22,9 +23,18 @@ ORIGINAL, HOLISTIC, CLAIMS = "original", "holistic critique", "unsupported claim
 
 
 def choose(examples: pd.DataFrame, evaluation: Evaluation, per_origin: int, seed: int) -> pd.DataFrame:
-    """Test summaries with at least one unsupported claim, up to ``per_origin`` of each origin, drawn at random."""
+    """Test summaries with at least one unsupported claim, up to ``per_origin`` of each origin, drawn at random.
+
+    Raises:
+        ClaimwiseError: there is none.
+    """
     wrong = evaluation.verdicts.loc[evaluation.verdicts["support"] < SUPPORTED, "example_id"].unique()
     pool = examples[(examples["split"] == "test") & examples["id"].isin(wrong)]
+    if pool.empty:
+        raise ClaimwiseError(
+            f"no test summary has an unsupported claim, of {len(evaluation.verdicts)} claims in all: there is nothing "
+            "to refine. Where there are no claims at all, the model's replies could not be read; see the scores' reasons."
+        )
     drawn = [part.sample(min(per_origin, len(part)), random_state=seed) for _, part in pool.groupby("origin")]
     return pd.concat(drawn).sort_values("id", ignore_index=True)
 

@@ -1,0 +1,194 @@
+"""Every notebook's code with `model: transformers` and `model: openai`, on models that know nothing.
+
+A random checkpoint writes noise, the loopback server gives canned replies: the numbers mean nothing. What is tested is
+that every experiment runs to its end with a language model, whatever it replies.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import zlib
+from dataclasses import replace
+
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+from imports import ROOT
+from test_openai_language import Server
+from tiny_checkpoints import make
+
+from claimwise import corpora, notebook, prompts, scoring, settings, store
+from claimwise.prompts import Prompt, parsers
+
+NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+DOCUMENTS = {"sample": 4, "sample_presence": 2, "sample_papers": 2}
+
+
+def _share(text: str) -> float:
+    """A number in (0, 1) that hangs on the text."""
+    return 0.05 + 0.9 * zlib.crc32(text.encode()) / 2**32
+
+
+def _two(prompt: str) -> list[str]:
+    words = prompt.rsplit(": ", 1)[-1].split()[:40]
+    return [" ".join(words[:8]) or "It rained.", " ".join(words[8:16]) or "We left."]
+
+
+def _answer(yes: str, no: str):
+    def reply(prompt: str):
+        p = _share(prompt)
+        return (yes if p > 0.5 else no), {yes: p, no: 1 - p}
+
+    return reply
+
+
+def _said(prompt: str) -> str:
+    return "Yes" if _share(prompt) > 0.5 else "No"
+
+
+#: A reply of every kind that a prompt may ask for.
+REPLIES = {
+    "list": lambda prompt: "\n".join(f"- {claim}" for claim in _two(prompt)),
+    "json-claims": lambda prompt: json.dumps({"claims": _two(prompt)}),
+    "sentences": lambda prompt: ". ".join(_two(prompt)),
+    "yes-no": _answer("Yes", "No"),
+    "hallucinated-yes-no": _answer("Yes", "No"),
+    "true-false": _answer("True", "False"),
+    "final-yes-no": lambda prompt: f"Let me see. Answer: {_said(prompt)}",
+    "supported-reasoning": lambda prompt: f"Reasoning: it is so. Supported: {_said(prompt)}",
+    "supported-label": lambda prompt: "<answer>supported</answer>",
+    "claims-supported": lambda prompt: f"- It rained. Supported: Yes\n- We left. Supported: {_said(prompt)}",
+    "rating-1-5": lambda prompt: ("3", {"3": _share(prompt), "5": 1 - _share(prompt)}),
+    "stars": lambda prompt: f"{round(1 + 4 * _share(prompt))} stars",
+    "rating-0-100": lambda prompt: str(round(100 * _share(prompt))),
+    "choice-a-e": lambda prompt: "ABCDE"[int(5 * _share(prompt))],
+    "critique-block": lambda prompt: f"Critique: hm. Supported: {_said(prompt)}. Revised Claim: It rained.",
+    "rating-comment": lambda prompt: f"{round(1 + 4 * _share(prompt))}\nIt omits a name.",
+    "feedback": lambda prompt: "Feedback: leave the first sentence out.",
+    "corrected-summary": lambda prompt: "Corrected summary: It rained.",
+    "text": lambda prompt: "It rained (Ling, 2009).",
+}
+
+
+def canned(prompt: str):
+    """The reply to whichever prompt this text was rendered from: the one whose own words it holds."""
+
+    def match(name: str) -> int:
+        own = [piece.strip() for piece in re.split(r"{{.*?}}|{%.*?%}", prompts.load(name).template)]
+        return sum(len(piece) if piece in prompt else -len(piece) for piece in own)
+
+    return REPLIES[prompts.load(max(prompts.names(), key=match)).reply](prompt)
+
+
+def test_there_is_a_canned_reply_of_every_kind():
+    assert set(REPLIES) == set(parsers.KINDS)
+    for kind, reply in REPLIES.items():
+        said = reply("Summary: The cat sat on the mat and the dog ran away.")
+        text = said if isinstance(said, str) else said[0]
+        assert parsers.parse(kind, text).value is not None, kind
+
+
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory):
+    server = Server(canned)
+    yield {
+        "transformers": {
+            "kind": "transformers",
+            "model": make(tmp_path_factory.mktemp("tiny"), chat=True),
+            "device": "cpu",
+            "dtype": "float32",
+        },
+        "openai": {"kind": "openai", "model": "m", "base_url": server.url},
+    }
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def short_replies():
+    """A random checkpoint never ends its reply: a few tokens of noise are as good as many."""
+    with pytest.MonkeyPatch.context() as patch:
+        decoding = Prompt.decoding.fget
+        few = property(lambda prompt: replace(decoding(prompt), max_tokens=min(decoding(prompt).max_tokens, 6)))
+        patch.setattr(Prompt, "decoding", few)
+        yield
+
+
+def small(kind: str, entries: dict) -> dict:
+    """params.yaml, with few draws and little to do."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params |= {"model": kind, "models": params["models"] | entries}
+    if kind == "transformers":  # noise holds no list of claims, without which most experiments have nothing to look at
+        for metric in ("acueval", "factored", "fenice"):
+            params["metrics"][metric]["decompose"] = "sentences"
+    for name in NOTEBOOKS:
+        params[name] |= {key: 20 for key in ("draws",) if key in params[name]}
+    params["acu_verification"]["shots"] = 2
+    params["refinement"]["per_origin"] = 2
+    params["nli_alignment"] |= {
+        "limit": {"sample": None},
+        "documents": {"sample": 2},
+        "windows": [1, 5],
+        "gates": [0.8],
+    }
+    params["academic_summaries"] |= {
+        "documents": {"sample": {"prevalence": 3, "revision": 2, "cube": 1}},
+        "models_in_cube": [kind, "lexical"],
+        "rounds": 1,
+    }
+    return params
+
+
+@pytest.fixture(scope="module", params=["transformers", "openai"])
+def project(request, entries, short_replies, tmp_path_factory):
+    """A folder with a cut of the sample, scored by a language model."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("MPLBACKEND", "Agg")
+        shutil.copytree(ROOT / "data" / "published", folder / "data" / "published")
+        (folder / "params.yaml").write_text(yaml.safe_dump(small(request.param, entries)), encoding="utf-8")
+        for name, documents in DOCUMENTS.items():
+            corpora.write(cut(name, documents), store.corpus_folder("sample", name))
+        given = settings.read(folder / "params.yaml")
+        for metric in given.score.metrics:
+            scoring.score_corpora(given, metric)
+        yield given
+
+
+def cut(name: str, documents: int) -> corpora.Corpus:
+    """So many documents of each split."""
+    corpus = corpora.load(name)
+    examples = corpus.examples
+    kept = [
+        key
+        for _, part in examples.groupby("split", sort=False)
+        for key in part.loc[part["label"].notna() | examples["label"].isna().all(), "document_id"].unique()[:documents]
+    ]
+    return replace(corpus, examples=examples[examples["document_id"].isin(kept)].reset_index(drop=True))
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebooks_code_runs_with_a_language_model(project, name):
+    path = ROOT / "notebooks" / f"{name}.ipynb"
+    cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    space: dict = {}
+    exec(cells[0], space)
+    space |= notebook.parameters(project, name, path)
+    for number, cell in enumerate(cells[1:], start=1):
+        exec(compile(cell, f"{name}, cell {number}", "exec"), space)
+    assert not pd.read_csv(store.result("sample", f"{name}.csv")).empty
+
+
+def test_a_stage_as_it_is_run(project):
+    """The same by way of a kernel of its own, with its report and its record."""
+    shutil.copytree(ROOT / "notebooks", "notebooks", dirs_exist_ok=True)
+    report = notebook.run("acu_verification", project)
+    assert all(cell.get("execution_count") for cell in nbformat.read(report, 4).cells if cell.cell_type == "code")
+    asked = json.loads(store.result("sample", "acu_verification_run.json").read_text(encoding="utf-8"))["asked"]
+    assert {row["role"] for row in asked} == {"verify"}
+    assert math.isfinite(sum(row["asked"] for row in asked))
