@@ -58,10 +58,14 @@ def of_parse(parsed: Parse, missing: str | None, resolution: Resolution | None =
     }
     yield Candidate(list(whole), "sentence", traits)
     doubted = [id(clause.subject) for clause in parsed.clauses if clause.doubtful]
+    headline = not any(t.tag in FINITE for t in tokens)
     for clause in parsed.clauses:
         if clause.doubtful or id(clause.subject) in doubted:
             continue
-        if clause.kind != "fragment" or not any(t.tag in FINITE for t in tokens):
+        article = clause.subject is not None and tokens[clause.subject.core[0]].lower in ("a", "an", "the")
+        if clause.kind == "main" and not clause.finite and not clause.auxiliary and article and not headline:
+            continue  # "a company founded in 1874": no statement
+        if clause.kind != "fragment" or headline:
             yield from of_clause(clause, tokens, missing)
     for name, description in parsed.appositions:
         yield from apposition(name, description, tokens)

@@ -45,6 +45,8 @@ def apposition(name: list[int], description: list[int], tokens: Sequence[Token])
         if tokens[who[-1]].tag == "X":
             yield Candidate([*who, "are" if plural(Part("NP", who), tokens) else "is", description[0]], "age")
         return
+    if tokens[description[-1]].tag == "RB":
+        return  # "at the Orient, her husband elsewhere"
     if tokens[description[0]].tag in ("DT", "PS", "X", "CD") and not (
         tokens[name[0]].tag == "CD" or (first.text[:1].isupper() and first.tag == "X")
     ):

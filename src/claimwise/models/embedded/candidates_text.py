@@ -106,6 +106,8 @@ def well_formed(candidate: Candidate, tokens: Sequence[Token]) -> bool:
         token = tokens[i]
         if token.tag == "DT" and token.lower in ("a", "an", "the") and i + 1 not in kept:
             return False
+        if i and i - 1 not in kept and tokens[i - 1].lower in _REVERSING:
+            return False
         if token.lower in _BOUND and i and i - 1 not in kept:
             return False
         if token.tag in FINITE and not (i - 1 in kept and tokens[i - 1].tag in (*FINITE, "NG", "RB")):
@@ -137,6 +139,8 @@ _TIME_WORDS = frozenset(
 )
 _QUOTES = frozenset("' ‘ ’ \" “ ” `` ''".split())
 _DANGLING = frozenset("only even just not than as more very too so such most less".split())
+#: Words that turn round what follows them.
+_REVERSING = frozenset("not never nor except without".split())
 #: Words that mean nothing without the word before them.
 _BOUND = frozenset("of than".split())
 

@@ -53,7 +53,7 @@ def units_of(clause: Clause, tokens: Sequence[Token]) -> list[Unit]:
         if (
             last is not None
             and part.kind == "PP"
-            and first == "of"
+            and first in ("of", "per")
             and last.kind in ("NP", "PP", "VI", "VG", "PG", "VN")
         ):
             if tokens[last.core[-1]].lower in KEEP_OF or last.conjuncts:
@@ -77,6 +77,10 @@ def units_of(clause: Clause, tokens: Sequence[Token]) -> list[Unit]:
         ):
             last.core = [*last.core, *part.all]
             last.kind = part.kind
+            continue
+        if part.kind in ("VI", "VG", "VN") and last is not None and last.conjuncts:
+            last.core = [*last.core, *part.core]  # "a wife and the first woman to hold the office"
+            last.conjuncts[-1] = [*last.conjuncts[-1], *part.core]
             continue
         if part.kind == "VI" and last is not None and last.kind == "PP" and tokens[last.core[0]].lower == "for":
             last.core = [*last.all, *part.core]  # "for the mud to be mapped"
@@ -178,8 +182,10 @@ _TWO_OBJECTS = frozenset(
 
 def lemma(clause: Clause, tokens: Sequence[Token]) -> str:
     """The base form of the clause\'s verb, or nothing."""
-    forms = verb_forms().get(tokens[clause.verb[-1]].lower)
-    return forms[0] if forms else ""
+    for i in reversed(clause.verb):
+        if tokens[i].tag not in ("RB", "IN") and tokens[i].lower in verb_forms():
+            return verb_forms()[tokens[i].lower][0]
+    return ""
 
 
 def options(units: Sequence[Unit]) -> Iterator[tuple[str, list[int]]]:
@@ -216,6 +222,9 @@ _BOUND_TO = frozenset(
     gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with pay:for attend:to listen:to talk:about,to
     speak:about,to,of think:of,about know:about,of hear:about,of,from learn:about,of dispose:of approve:of accuse:of
     warn:of,about,against complain:about,of worry:about,over put:at,on,in place:on,in,under base:on,in rank:among,as
+    compose:of consider:as know:as,for locate:in,at situate:in,at associate:with involve:in dedicate:to commit:to
+    intend:for expose:to subject:to attach:to limit:to confine:to devote:to attribute:to end:with,in,at,as,on
+    catch:with keep:with deal:with meet:with compare:with,to base:on,in
     fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into""".split()
     for preposition in row.split(":")[1].split(",")
 )

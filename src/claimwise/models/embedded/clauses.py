@@ -155,7 +155,7 @@ class _Reader(AfterVerb, Joins):
                 if self.later_finite(i + 1, end) and cur.subject is not None and not cur.auxiliary:
                     i = self.reduced(i, end, cur.subject, sink, cur.frame)
                     continue
-                cur.verb = list(c.at)
+                cur.verb, cur.finite = list(c.at), False
                 i += 1
                 break
             if k == "QT":
@@ -206,6 +206,7 @@ class _Reader(AfterVerb, Joins):
         if cur.subject is None:
             cur.subject = inherited
             cur.subject_missing = True
+        cur.doubtful = cur.doubtful or self.disagrees(cur)
         # 2. after the verb
         i = self.complements(i, end, cur, sink, stop_at_mark)
         sink.append(cur)

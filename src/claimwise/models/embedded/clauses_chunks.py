@@ -140,7 +140,9 @@ def _participles(chunks: list[Chunk], tokens: Sequence[Token]) -> None:
                 elif j > i + 1 and second.tag != "VB":
                     this.kind = "VN"
                 break
-            if kind in ("CC", "CM", "PU", "WH", "TH", "SB", "PR", "QT"):
+            if kind in ("CC", "CM", "PU", "WH", "TH", "SB", "PR", "QT") or (
+                kind == "VG" and verb_forms().get(tokens[chunks[j].end].lower, ("",))[0] in REPORTING
+            ):
                 break
 
 

@@ -145,6 +145,9 @@ class Joins(BeforeVerb):
         last.posts = []
         if last.conjunction != "and" and last.conjunction not in (",", ";"):
             self.alternatives.update(last.core)
+        name = self.tokens[lead[0] - 1].text[:1].isupper() and all(self.tokens[t].text[:1].isupper() for t in new)
+        if name and any(self.tokens[t].lower == "the" for t in first):
+            self.alternatives.update(last.core)  # "the Health and Safety Executive"
         if self.tokens[last.core[0]].lower in _TOGETHER or self.alternatives.intersection(last.core):
             last.conjuncts = []  # "between A and B" is of both, "A or B" of neither
         return after

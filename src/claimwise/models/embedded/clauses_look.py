@@ -133,6 +133,20 @@ class Look:
         """The tags of a verb group without its adverbs: of the same form, two verbs may share a subject."""
         return [self.tokens[t].tag for t in at if self.tokens[t].tag != "RB"]
 
+    def disagrees(self, cur: Clause) -> bool:
+        """Whether a base form stands after a singular subject: "a gallery pick" is no clause."""
+        if cur.subject is None or cur.auxiliary or cur.subject.conjuncts or cur.subject.posts:
+            return False
+        verb = [t for t in cur.verb if self.tokens[t].tag != "RB"]
+        forms = verb_forms().get(self.tokens[verb[0]].lower) if verb else None
+        first = self.tokens[cur.subject.core[0]].lower
+        return bool(
+            forms
+            and first in ("a", "an", "this", "another", "he", "she", "it")
+            and self.tokens[verb[0]].lower == forms[0] != forms[2]
+            and not any(self.tokens[t].tag in ("MD", "TO") for t in verb)
+        )
+
     def past(self, j: int) -> bool:
         """Whether chunk j, one word read as a participle, is a past form too."""
         at = [t for t in self.chunks[j].at if self.tokens[t].tag != "RB"]

@@ -42,6 +42,8 @@ class Clause:
     auxiliary: list[int] = field(default_factory=list)
     complementiser: list[int] = field(default_factory=list)
     subject_missing: bool = False
+    #: False where a participle stands for the verb, as headlines have it.
+    finite: bool = True
     #: The reading cannot be right here, a verb or noun phrase too many: nothing is claimed of it.
     doubtful: bool = False
     #: The verb group that a participial clause hangs on: it gives the tense.

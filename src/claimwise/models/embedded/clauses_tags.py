@@ -35,7 +35,7 @@ _BARE_AFTER = REPORTING | frozenset("help make let see watch have".split())
 #: What a clause may follow.
 _OPENERS = frozenset("after before as once when while that because since although though whereas if".split())
 _OBJECTS = (["DT"], ["PS"], ["PR"], ["WH"])
-ALWAYS_OPEN = frozenset("provided if unless whether although though because".split())
+ALWAYS_OPEN = frozenset("while whereas provided if unless whether although though because".split())
 
 
 _CONTRACTING = frozenset("it he she that there what who where here how".split())
@@ -209,14 +209,10 @@ def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
             tags[i] = "IN"
         elif lower == "else" and i and tags[i - 1] in ("PR", "X"):
             tags[i] = "PR"
-        elif (
-            tag in ("VZ", "VB")
-            and finite
-            and finite not in _BARE_AFTER
-            and i + 2 < len(tags)
-            and (tags[i - 1] in ("X", "CD") or tokens[i - 1].lower in ("off", "forward"))
-        ):
+        elif tag in ("VZ", "VB") and _no_verb(tokens, tags, i, finite):
             tags[i] = "X"
+        elif tag == "X" and tags[i - 1 : i] == ["TO"] and tags[i + 1 : i + 2] in (["PS"], ["DT"], ["PR"]):
+            tags[i] = "VB" if verb_forms().get(lower, ("",))[0] == lower else "X"  # "agreed to end their war"
         elif tag == "BE" and lower == "'s" and finite and tags[i - 1] == "X":
             tags[i] = "PO"
         elif tag in FINITE or (finite and tag in ("VN", "BN")):
@@ -234,6 +230,26 @@ def _past_after_and(tokens: Sequence[Token], tags: list[str], i: int) -> bool:
         and tags[i + 1 : i + 2] in (["CD"], ["DT"], ["PS"], ["PR"], ["TO"])
         and verb_forms().get(lower, (lower,) * 5)[2] == lower
     )
+
+
+def _no_verb(tokens: Sequence[Token], tags: list[str], i: int, finite: str) -> bool:
+    """Whether what looks like a verb is a noun: the clause has its verb already, or gets it only later
+    ("incidents involving phone calls from strangers have occurred").
+    """
+    after_noun = tags[i - 1] in ("X", "CD") or tokens[i - 1].lower in ("off", "forward")
+    if finite:
+        return finite not in _BARE_AFTER and i + 2 < len(tags) and after_noun
+    if tags[i] != "VZ" or i == 0 or tags[i - 1] != "X":
+        return False
+    forms = verb_forms().get(tokens[i].lower)
+    if forms and forms[0] in REPORTING:
+        return False
+    for j in range(i + 1, len(tags)):
+        if tags[j] in ("BE", "HV", "MD"):
+            return tags[j - 1] in ("X", "CD")
+        if tags[j] not in ("X", "CD", "IN", "DT", "PS", "PO", "VG"):
+            return False
+    return False
 
 
 def _reports_that(tokens: Sequence[Token], i: int) -> bool:

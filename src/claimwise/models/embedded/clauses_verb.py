@@ -24,7 +24,7 @@ class AfterVerb(Look):
             if k == "TH" or (
                 k == "WH" and self.word(i) == "that" and self.kind(i + 1) in ("NP", "PR") and lemma in REPORTING
             ):
-                if lemma in REPORTING or last is None or last.kind in ("NP", "PR", "XX"):
+                if lemma in REPORTING or last is None or last.kind == "PR":
                     return self.report(i + 1, end, cur, list(c.at), stop_at_mark)
                 stop = self.next_mark(i, end)
                 cur.comps.append(Part("TH", self.span(i, stop)))
@@ -46,7 +46,8 @@ class AfterVerb(Look):
                 opens = self.kind(mark + 1) in ("SB", "VG", "CC", "WH")
                 if mark < stop and (opens or (cur.kind == "main" and self.speaks(mark + 1, stop))):
                     stop = mark
-                self.subordinate(i, stop, cur.subject, cur.frame, sink)
+                if self.word(i) != "since" or not any(self.tokens[t].tag == "HV" for t in cur.verb):
+                    self.subordinate(i, stop, cur.subject, cur.frame, sink)  # "has played since he was two"
                 cur.comps.append(Part("SB", self.span(i, stop)))
                 i = stop
                 continue
