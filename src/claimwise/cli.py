@@ -13,6 +13,7 @@ app.add_typer(cache_app, name="cache")
 
 Params = Annotated[Path, typer.Option(help="the settings file")]
 PARAMS = Path("params.yaml")
+DRY_RUN = "say how many calls and tokens of a language model it takes, and what they cost; ask nothing"
 
 
 @app.command()
@@ -23,12 +24,14 @@ def score(
     out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason."""
     from claimwise import own_file
 
-    own_file.score(file, metric, model, out or file.with_suffix(f".{metric}.csv"), claims, page, params)
+    out = out or file.with_suffix(f".{metric}.csv")
+    own_file.score(file, metric, model, out, claims, page, params, dry_run=dry_run)
 
 
 @app.command()
@@ -43,7 +46,7 @@ def corpora(params: Params = PARAMS) -> None:
 @app.command()
 def evaluate(
     metric: str,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="count calls, tokens and cost, ask nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
     """Stage: one metric over the corpora of the `score` section."""
@@ -63,6 +66,17 @@ def notebook(name: str, params: Params = PARAMS) -> None:
     from claimwise import settings
 
     typer.echo(notebooks.run(name, settings.read(params)))
+
+
+@app.command()
+def distil(params: Params = PARAMS) -> None:
+    """Train a claim extractor from a teacher's claims, as the `distillation` section says; no stage: it takes hours."""
+    from claimwise import corpora, distillation, models, settings, store
+
+    read = settings.read(params)
+    wanted = distillation.settings(read.distillation)
+    corpus = corpora.read(store.corpus_folder(read.data, wanted.corpus))
+    typer.echo(distillation.distil(wanted, corpus, models.load(read.model_settings, read.cache)))
 
 
 @cache_app.command()

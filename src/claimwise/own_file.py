@@ -9,14 +9,22 @@ import pooch
 import typer
 
 from claimwise import models, pages, settings, statistics, text
+from claimwise.asking import Asking
 from claimwise.corpora import read_examples
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
-from claimwise.runs import Run
 
 
 def score(
-    file: Path, metric: str, model: str | None, out: Path, claims: Path | None, page: Path | None, params: Path
-) -> pd.DataFrame:
+    file: Path,
+    metric: str,
+    model: str | None,
+    out: Path,
+    claims: Path | None,
+    page: Path | None,
+    params: Path,
+    *,
+    dry_run: bool = False,
+) -> pd.DataFrame | None:
     """Score every example of a file and write the csv; returns what was written.
 
     Args:
@@ -27,6 +35,7 @@ def score(
         claims: where to write every claim with its support and evidence, if anywhere.
         page: where to write a page of HTML to read claims and evidence on, if anywhere.
         params: the settings file; where it is not there, the metrics of the sample run with the embedded model.
+        dry_run: only say what would be asked of the model; None is returned.
 
     Raises:
         ClaimwiseError: the file, the metric or the model is wrong; nothing is written.
@@ -41,8 +50,12 @@ def score(
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
     examples = read_examples(file)
     engine = models.load(entries[model], cache)
-    with Run("score", cache, entries):
-        evaluation = evaluate(metric, spec, engine, examples)
+    asking = Asking(metric, spec, engine, entries, model, cache)
+    if dry_run:
+        typer.echo(asking.forecast([(examples, None)]))
+        return None
+    with asking.watched("score", [(examples, None)]) as progress:
+        evaluation = evaluate(metric, spec, engine, examples, progress=progress)
     scores = evaluation.scores.rename(columns={"example_id": "id"})
     _write(scores, out)
     if claims is not None:

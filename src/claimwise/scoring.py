@@ -6,17 +6,15 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import typer
 
 from claimwise import corpora, models, store
+from claimwise.asking import Asking
 from claimwise.corpora import Corpus
-from claimwise.metrics import Evaluation, evaluate, specification
+from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
 from claimwise.models.base import Model
-from claimwise.models.language import PromptedModel
-from claimwise.models.rehearsal import Estimate, Rehearsal
-from claimwise.models.usage import Prices
-from claimwise.progress import bar
-from claimwise.runs import Run, forecast, pace, versions
+from claimwise.runs import versions
 from claimwise.settings import Settings
 
 
@@ -26,27 +24,19 @@ def score_corpora(settings: Settings, metric: str) -> list[Path]:
     Finished calls are in the response cache, finished corpora on disk: killed and started again, nothing is
     computed twice. A language model is asked after a line on what that will take, under a bar that counts its calls.
     """
-    spec = specification(metric, settings.metrics)
-    model = models.load(settings.model_settings, settings.cache)
+    asking, spec, model = _asking(settings, metric)
     base = store.scores_folder(settings.data, metric)
     base.mkdir(parents=True, exist_ok=True)
-    steps = None
-    if isinstance(model, PromptedModel):
-        estimate = _rehearsed(settings, metric, model)
-        typer.echo(f"{metric}: {_forecast(estimate, settings, model)}", err=True)
-        steps = bar(estimate.calls, metric, "call")
-        model.on_reply = steps.update
     folders = []
-    with Run(f"score-{metric}", settings.cache, settings.models):
+    with asking.watched(f"score-{metric}", _parts(settings, metric)) as progress:
         for name, corpus in _scored(settings, metric):
-            recorded = corpus.recorded_claims
-            evaluation = evaluate(metric, spec, model, corpus.examples, recorded=recorded, progress=steps is None)
+            evaluation = evaluate(
+                metric, spec, model, corpus.examples, recorded=corpus.recorded_claims, progress=progress
+            )
             evaluation.write(base / name)
             _write_record(evaluation, model, settings, spec.model_dump(exclude_none=True), base / name / "run.json")
             _warn(metric, name, evaluation)
             folders.append(base / name)
-    if steps is not None:
-        steps.close()
     return folders
 
 
@@ -61,27 +51,19 @@ def _warn(metric: str, corpus: str, evaluation: Evaluation) -> None:
 
 
 def rehearse(settings: Settings, metric: str) -> str:
-    """What ``score_corpora`` would ask of a language model that is not remembered yet, in a line; nothing is asked.
-
-    The number of claims is assumed (``rehearsal.CLAIMS`` a summary), the rest counted. The time is that of the
-    latest run with this model, where there was one.
-    """
-    model = models.load(settings.model_settings, settings.cache)
-    if not isinstance(model, PromptedModel):
-        return "no calls: this model is no language model"
-    return _forecast(_rehearsed(settings, metric, model), settings, model)
+    """What ``score_corpora`` would ask of a language model that is not remembered yet, in a line; nothing is asked."""
+    return _asking(settings, metric)[0].forecast(_parts(settings, metric))
 
 
-def _rehearsed(settings: Settings, metric: str, model: PromptedModel) -> Estimate:
+def _asking(settings: Settings, metric: str) -> tuple[Asking, MetricSpec, Model]:
     spec = specification(metric, settings.metrics)
-    rehearsal = Rehearsal(model.language_model, model.cache)
+    model = models.load(settings.model_settings, settings.cache)
+    return Asking(metric, spec, model, settings.models, settings.model, settings.cache), spec, model
+
+
+def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     for _, corpus in _scored(settings, metric):
-        evaluate(metric, spec, rehearsal, corpus.examples, recorded=corpus.recorded_claims, progress=False)
-    return rehearsal.estimate
-
-
-def _forecast(estimate: Estimate, settings: Settings, model: PromptedModel) -> str:
-    return forecast(estimate, Prices.of(settings.model_settings), pace(settings.cache, model.name))
+        yield corpus.examples, corpus.recorded_claims
 
 
 def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
