@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 
 import numpy as np
 import pytest
@@ -90,6 +91,76 @@ def test_a_negation_is_never_dropped(decomposer):
     found = claims(decomposer, "Hannah did n't give Betty the number because Betty was rude .")
     assert any("n't" in c for c in found)
     assert not any(c.startswith("Hannah did give") or c.startswith("Hannah give") for c in found)
+
+
+@pytest.mark.parametrize(
+    ("summary", "wrong"),
+    [
+        # "else" is no subject, and a place is not what somebody else snapped up
+        ("After someone else snapped up the barn near the lake, Pia and Lars turn to a mill.", "Else was"),
+        # a verb without its preposition or object
+        ("Pia and Lars turn to a mill in Ostby.", "turns$"),
+        ("Rovers would rather sell the ground than keep it.", "than keep$"),
+        ("The drivers have agreed to end their strike.", "to end$"),
+        # alternatives, and what belongs to two together
+        ("The firm may close its plant at Ashby or its depot at Delton.", "at Ashby$"),
+        ("The treaty settles the border between Norland and Sudland.", "between Norland$"),
+        ("The leak is being studied by the Health and Safety Executive.", "by the Health$"),
+        # an -ed form after "and" has its own subject and no passive
+        ("The pilot was unhurt and returned to work on Monday.", "was returned"),
+        # what followed from the whole clause was not done by its subject
+        ("The match was called off, leaving fans without trains.", "^The match left"),
+        # a noun phrase is no statement
+        ("Delton Mills, a company founded in 1874, has hired forty weavers.", "^A company founded in 1874$"),
+        # what only a negation says
+        ("The tram ran at dawn but not in the evening.", "^The tram ran in the evening"),
+        # a clause under "before" or "if" is not asserted
+        ("Jo will ring the hall before the agent hears of it.", "^The agent hears"),
+    ],
+)
+def test_no_claim_is_made_that_the_sentence_does_not_state(decomposer, summary, wrong):
+    found = claims(decomposer, summary)
+    assert found
+    assert not [c for c in found if re.search(wrong, c)]
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        ("Pia and Lars turn to a mill in Ostby.", "Lars turns to a mill"),
+        ("The pilot was unhurt and returned to work on Monday.", "The pilot returned to work on Monday"),
+        ("She did not finish the race and Kara placed 23rd.", "Kara placed 23rd"),
+        ("The report also mentions that Delton, which lost twice, will face Ashby.", "will face Ashby"),
+        ("Meanwhile, the council sold the mill.", "The council sold the mill"),
+        ("Doctors say the fall bruised her leg and arm.", "bruised her arm"),
+    ],
+)
+def test_facts_joined_in_one_sentence_are_told_apart(decomposer, summary, expected):
+    assert any(expected in c for c in claims(decomposer, summary))
+
+
+def test_a_hedge_stays_with_what_it_hedges(decomposer):
+    found = claims(decomposer, "Bats hunted beneath the white lamps, probably because the lamps draw moths.")
+    assert not [c for c in found if "because" in c and "probably" not in c]
+
+
+def test_a_pronoun_is_left_alone_where_two_people_were_named(decomposer):
+    found = claims(
+        decomposer, "Robert Wells was charged with assault on Karl Haug , and police said that he was armed ."
+    )
+    assert not [c for c in found if "Wells was armed" in c or "Haug was armed" in c]
+
+
+def test_a_sentence_whose_verb_cannot_be_found_is_kept_whole(decomposer):
+    sentence = "The job he does the firm he left needs"
+    assert claims(decomposer, sentence + ".") == [sentence]
+
+
+def test_a_sentence_is_not_said_again_beside_all_its_facts(decomposer):
+    found = claims(decomposer, "The council sold the mill and Kara Lund bought the barn .")
+    assert "The council sold the mill" in found
+    assert "Kara Lund bought the barn" in found
+    assert len(found) == 2
 
 
 def test_spans_lie_in_the_summary_and_hold_the_claims_own_words(decomposer):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from claimwise.models.embedded.clauses_chunks import Chunk, chunk
+from claimwise.models.embedded.clauses_chunks import chunk
 from claimwise.models.embedded.clauses_model import Clause, Part
+from claimwise.models.embedded.clauses_phrases import Chunk
 from claimwise.models.embedded.decomposer_tokens import Token, verb_forms
 
 

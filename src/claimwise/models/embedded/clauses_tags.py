@@ -212,7 +212,8 @@ def _second_verbs(tags: list[str], tokens: Sequence[Token]) -> list[str]:
         elif tag in ("VZ", "VB") and _no_verb(tokens, tags, i, finite):
             tags[i] = "X"
         elif tag == "X" and tags[i - 1 : i] == ["TO"] and tags[i + 1 : i + 2] in (["PS"], ["DT"], ["PR"]):
-            tags[i] = "VB" if verb_forms().get(lower, ("",))[0] == lower else "X"  # "agreed to end their war"
+            if tags[i + 1] != "DT" or verb_forms().get(lower, ("",))[0] == lower:
+                tags[i] = "VB"  # "agreed to end their war"
         elif tag == "BE" and lower == "'s" and finite and tags[i - 1] == "X":
             tags[i] = "PO"
         elif tag in FINITE or (finite and tag in ("VN", "BN")):
