@@ -15,10 +15,11 @@ import pytest
 import yaml
 from imports import ROOT
 
-from claimwise import metrics, models, prompts, text
+from claimwise import citations, metrics, models, prompts, text
 from claimwise.metrics import DEFAULT_METRICS, specification
 from claimwise.models.base import Feedback, Source
-from claimwise.models.embedded import reviser
+from claimwise.models.embedded import edits, reviser
+from claimwise.prompts.sources import joined
 
 DOCUMENT = (
     "The council of Harrow Vale approved a tram line on Tuesday. The line will cost 84 million pounds and open in 2031. "
@@ -62,6 +63,45 @@ def test_a_revision_never_empties_a_summary(model):
     feedback = Feedback(unsupported=(summary,))
     [revised] = model.revise([DOCUMENT], [summary], [feedback], prompts.load("acueval-revise-claims"))
     assert revised.text.strip()
+
+
+def test_a_revision_of_cited_sentences_keeps_their_citations_and_reads_what_they_cite(model):
+    papers = [
+        Source(
+            "Şahin et al. (2020)",
+            "Trees",
+            "We counted ambulance calls in 40 tracts. Tracts with trees had fewer calls.",
+        ),
+        Source(
+            "Garside (2021)", "Shade", "Forty adults walked in the shade. Skin temperature was lower by 1.9 degrees."
+        ),
+    ]
+    summary = (
+        "Tracts with trees had fewer calls, and the mayor won an election in Peru (Şahin et al., 2020). "
+        "Garside (2021) found that tracts with trees had fewer calls."
+    )
+    lines = [span.text for span in text.sentences(summary)]
+    prompt = prompts.load("factored-revise-critiques")
+    [revised] = model.revise([joined(papers)], [summary], [Feedback(unsupported=tuple(lines))], prompt)
+    first, *_ = [span.text for span in text.sentences(revised.text)]
+    assert "Peru" not in first
+    assert [str(c) for c in citations.find(first)] == ["Şahin et al. (2020)"]
+    # The second sentence is right of the other paper only, which it does not cite: it cannot be mended by that one.
+    assert "Garside (2021) found that tracts with trees had fewer calls" not in revised.text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence", "never"),
+    [
+        ("As Garside (2021) shows, shade helps in the city.", ["Trees grew in 1998."], "1998"),
+        ("Street trees protect people from heat in 40 towns.", ["Abstract: Trees protect people."], "Abstract"),
+        ("At six weeks, anxiety was lower after writing among students who slept.", [], "At six weeks after"),
+    ],
+)
+def test_edits_change_no_citation_no_first_word_and_leave_no_fragment(sentence, evidence, never):
+    found = edits.candidates(sentence, evidence)
+    assert not any(never in edit for edit in found)
+    assert all(citations.find(edit) or not citations.find(sentence) for edit in found)
 
 
 def test_without_feedback_nothing_changes(model):

@@ -1,37 +1,36 @@
 """The embedded reviser and critic: minimal edits, chosen by the verifier; nothing is generated from nothing.
 
 A sentence that is found unsupported is edited in the cheapest way that the verifier accepts: a number or name
-replaced by one of its kind from the evidence, a clause dropped, the sentence replaced by its evidence, the
-sentence dropped. A summary is never emptied.
+replaced by one of its kind from the evidence, a clause dropped, the sentence replaced by its evidence. Where it accepts
+none, a sentence with next to no support is dropped and any other stays. A summary is never emptied, and a citation is
+neither changed nor lost while its sentence stands.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from claimwise import text
+from claimwise import citations, text
 from claimwise.easiness import rouge_l_f1
 from claimwise.models.base import Critique, Feedback, Text, Verdict
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem
+from claimwise.models.embedded.edits import candidates, content, quoted
+from claimwise.models.embedded.evidence import stem
+from claimwise.prompts.sources import joined, separated
 
 #: An edit is taken when its support is at least this; the cut that makes a claim unsupported in ACUEval here.
 ACCEPTED = 0.5
-#: Edits of one sentence that are put to the verifier.
-MOST_CANDIDATES = 40
+#: A sentence that no edit mends is dropped when its support is below this. Chosen on the validation part of the sample's
+#: papers: 87 % of the sentences that people call right stay, against 74 % when every such sentence is dropped, and 54 % of the
+#: wrong ones go, against 67 %.
+DROPPED = 0.3
 #: Evidence sentences from which numbers and names are taken.
 EVIDENCE_SENTENCES = 3
 
 Verify = Callable[[Sequence[str], Sequence[Sequence[str]]], list[list[Verdict]]]
 
-_BOUNDARY = re.compile(r"(?:[,;:]\s+|\s+(?=(?:and|but|while|which|who|where|after|before|because|although|when)\b))")
-_NUMBER = re.compile(r"\d[\d,.:]*\d|\d")
-_NAME = re.compile(r"\b[A-Z][\w’'-]*(?:\s+[A-Z][\w’'-]*)*")
 _QUOTED = re.compile(r"“([^”]+)”")
-
-
-def _content(passage: str) -> set[str]:
-    return {stem(word) for word in text.words(passage)} - FUNCTION_WORDS
 
 
 def flagged(sentences: Sequence[text.Span], feedback: Feedback) -> list[int]:
@@ -43,8 +42,8 @@ def flagged(sentences: Sequence[text.Span], feedback: Feedback) -> list[int]:
     """
     found: set[int] = set()
     for claim in feedback.unsupported:
-        wanted = _content(claim)
-        shares = [len(wanted & _content(s.text)) / max(len(wanted), 1) for s in sentences]
+        wanted = content(claim)
+        shares = [len(wanted & content(s.text)) / max(len(wanted), 1) for s in sentences]
         if shares and max(shares) > 0:
             found.add(shares.index(max(shares)))
     quotes = _QUOTED.findall(feedback.comment)
@@ -52,39 +51,12 @@ def flagged(sentences: Sequence[text.Span], feedback: Feedback) -> list[int]:
     return sorted(found)
 
 
-def candidates(sentence: str, evidence: Sequence[str]) -> list[str]:
-    """Edits of a sentence, each grammatical more often than not: replacements from the evidence, then deletions.
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """What a sentence becomes, None where it is dropped, and what stands in its place if nothing else is left."""
 
-    >>> candidates("The mayor, a lawyer, left in 2019.", ["Mayor Dunn left in 2021."])[0]
-    'The mayor, a lawyer, left in 2021.'
-    """
-    edits = [*_replaced(sentence, evidence), *_shortened(sentence)]
-    unique = dict.fromkeys(edit for edit in edits if edit != sentence and len(_content(edit)) > 1)
-    return list(unique)[:MOST_CANDIDATES]
-
-
-def _replaced(sentence: str, evidence: Sequence[str]) -> Iterator[str]:
-    source = " ".join(evidence)
-    for kind in (_NUMBER, _NAME):
-        offered = dict.fromkeys(match.group() for match in kind.finditer(source))
-        for match in kind.finditer(sentence):
-            if match.group() in source:
-                continue
-            for other in offered:
-                if other not in sentence and other.lower() not in FUNCTION_WORDS:
-                    yield sentence[: match.start()] + other + sentence[match.end() :]
-
-
-def _shortened(sentence: str) -> Iterator[str]:
-    end = sentence[-1] if sentence[-1] in ".!?" else ""
-    body = sentence[: len(sentence) - len(end)].rstrip()
-    cuts = [0, *(match.start() for match in _BOUNDARY.finditer(body)), len(body)]
-    for width in range(1, len(cuts) - 1):
-        for first in range(len(cuts) - width):
-            kept = (body[: cuts[first]] + body[cuts[first + width] :]).strip(" ,;:")
-            kept = re.sub(r"^(?:and|but|which|who|where)\s+", "", kept)
-            if kept:
-                yield kept[0].upper() + kept[1:] + end if sentence[0].isupper() else kept + end
+    text: str | None
+    otherwise: str
 
 
 class Reviser:
@@ -98,34 +70,29 @@ class Reviser:
         self._verify = verify
 
     def revise(self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback]) -> list[Text]:
-        """Edit the sentences that the feedback is about, and no other."""
-        parts = [text.sentences(summary) for summary in summaries]
-        wanted = [flagged(sentences, told) for sentences, told in zip(parts, feedback, strict=True)]
-        evidence = self._evidence(documents, parts, wanted)
-        edits = [
-            {i: candidates(sentences[i].text, found[i]) for i in at}
-            for sentences, at, found in zip(parts, wanted, evidence, strict=True)
-        ]
-        verdicts = self._verify(documents, [[edit for group in e.values() for edit in group] for e in edits])
-        results = []
-        for summary, sentences, found, choice, scored in zip(summaries, parts, evidence, edits, verdicts, strict=True):
-            support = dict(zip([e for group in choice.values() for e in group], scored, strict=True))
-            new = {i: _best(sentences[i].text, group, support, found[i]) for i, group in choice.items()}
-            results.append(Text(_rebuilt(summary, sentences, new, found)))
-        return results
+        """Edit the sentences that the feedback is about, and no other.
 
-    def _evidence(
-        self, documents: Sequence[str], parts: Sequence[Sequence[text.Span]], wanted: Sequence[Sequence[int]]
-    ) -> list[dict[int, list[str]]]:
-        """For each flagged sentence the document's sentences nearest to it, best first."""
-        verdicts = self._verify(documents, [[s[i].text for i in at] for s, at in zip(parts, wanted, strict=True)])
-        results = []
-        for document, at, group in zip(documents, wanted, verdicts, strict=True):
+        A sentence that cites some of a document's papers is held against these.
+        """
+        parts = [text.sentences(summary) for summary in summaries]
+        places = [(k, i) for k, told in enumerate(feedback) for i in flagged(parts[k], told)]
+        sentences = [parts[k][i].text for k, i in places]
+        edits = self._edits([_shown(documents[k], s) for (k, _), s in zip(places, sentences, strict=True)], sentences)
+        new: list[dict[int, _Edit]] = [{} for _ in summaries]
+        for (k, i), edit in zip(places, edits, strict=True):
+            new[k][i] = edit
+        return [Text(_rebuilt(*row)) for row in zip(summaries, parts, new, strict=True)]
+
+    def _edits(self, documents: Sequence[str], sentences: Sequence[str]) -> list[_Edit]:
+        """For each sentence the best edit that its document supports."""
+        own = [verdict for [verdict] in self._verify(documents, [[sentence] for sentence in sentences])]
+        evidence = []
+        for document, verdict in zip(documents, own, strict=True):
             lines = text.sentences(document)
-            results.append(
-                {i: [lines[j].text for j in v.evidence[:EVIDENCE_SENTENCES]] for i, v in zip(at, group, strict=True)}
-            )
-        return results
+            evidence.append([lines[j].text for j in verdict.evidence[:EVIDENCE_SENTENCES]])
+        choices = [candidates(sentence, lines) for sentence, lines in zip(sentences, evidence, strict=True)]
+        verdicts = self._verify(documents, choices)
+        return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
 
     def correct(self, documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
         """A critique of each claim: the verifier's verdict and, where it is unsupported, a revised claim.
@@ -169,37 +136,48 @@ class Reviser:
         ]
 
 
-def _best(sentence: str, edits: Sequence[str], support: dict[str, Verdict], evidence: Sequence[str]) -> str | None:
-    """The accepted edit that keeps most of the sentence, else its evidence where that is about the same, else None."""
-    accepted = [edit for edit in edits if support[edit].support >= ACCEPTED]
+def _shown(document: str, sentence: str) -> str:
+    """Of a document that is several papers those that a sentence cites; else all of it."""
+    sources = separated(document)
+    resolved = citations.resolve(sentence, [source.reference for source in sources]) if sources else []
+    cited = sorted({i for resolution in resolved for i in resolution.sources})
+    return joined(sources[i] for i in cited) if cited else document
+
+
+def _best(
+    sentence: str, own: Verdict, evidence: Sequence[str], choices: Sequence[str], verdicts: Sequence[Verdict]
+) -> _Edit:
+    """The accepted edit that keeps most of the sentence, else its evidence where that is about the same, else none."""
+    fallback = quoted(evidence[0], sentence) if evidence else sentence
+    accepted = [(edit, v.support) for edit, v in zip(choices, verdicts, strict=True) if v.support >= ACCEPTED]
     if accepted:
-        return max(accepted, key=lambda edit: (round(rouge_l_f1(sentence, edit), 3), support[edit].support))
-    return next((line for line in evidence[:1] if rouge_l_f1(sentence, line) >= ACCEPTED), None)
+        near = max(accepted, key=lambda pair: (round(rouge_l_f1(sentence, pair[0]), 3), pair[1]))
+        return _Edit(near[0], fallback)
+    if evidence and rouge_l_f1(sentence, evidence[0]) >= ACCEPTED:
+        return _Edit(fallback, fallback)
+    return _Edit(None if own.support < DROPPED else sentence, fallback)
 
 
-def _rebuilt(
-    summary: str, sentences: Sequence[text.Span], new: dict[int, str | None], evidence: dict[int, list[str]]
-) -> str:
+def _rebuilt(summary: str, sentences: Sequence[text.Span], new: dict[int, _Edit]) -> str:
     """The summary with its flagged sentences replaced or dropped, the space between the others as it was."""
-    if new and len(new) == len(sentences) and all(edit is None for edit in new.values()):
-        first = min(new)
-        new = new | {first: evidence[first][0] if evidence[first] else sentences[first].text}
+    lines = [new[i].text if i in new else span.text for i, span in enumerate(sentences)]
+    if new and all(line is None for line in lines):
+        lines[0] = new[0].otherwise
     pieces: list[str] = []
-    for i, span in enumerate(sentences):
-        line = new.get(i, span.text)
+    for i, line in enumerate(lines):
         if line is not None:
-            gap = summary[sentences[i - 1].end : span.start] if i and pieces else ""
+            gap = summary[sentences[i - 1].end : sentences[i].start] if i and pieces else ""
             pieces.append((gap or (" " if pieces else "")) + line)
     return "".join(pieces) if pieces else summary
 
 
 def _critique(document: str, statement: str, support: float) -> Critique:
-    known = _content(document)
+    known = content(document)
     sentences = text.sentences(statement)
     if not sentences:
         return Critique("", support, reason="empty statement")
-    missing = [_content(s.text) - known for s in sentences]
-    shares = [len(m) / max(len(_content(s.text)), 1) for m, s in zip(missing, sentences, strict=True)]
+    missing = [content(s.text) - known for s in sentences]
+    shares = [len(m) / max(len(content(s.text)), 1) for m, s in zip(missing, sentences, strict=True)]
     worst = shares.index(max(shares))
     quoted = f"“{sentences[worst].text}”"
     if support >= ACCEPTED and not missing[worst]:
