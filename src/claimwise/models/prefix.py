@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import DynamicCache, DynamicLayer, PreTrainedModel
 
 Tokens = Sequence[int]
 
@@ -132,7 +132,8 @@ class SharedPrefix:
     Args:
         model: a causal language model, in evaluation mode.
         row_tokens: most tokens in one packed row; bounds the memory of masks and activations.
-        chunk_tokens: most tokens of a shared beginning computed at once.
+        chunk_tokens: most tokens of a shared beginning computed at once; small chunks take less memory, and under a
+            mask do less that it hides.
         whole_tokens: a document and its claims of up to this many tokens together are one row, without a cache
             in between; several such documents share a row.
 
@@ -141,7 +142,7 @@ class SharedPrefix:
             fails a comparison with one prompt at a time on random tokens.
     """
 
-    def __init__(self, model: PreTrainedModel, row_tokens: int = 4096, chunk_tokens: int = 4096, whole_tokens: int = 0):
+    def __init__(self, model: PreTrainedModel, row_tokens: int = 4096, chunk_tokens: int = 1024, whole_tokens: int = 0):
         self._model = model
         self._row_tokens, self._chunk_tokens, self._whole_tokens = row_tokens, chunk_tokens, whole_tokens
         self._windows = _windows(model)
@@ -239,7 +240,7 @@ class SharedPrefix:
 
     def _run(self, row: _Row, cache: DynamicCache | None) -> Iterator[tuple[int, torch.Tensor]]:
         ends = torch.tensor([place for _, place in row.ends], device=self._model.device)
-        output = self._forward(self._model, row, None if cache is None else _share(cache), logits_to_keep=ends)
+        output = self._forward(self._model, row, None if cache is None else _ended(cache), logits_to_keep=ends)
         for (prompt, _), logits in zip(row.ends, output.logits[0], strict=True):
             yield prompt, logits
 
@@ -351,3 +352,19 @@ def _share(cache: DynamicCache | None) -> DynamicCache:
     if cache is not None:
         shared.layers = [copy.copy(layer) for layer in cache.layers]
     return shared
+
+
+class _EndedLayer(DynamicLayer):
+    """A layer that is read for the last time: what follows its tokens is shown to attention, and not kept."""
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args, **kwargs):
+        return torch.cat([self.keys, key_states], -2), torch.cat([self.values, value_states], -2)
+
+
+def _ended(cache: DynamicCache) -> DynamicCache:
+    """A cache that does not grow, for rows that nothing follows; the given one is left as it was."""
+    ended = DynamicCache()
+    for layer in cache.layers:
+        ended.layers.append(_EndedLayer())
+        vars(ended.layers[-1]).update(vars(layer))
+    return ended

@@ -17,6 +17,7 @@ from claimwise.models.transformers_engine import TransformersOptions
 
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
+_CPU_CHUNK = 1024
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _GPU_ROW = 4096  # in longer rows, attention to what a mask hides costs more than another pass
 
@@ -40,9 +41,10 @@ class TransformersLanguageModel:
         self._shared = self._sharing() if options.share_prefix and not self._checkpoint.encoder_decoder else None
 
     def _sharing(self) -> SharedPrefix | None:
-        whole = 0 if self._model.device.type == "cpu" else _GPU_WHOLE
+        cpu = self._model.device.type == "cpu"
+        chunk = min(self._batch_tokens, _CPU_CHUNK) if cpu else self._batch_tokens
         try:
-            return SharedPrefix(self._model, min(self._batch_tokens, _GPU_ROW), self._batch_tokens, whole)
+            return SharedPrefix(self._model, min(self._batch_tokens, _GPU_ROW), chunk, 0 if cpu else _GPU_WHOLE)
         except UnsupportedArchitecture as error:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
