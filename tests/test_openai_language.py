@@ -426,14 +426,22 @@ def test_an_address_without_a_scheme_is_named():
         openai_model(ResponseCache(":memory:"), model="m", base_url="localhost:8000/v1")
 
 
-def test_the_environments_proxy_is_used_but_not_for_its_exceptions(serve, monkeypatch):
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_the_environments_proxy_is_used_but_not_for_its_exceptions(serve, monkeypatch, scheme):
     proxy, server = serve(), serve()
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.server_port}")
+    monkeypatch.setenv("http_proxy", f"{scheme}127.0.0.1:{proxy.server_port}")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     connect(server, base_url="http://far.invalid/v1").verify(["D."], [["A."]], ZERO)
     assert [headers["host"] for _, _, headers in proxy.requests] == ["far.invalid"]
     connect(server).verify(["D."], [["A."]], ZERO)
     assert (len(proxy.requests), len(server.requests)) == (1, 1)
+
+
+def test_a_proxy_of_another_kind_is_warned_of(serve, monkeypatch, caplog):
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert connect(serve()).verify(["D."], [["A."]], ZERO)[0][0].support == 1.0
+    assert "expected http or https, got socks5" in caplog.text
 
 
 def test_it_runs_inside_a_running_event_loop(serve):

@@ -74,7 +74,7 @@ class Transport:
         for attempt in range(self._retries + 1):
             if (pause := self._not_before - time.monotonic()) > 0:
                 await asyncio.sleep(pause)
-            asked = None
+            asked, raw = None, b""
             try:
                 async with self._open().post(url, data=data, proxy=self._proxy, allow_redirects=False) as response:
                     self._answered = True
@@ -158,9 +158,18 @@ def _proxy(address: str) -> str | None:
     Looked up once: aiohttp's own ``trust_env`` does so in a thread for every request, which doubles its cost.
     """
     parts = urllib.parse.urlsplit(address)
-    if urllib.request.proxy_bypass(parts.netloc):
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    if not proxy or urllib.request.proxy_bypass(parts.netloc):
         return None
-    return urllib.request.getproxies().get(parts.scheme)
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if not proxy.startswith("http"):
+        _log.warning(
+            "the environment's proxy for %s is not used: expected http or https, got %s",
+            address,
+            proxy.partition("://")[0],
+        )
+        return None
+    return proxy
 
 
 def _again(status: int, problem: str) -> bool:
