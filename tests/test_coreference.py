@@ -1,5 +1,8 @@
 """Chains by rules on hand-written texts, and what variants make of chains."""
 
+import sys
+from types import ModuleType, SimpleNamespace
+
 import pytest
 
 from claimwise import coreference
@@ -93,8 +96,40 @@ def test_an_unknown_resolver_and_a_missing_package_say_what_to_do():
 
 
 def test_the_neural_resolver_asks_for_its_package(monkeypatch):
-    import sys
-
+    monkeypatch.setitem(sys.modules, "spacy", ModuleType("spacy"))
     monkeypatch.setitem(sys.modules, "fastcoref", None)
     with pytest.raises(CoreferenceError, match="pip install fastcoref"):
         coreference.load({"kind": "neural"})
+
+
+@pytest.fixture
+def fastcoref(monkeypatch):
+    """A stand-in with fastcoref's interface: "Ann" and "She" are one, a mention without a place, and a chain of one."""
+
+    class FCoref:
+        def __init__(self, model_name_or_path, device=None, nlp="en_core_web_sm", enable_progress_bar=True):
+            if model_name_or_path != "there":
+                raise OSError("no such folder")
+            self.nlp = nlp
+
+        def predict(self, texts):
+            found = [(0, 3), (9, 12)]
+            clusters = [[*reversed(found), None], [(13, 18)]]
+            return [SimpleNamespace(get_clusters=lambda as_strings: clusters) for _ in texts]
+
+    packages = {"fastcoref": ModuleType("fastcoref"), "spacy": ModuleType("spacy")}
+    packages["fastcoref"].FCoref = FCoref
+    packages["spacy"].blank = lambda language: f"blank {language}"
+    for name, package in packages.items():
+        monkeypatch.setitem(sys.modules, name, package)
+
+
+def test_the_neural_resolver_s_chains_are_ordered_placed_and_of_two_at_least(fastcoref):
+    resolver = coreference.load({"kind": "neural", "checkpoint": "there"})
+    assert resolver.chains("Ann won. She cried.") == [((0, 3), (9, 12))]
+    assert variants("Ann won. She cried.", 9, 19, resolver.chains("Ann won. She cried.")) == ["Ann cried."]
+
+
+def test_a_neural_checkpoint_that_is_not_there_is_refused_by_name(fastcoref):
+    with pytest.raises(CoreferenceError, match=r"fastcoref cannot load 'nowhere': OSError: no such folder; expected"):
+        coreference.load({"kind": "neural", "checkpoint": "nowhere"})

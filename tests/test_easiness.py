@@ -1,6 +1,7 @@
 """Easiness against rouge-score, against a literal reading of FENICE's equations, and on ROSE."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from claimwise.easiness import easiness, rouge1_f1, rouge_l_f1
+from claimwise.easiness_states import StateSimilarity
 
 ROUGE = RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 WORDS = st.lists(st.sampled_from("run running runs cats cat the of 3.5 U.S. naïve 東京 -".split()), max_size=8).map(
@@ -59,6 +61,40 @@ def test_easiness_is_fenices_equations_9_and_10(generated, gold):
         recall += max(ROUGE.score(reference, claim)["rouge1"].fmeasure for claim in generated) / len(gold)
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     assert easiness(generated, gold) == pytest.approx((precision, recall, f1))
+
+
+VECTORS = {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0.6, 0.8, 0)}
+
+
+class Fixed:
+    """States by the word, of unit length; keeps what it was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def encode(self, texts, word_spans):
+        self.asked += texts
+        return [
+            SimpleNamespace(words=np.array([VECTORS[text[a:b]] for a, b in spans]).reshape(-1, 3))
+            for text, spans in zip(texts, word_spans, strict=True)
+        ]
+
+
+def test_matched_states_by_hand():
+    similarity = StateSimilarity(["a b", "c", "a b", "..."], encoder := Fixed())
+    assert encoder.asked == ["a b", "c", "..."]
+    # c is .6 to a and .8 to b: P = (.6 + .8) / 2, R = .8.
+    assert similarity("a b", "c") == pytest.approx(2 * 0.7 * 0.8 / 1.5) == similarity("c", "a b")
+    assert similarity("a b", "a b") == pytest.approx(1)
+    assert similarity("a b", "...") == 0
+    assert easiness(["a b"], ["c", "a b"], similarity)[:2] == pytest.approx((1, (similarity("c", "a b") + 1) / 2))
+
+
+def test_matched_states_of_the_encoder_see_meaning_where_words_differ():
+    texts = ["The boss left.", "The manager departed.", "Rain fell in Peru."]
+    similarity = StateSimilarity(texts)
+    assert similarity(texts[0], texts[1]) > similarity(texts[0], texts[2])
+    assert rouge1_f1(texts[0], texts[1]) == pytest.approx(1 / 3)
 
 
 @given(CLAIMS, CLAIMS)

@@ -1,5 +1,7 @@
 """The experiment's tables, worked by hand from an NLI model of transparent rules."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -152,6 +154,28 @@ def test_sensitivity_reads_only_the_first_documents(corpus):
     assert wide.iloc[:, 0].tolist() == ["j = 2", "gated"]
 
 
+def test_easiness_by_states_is_a_mean_over_test_references(monkeypatch):
+    class Letters:  # the state of a word is its first letter
+        def encode(self, texts, word_spans):
+            states = np.eye(26)
+            return [
+                SimpleNamespace(words=states[[ord(text[a].lower()) - 97 for a, _ in spans]])
+                for text, spans in zip(texts, word_spans, strict=True)
+            ]
+
+    rows = Rows("gold")
+    for number, split in enumerate(("test", "test", "validation")):
+        example = rows.example(number, "reference", document=f"D {number}.", summary="x", split=split, origin="o")
+        rows.gold(example, [{"claim": "Ann won."}])
+        rows.recorded(example, "hand", ["Andy wept."] if number else ["Bo sang.", "Ann won."])
+    [row] = nli_alignment.easiness_by_states(rows.corpus(), ["recorded:hand"], FakeModel(), Letters()).to_dict(
+        "records"
+    )
+    # The first: P 1/2, R 1; the second: the same letters.
+    assert (row["states_precision"], row["states_recall"]) == (75, 100)
+    assert row["states_f1"] == pytest.approx(100 * (2 / 3 + 1) / 2)
+
+
 def test_ratings_of_long_documents_are_correlated_over_documents():
     rows = Rows("long")
     for number in range(6):
@@ -165,6 +189,16 @@ def test_ratings_of_long_documents_are_correlated_over_documents():
     assert row["spearman"] == pytest.approx(1)
     assert (row["n"], row["sentences"], row["kendall"]) == (6, 4, pytest.approx(1))
     assert row["low"] <= row["spearman"]
+
+
+def test_long_documents_have_prompted_claims_where_none_are_on_record_and_only_candidates():
+    rows = nli_alignment.long_form(nli_alignment.ablation(SPEC), 16)
+    assert list(rows) == [CLAIMS, FULL]
+    assert {row.decompose for row in rows.values()} == {"fenice-decompose-json"}
+    assert {row.alignment.candidates for row in rows.values()} == {16}
+    assert [row.alignment.window for row in rows.values()] == [None, 2]
+    own = SPEC.model_copy(update={"decompose": "sentences"})
+    assert nli_alignment.long_form(nli_alignment.ablation(own), None)[FULL].decompose == "sentences"
 
 
 def test_the_example_is_a_test_summary_and_says_where_each_claim_stands(corpus):

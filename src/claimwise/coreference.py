@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 from claimwise.coreference_rules import Rules, is_pronoun
@@ -43,27 +44,42 @@ class NeuralResolver:
         device: cpu or a GPU.
 
     Raises:
-        CoreferenceError: the package is not installed.
+        CoreferenceError: the package is not installed, or the checkpoint cannot be loaded.
     """
 
     def __init__(self, checkpoint: str = "biu-nlp/f-coref", device: str = "cpu") -> None:
         try:
+            import spacy
             from fastcoref import FCoref
-        except ImportError:
+        except ImportError as error:
             raise CoreferenceError(
-                "the neural resolver needs the package fastcoref: pip install fastcoref, or take {kind: rules}"
+                f"the neural resolver needs the package fastcoref ({error}): pip install fastcoref, or take {{kind: rules}}"
             ) from None
         self.name = self.fingerprint = f"fastcoref:{checkpoint}"
-        self._model = FCoref(model_name_or_path=checkpoint, device=device, enable_progress_bar=False)
+        try:
+            # Words are all that it needs of spaCy, and a blank pipeline finds them without a download.
+            self._model = FCoref(checkpoint, device, nlp=spacy.blank("en"), enable_progress_bar=False)
+        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+            raise CoreferenceError(
+                f"fastcoref cannot load {checkpoint!r}: {type(error).__name__}: {error}; expected a folder with "
+                "config.json (with its coref_head), weights and a tokenizer, or a hub id that can be downloaded from "
+                "here, and a version of transformers that fastcoref knows; or take {kind: rules}"
+            ) from error
 
     def chains(self, document: str) -> list[Chain]:
-        """See ``Resolver.chains``."""
+        """See ``Resolver.chains``; mentions that fastcoref cannot place in the text are left out."""
         [found] = self._model.predict(texts=[document])
-        return [tuple(map(tuple, cluster)) for cluster in found.get_clusters(as_strings=False)]
+        chains = (
+            tuple(sorted({tuple(span) for span in cluster if span is not None and None not in span}))
+            for cluster in found.get_clusters(as_strings=False)
+        )
+        return sorted(chain for chain in chains if len(chain) > 1)
 
 
 def load(settings: Mapping[str, Any]) -> Resolver:
     """The resolver that a metric's ``coreference`` entry describes: ``kind`` (rules or neural) and its options.
+
+    Equal entries share one resolver.
 
     Raises:
         CoreferenceError: the kind or an option is unknown.
@@ -71,14 +87,21 @@ def load(settings: Mapping[str, Any]) -> Resolver:
     >>> load({"kind": "rules"}).name
     'rules'
     """
-    kinds = {"rules": Rules, "neural": NeuralResolver}
-    kind = settings.get("kind")
-    if kind not in kinds:
+    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
+    if kind not in _KINDS:
         raise CoreferenceError(f"unknown kind of coreference {kind!r}; expected rules or neural")
     try:
-        return kinds[kind](**{key: value for key, value in settings.items() if key != "kind"})
+        return _loaded(kind, tuple(sorted(options.items())))
     except TypeError as error:
         raise CoreferenceError(f"coreference {dict(settings)}: {error}") from None
+
+
+_KINDS = {"rules": Rules, "neural": NeuralResolver}
+
+
+@lru_cache(maxsize=2)
+def _loaded(kind: str, options: tuple[tuple[str, Any], ...]) -> Resolver:
+    return _KINDS[kind](**dict(options))
 
 
 def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> list[str]:

@@ -7,7 +7,7 @@ measure is the precision side alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -32,15 +32,18 @@ def rouge1_f1(first: str, second: str) -> float:
     return 2 * (one & two).total() / total if total else 0.0
 
 
-def easiness(generated: Sequence[str], gold: Sequence[str]) -> tuple[float, float, float]:
+def easiness(
+    generated: Sequence[str], gold: Sequence[str], similarity: Callable[[str, str], float] = rouge1_f1
+) -> tuple[float, float, float]:
     """Easiness precision, recall and F1 of one example's claims (FENICE equations 9 and 10).
 
     Args:
         generated: the decomposer's claims.
         gold: people's claims.
+        similarity: of two claims, symmetric, in [0, 1].
 
     Returns:
-        (P, R, F1) in [0, 1]: P is the mean over generated claims of the best ROUGE-1 F1 to a gold claim, R the
+        (P, R, F1) in [0, 1]: P is the mean over generated claims of the best similarity to a gold claim, R the
         same from gold to generated. All NaN when either side has no claims.
 
     >>> easiness(["a b", "c d"], ["a b"])
@@ -48,7 +51,7 @@ def easiness(generated: Sequence[str], gold: Sequence[str]) -> tuple[float, floa
     """
     if not generated or not gold:
         return (float("nan"),) * 3
-    match = np.array([[rouge1_f1(g, h) for h in gold] for g in generated])
+    match = np.array([[similarity(g, h) for h in gold] for g in generated])
     precision, recall = float(match.max(axis=1).mean()), float(match.max(axis=0).mean())
     total = precision + recall
     return precision, recall, 2 * precision * recall / total if total else 0.0

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from claimwise import claims, metrics, statistics, text
+from claimwise import claims, easiness_states, metrics, statistics, text
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
+from claimwise.easiness import easiness
 from claimwise.experiments import meta_evaluation
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.models.base import Model
@@ -27,6 +28,9 @@ PUBLISHED_CLAIMS = {"recorded:fenice-t5": "FENICE T5", "recorded:gpt-3.5-turbo":
 
 #: Summaries that all rows read before the next ones.
 BLOCK = 128
+
+#: FENICE's own prompt, for corpora without claims on record.
+PROMPTED = "fenice-decompose-json"
 
 _ALWAYS = 2.0  # a gate that no NLIScore reaches
 
@@ -203,9 +207,38 @@ def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def easiness_published(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``published_f1``: FENICE's Table 1, which is over all of ROSE."""
-    values = published[published["measure"] == "easiness_f1"].set_index("row")["value"]
+    """Adds ``published_f1``: FENICE's Table 1 (ROUGE-1) or 6 (BERTScore), which are over all of ROSE."""
+    values = published[published["measure"].str.endswith("_f1")].set_index("row")["value"]
     return rows.assign(published_f1=rows["decomposer"].map(PUBLISHED_CLAIMS).map(values).astype(float))
+
+
+def easiness_by_states(
+    corpus: Corpus, names: Sequence[str], model: Model, encoder: easiness_states.WordEncoder | None = None
+) -> pd.DataFrame:
+    """FENICE Table 6 in our form: easiness in percent by matched word states instead of ROUGE-1, test references.
+
+    Args:
+        corpus: references with people's claims.
+        names: decomposers, as ``claims.decomposer`` takes them.
+        model: plays the prompted ones.
+        encoder: see ``easiness_states.StateSimilarity``.
+
+    Returns:
+        ``origin, decomposer`` and the means ``states_precision, states_recall, states_f1``.
+    """
+    gold = corpus.gold_claims.groupby("example_id", sort=False)["claim"].agg(list)
+    examples = corpus.examples[(corpus.examples["system"] == "reference") & (corpus.examples["split"] == "test")]
+    examples = examples[examples["id"].isin(gold.index)]
+    wanted = [gold[key] for key in examples["id"]]
+    rows = []
+    for name in names:
+        found = claims.decomposer(name, model, corpus.recorded_claims).decompose(examples)
+        made = [[claim.text for claim in item.claims] for item in found]
+        similarity = easiness_states.StateSimilarity((text for group in (*made, *wanted) for text in group), encoder)
+        for origin, ours, theirs in zip(examples["origin"], made, wanted, strict=True):
+            rows.append((origin, name, *(100 * value for value in easiness(ours, theirs, similarity))))
+    columns = ["origin", "decomposer", "states_precision", "states_recall", "states_f1"]
+    return pd.DataFrame(rows, columns=columns).groupby(columns[:2], sort=False).mean().reset_index()
 
 
 def decomposers(spec: MetricSpec, corpus: Corpus) -> list[str]:
@@ -310,9 +343,24 @@ def shown(rows: pd.DataFrame, data: str) -> pd.DataFrame:
     return rows[[*texts[:1], "level", "sentences", "p_entail", "p_neutral", "p_contradict", *texts[1:]]]
 
 
-def long_form(specs: Mapping[str, MetricSpec]) -> dict[str, MetricSpec]:
-    """The rows that are also run on long documents: the single sentence and everything."""
-    return {name: specs[name] for name in (CLAIMS, FULL)}
+def long_form(specs: Mapping[str, MetricSpec], candidates: int | None) -> dict[str, MetricSpec]:
+    """The rows that are also run on long documents: the single sentence and everything.
+
+    Args:
+        specs: see ``ablation``.
+        candidates: sentences and windows that a claim is aligned with, see ``AlignmentSettings``; None for all.
+
+    Returns:
+        Both rows; where their claims are on record, the model makes them instead: nobody's are for these documents.
+    """
+    rows = {}
+    for name in (CLAIMS, FULL):
+        spec = specs[name]
+        settings = (spec.alignment or AlignmentSettings()).model_copy(update={"candidates": candidates})
+        made = spec.decompose.startswith("recorded:")
+        changed = {"alignment": settings, "decompose": PROMPTED if made else spec.decompose}
+        rows[name] = spec.model_copy(update=changed)
+    return rows
 
 
 def published_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
