@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from claimwise.errors import ClaimwiseError
 
@@ -48,6 +48,7 @@ class Settings(BaseModel):
     corpora: dict[DataName, list[str]]
     metrics: dict[str, dict[str, Any]]
     score: ScoreSettings
+    distillation: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _model_is_listed(self) -> Settings:
