@@ -103,7 +103,7 @@ def target(texts: Sequence[str]) -> str:
     >>> target(["It rained", "Ann  won."])
     'It rained. Ann won.'
     """
-    cleaned = (re.sub(r"\\s+", " ", text).strip() for text in texts)
+    cleaned = (re.sub(r"\s+", " ", text).strip() for text in texts)
     return " ".join(text if text[-1] in ".!?" else f"{text}." for text in cleaned if text)
 
 
