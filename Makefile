@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
 
-.PHONY: repro public test test-servers lint lab bench clean help
+.PHONY: repro public test test-servers lint lab bench train clean help
 
 help:      ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -33,6 +33,9 @@ lab: .venv/ready ## open JupyterLab on the notebooks
 
 bench: .venv/ready ## measure speed, as ratios within one run
 	for file in benchmarks/*.py; do python $$file || exit 1; done
+
+train: .venv/ready ## train the embedded verifier anew from the public corpora, into the package
+	OMP_NUM_THREADS=1 python -m claimwise.models.embedded.training
 
 clean:     ## remove what can be made again (not the response cache, not .venv)
 	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis

@@ -16,9 +16,12 @@ from claimwise.corpora.base import Rows
 from claimwise.models.embedded import encoder as encoder_module
 from claimwise.models.embedded import training, training_data
 from claimwise.models.embedded.calibration import Calibration
+from claimwise.models.embedded.checker import Checker, check
+from claimwise.models.embedded.checker_inputs import Reading, Words, collate, pair_features
+from claimwise.models.embedded.checker_training import Lesson, fit
 from claimwise.models.embedded.evidence import Index, pieces
 from claimwise.models.embedded.forest import Trees
-from claimwise.models.embedded.training_edits import edit
+from claimwise.models.embedded.training_edits import Source, edits
 from claimwise.models.embedded.verifier import Heads, Verifier, document_hash
 from claimwise.prompts import Demonstration
 
@@ -224,7 +227,7 @@ def test_training_writes_weights_that_score_seen_documents_by_unseen_models(tmp_
     assert heads.unseen_by("A document of which nobody has heard.") == list(range(heads.folds))
     again = tmp_path / "again"
     training.train(corpora, again)
-    for name in ("verifier.safetensors", "verifier.json"):
+    for name in ("verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"):
         assert (tmp_path / name).read_bytes() == (again / name).read_bytes()
 
 
@@ -235,14 +238,61 @@ def test_missing_weights_say_how_to_train(tmp_path):
 
 def test_edits_change_the_claim_where_they_say_and_draw_from_the_document():
     claim = "Tom Birch voted against the plan of Anna Reyes on 3 May."
-    document = f"On Monday {claim} Then Lena Stone and 12 others left Oslo."
+    document = f"On Monday {claim} Then Lena Stone and 12 others left the hall of Oslo on 4 June."
+    source = Source.of(document, ["It rained in the valley."])
     kinds = set()
     for seed in range(60):
-        edited = edit(claim, document, ["It rained."], random.Random(seed))
-        kinds.add(edited.kind)
-        assert edited.claim != claim
-        assert all(0 <= start < end for start, end in edited.spans)
-    assert {"entity", "number", "opposite", "relation"} <= kinds | {"opposite"}
+        for edited in edits(claim, source, 2, random.Random(seed)):
+            kinds.add(edited.kind)
+            assert edited.claim != claim
+            assert all(0 <= start < end <= len(edited.claim) for start, end in edited.spans)
+            if edited.kind == "entity":
+                assert edited.claim[slice(*edited.spans[0])] in document
+    assert {"entity", "number", "relation", "circumstance", "addition"} <= kinds
+
+
+def words_of(passage, rng):
+    stems = passage.lower().split()
+    states = rng.normal(size=(len(stems), 384))
+    states /= np.linalg.norm(states, axis=1, keepdims=True)
+    return Words.of(states, stems, frozenset(), frozenset(), np.ones(len(stems)))
+
+
+def test_a_checkers_findings_do_not_depend_on_what_else_is_in_the_batch():
+    rng = np.random.default_rng(0)
+    passages = tuple(words_of(p, rng) for p in ("lee won the race in rome", "it rained"))
+    readings = [Reading(words_of(claim, rng), passages[:n]) for claim, n in (("lee lost", 2), ("it rained all day", 1))]
+    model = Checker().eval()
+    together = check([model], readings)
+    for reading, (supported, doubts) in zip(readings, together, strict=True):
+        [(alone, words)] = check([model], [reading])
+        np.testing.assert_allclose(supported, alone, atol=0.05)
+        np.testing.assert_allclose(doubts, words, atol=0.05)
+        assert doubts.shape == (1, len(reading.claim.stems))
+
+
+def test_pairs_of_words_know_the_same_word_and_its_neighbours():
+    rng = np.random.default_rng(0)
+    claim, there = collate([Reading(words_of("lee won", rng), (words_of("then lee won", rng),))])
+    same, _, _, before, after, *_ = pair_features(claim, there)[0]
+    assert same.tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert before.tolist() == [[0, 0, 0], [0, 0, 1]]
+    assert after.tolist() == [[0, 1, 0], [0, 0, 0]]
+
+
+def test_a_checker_learns_that_a_word_must_be_in_the_passage():
+    rng = np.random.default_rng(0)
+    lessons = []
+    for number in range(400):
+        names = [f"n{i}" for i in rng.choice(50, 5, replace=False)]
+        true = number % 2
+        claim = words_of(f"{names[0] if true else names[4]} won", rng)
+        reading = Reading(claim, (words_of(f"{names[0]} won and {names[1]} lost", rng),))
+        lessons.append(Lesson([reading], [np.array([1.0 - true, 0.0])], np.array([float(true)]), 1.0))
+    learned = fit(lessons[:300], 40, seed=0)
+    support = np.array([found[0] for found, _ in check([learned], [lesson.readings[0] for lesson in lessons[300:]])])
+    truth = np.array([lesson.truth[0] for lesson in lessons[300:]])
+    assert ((support > 0) == truth).mean() > 0.9
 
 
 def test_shipped_weights_are_small_and_plain():
@@ -251,7 +301,8 @@ def test_shipped_weights_are_small_and_plain():
     folder = resources.files("claimwise.models.embedded") / "weights"
     about = json.loads((folder / "verifier.json").read_text(encoding="utf-8"))
     assert about["folds"] >= 2
-    assert (folder / "verifier.safetensors").stat().st_size < 10_000_000
+    sizes = [(folder / f"verifier{part}.safetensors").stat().st_size for part in ("", "-checkers")]
+    assert sum(sizes) < 10_000_000
 
 
 @pytest.mark.skipif("CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR is not set: no public corpora")

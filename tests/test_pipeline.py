@@ -29,7 +29,7 @@ def _code_dependencies(stage: str) -> set[str]:
 
 
 def test_stage_notebook_and_section_have_one_name():
-    assert set(STAGES) - {"corpora", "score"} == set(NOTEBOOKS) == set(PARAMS.sections)
+    assert set(STAGES) - {"corpora", "score", "train_embedded"} == set(NOTEBOOKS) == set(PARAMS.sections)
     for name in NOTEBOOKS:
         assert STAGES[name]["cmd"] == f"claimwise notebook {name}"
 

@@ -18,8 +18,9 @@ from claimwise.models.entailment_rules import RULES, contradicts
 #: What a verdict depends on: the verifier's own code and weights, not the rest of the embedded model. A test
 #: compares the list with what the verifier imports.
 PARTS = (
-    "calibration.py encoder.py evidence.py features.py features_match.py features_words.py forest.py lexicon.py reading.py "
-    "verifier.py weights/verifier.json weights/verifier.safetensors"
+    "calibration.py checker.py checker_inputs.py encoder.py evidence.py features.py features_match.py features_words.py "
+    "forest.py lexicon.py reading.py verifier.py weights/verifier.json weights/verifier.safetensors "
+    "weights/verifier-checkers.safetensors"
 ).split()
 
 _PACKAGE = Path(str(resources.files("claimwise.models.embedded")))
@@ -62,7 +63,7 @@ class EmbeddedEntailment:
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader()
+        return Reader(checkers=self._heads.checkers)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """See ``Entailment.count``; nothing is counted where any length can be read."""

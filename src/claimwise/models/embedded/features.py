@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from claimwise.models.embedded.checker_inputs import Reading
 from claimwise.models.embedded.evidence import Index, Piece
 from claimwise.models.embedded.features_match import (
     EncodedClaim,
@@ -34,39 +35,25 @@ _NONE: frozenset[str] = frozenset()
 class Evidence:
     """Features of one claim.
 
-    ``claim`` (67,) in the order of ``_claim_features``; ``words`` (n_content, 21) in that of ``WORD_NAMES``;
-    ``ranked`` pieces or sentences, best first; ``content`` positions of the content words in the claim.
+    Attributes:
+        claim: (67,) in the order of ``_claim_features``.
+        weight: (n_content,) how rare each content word is.
+        special: (n_content,) whether it is a number or a name.
+        ranked: pieces or sentences, best first.
+        content: (n_content,) positions of the content words in the claim.
+        reading: what the word checkers see, where it was asked for.
+        supported: (k,) log odds that the claim is supported, of each checker.
+        doubts: (k, n_content) log odds that a word is not.
     """
 
     claim: np.ndarray
-    words: np.ndarray
+    weight: np.ndarray
+    special: np.ndarray
     ranked: list[int]
     content: np.ndarray
-
-
-WORD_NAMES = (
-    "best match",
-    "best exact match",
-    "best match is the word itself",
-    "other words match better by",
-    "in the document",
-    "rarity",
-    "number",
-    "name",
-    "pairs",
-    "worst pair",
-    "neighbours' best match",
-    "match in the top piece",
-    "itself in the top piece",
-    "match in two neighbouring pieces",
-    "claim's mean match",
-    "nearest piece",
-    "occurrences",
-    "position",
-    "after a negation",
-    "mean match over pieces",
-    "best above mean match",
-)
+    reading: Reading | None = None
+    supported: np.ndarray | None = None
+    doubts: np.ndarray | None = None
 
 
 def measure(claim: EncodedClaim, index: Index, pool: Pool) -> Evidence:
@@ -74,59 +61,25 @@ def measure(claim: EncodedClaim, index: Index, pool: Pool) -> Evidence:
     match = match_words(claim, index, pool)
     passages = find_passages(claim, match, pool)
     pairs = find_pairs(match)
-    words = _word_table(claim, index, match, passages, pairs)
     features = _claim_features(claim, index, pool, match, passages, pairs)
     ranked = [pool.numbers[i] for i in passages.ranked]
-    return Evidence(np.array(list(features.values()), dtype=np.float32), words, ranked, match.content)
+    values = np.array(list(features.values()), dtype=np.float32)
+    return Evidence(values, match.weight, match.numbers | match.names, ranked, match.content)
 
 
-def _by_word(match: Match, pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and worst score of the pairs that each content word is in; its own best match, if in none."""
-    total, weight, worst = np.zeros(len(match.content)), np.zeros(len(match.content)), np.ones(len(match.content))
+def _by_word(match: Match, pairs: Pairs) -> np.ndarray:
+    """Mean score of the pairs that each content word is in; its own best match, if in none."""
+    total, weight = np.zeros(len(match.content)), np.zeros(len(match.content))
     for side in (0, 1):
         np.add.at(total, pairs.words[:, side], pairs.score * pairs.weight)
         np.add.at(weight, pairs.words[:, side], pairs.weight)
-        np.minimum.at(worst, pairs.words[:, side], pairs.score)
-    return np.where(weight > 0, total / np.maximum(weight, 1e-9), match.best), worst
-
-
-def _word_table(claim: EncodedClaim, index: Index, match: Match, passages: Passages, pairs: Pairs) -> np.ndarray:
-    n = len(match.content)
-    best = match.best
-    word_pair, worst_pair = _by_word(match, pairs)
-    in_top = passages.soft[:, passages.top]
-    mean = passages.by_piece.mean(1)
-    return np.column_stack(
-        [
-            best,
-            match.exact_best,
-            match.aligned_same,
-            match.other_gain,
-            match.present,
-            match.weight,
-            match.numbers,
-            match.names,
-            word_pair,
-            worst_pair,
-            _neighbour_mean(best),
-            in_top,
-            passages.hard[:, passages.top],
-            passages.pair_soft.max(1) if passages.pair_soft.size else in_top,
-            np.full(n, best.mean()),
-            np.full(n, passages.cosine.max()),
-            np.log1p([index.counts.get(s, 0) for s in match.stems]),
-            np.arange(n) / n,
-            _negated(claim.stems, match.content),
-            mean,
-            best - mean,
-        ]
-    ).astype(np.float32)
+    return np.where(weight > 0, total / np.maximum(weight, 1e-9), match.best)
 
 
 def _claim_features(
     claim: EncodedClaim, index: Index, pool: Pool, match: Match, passages: Passages, pairs: Pairs
 ) -> dict[str, float]:
-    word_pair, _ = _by_word(match, pairs)
+    word_pair = _by_word(match, pairs)
     return {
         **_of_words(match),
         **_of_names(match, word_pair),
@@ -243,11 +196,6 @@ def _of_text(stems: Sequence[str], index: Index, top: Piece) -> dict[str, float]
     }
 
 
-def _neighbour_mean(values: np.ndarray) -> np.ndarray:
-    padded = np.r_[values[:1], values, values[-1:]]
-    return (padded[:-2] + padded[2:]) / 2
-
-
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float:
     order = np.argsort(values)
     cumulated = np.cumsum(weights[order])
@@ -273,8 +221,3 @@ def _longest_run(stems: Sequence[str], known: frozenset) -> float:
 
 def _count(stems: Sequence[str], group: frozenset) -> int:
     return sum(s in group for s in stems)
-
-
-def _negated(stems: Sequence[str], content: np.ndarray) -> list[float]:
-    """1 where a negation stands within two words before."""
-    return [float(any(s in NEGATIONS for s in stems[max(0, i - 2) : i])) for i in content]

@@ -1,4 +1,4 @@
-"""What a claim's words say together: the word model's findings as features of the claim."""
+"""What a claim's words say together: the word checker's findings as features of the claim."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ import numpy as np
 
 from claimwise.models.embedded.calibration import sigmoid
 
-#: Columns of ``Evidence.words`` that are used here: how rare the word is, whether it is a number or a name.
-_WEIGHT, _NUMBER, _NAME = 5, 6, 7
 
-
-def summarise_words(logits: np.ndarray, words: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+def summarise_words(logits: np.ndarray, weight: np.ndarray, special: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
     """Pool the words of each claim.
 
     Args:
         logits: (n_words,) log odds that a word is not supported.
-        words: (n_words, n_word_features).
+        weight: (n_words,) how rare each word is.
+        special: (n_words,) whether it is a number or a name.
         lengths: how many words each claim has, in order; none is 0.
 
     Returns:
         (n_claims, 6): the worst word, minus the log of no word being wrong, the mean, the mean weighted by
         rarity, the second worst word, the worst number or name.
 
-    >>> table = summarise_words(np.zeros(3), np.ones((3, 8)), [1, 2])
+    >>> table = summarise_words(np.zeros(3), np.ones(3), np.array([True, False, True]), [1, 2])
     >>> table[:, 0].tolist(), table[:, 4].tolist()
     ([0.5, 0.5], [0.0, 0.5])
     """
@@ -32,11 +30,9 @@ def summarise_words(logits: np.ndarray, words: np.ndarray, lengths: Sequence[int
     starts = np.cumsum(np.r_[0, lengths])[:-1]
     sizes = np.asarray(lengths, dtype=float)
     owner = np.repeat(np.arange(len(sizes)), lengths)
-    weight = words[:, _WEIGHT].astype(float)
     order = np.lexsort((-probability, owner))
     ranked = probability[order]
     second = np.where(sizes > 1, ranked[np.minimum(starts + 1, len(ranked) - 1)], 0.0)
-    special = probability * ((words[:, _NUMBER] > 0) | (words[:, _NAME] > 0))
     return np.column_stack(
         [
             ranked[starts],
@@ -44,6 +40,6 @@ def summarise_words(logits: np.ndarray, words: np.ndarray, lengths: Sequence[int
             np.add.reduceat(probability, starts) / sizes,
             np.add.reduceat(probability * weight, starts) / np.add.reduceat(weight, starts),
             second,
-            np.maximum.reduceat(special, starts),
+            np.maximum.reduceat(probability * special, starts),
         ]
     )

@@ -62,3 +62,32 @@ def _opposites() -> dict[str, tuple[str, ...]]:
 
 #: For each word as written its opposites as written.
 OPPOSITES = _opposites()
+
+_GROUPS = (
+    "january february march april june july august september october november december",
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "seconds minutes hours days weeks months years decades",
+    "second minute hour day week month year decade",
+    "hundred thousand million billion trillion",
+    "first second third fourth fifth last",
+    "all most some few none",
+    "always often sometimes rarely never",
+    "he she",
+    "his her",
+    "because although",
+    "after before",
+    "caused prevented",
+    "will may",
+    "must may",
+    "daily weekly monthly yearly",
+    "morning afternoon evening night",
+    "north south east west",
+    "northern southern eastern western",
+    "spring summer autumn winter",
+    "mother father brother sister son daughter uncle aunt cousin wife husband",
+    "doubled halved tripled",
+    "red blue green yellow black white",
+)
+
+#: For each word words of its kind that say something else: months, units, order, quantity, cause, person.
+SWAPS = {word: tuple(w for w in group.split() if w != word) for group in _GROUPS for word in group.split()}

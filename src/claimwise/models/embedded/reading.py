@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from claimwise import text
+from claimwise.models.embedded.checker import Checker, check
+from claimwise.models.embedded.checker_inputs import Reading, Words
 from claimwise.models.embedded.encoder import Encoded, Encoder, shared_encoder
 from claimwise.models.embedded.evidence import PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
 from claimwise.models.embedded.features import Evidence, measure
@@ -21,10 +23,17 @@ _DOCUMENTS_AT_ONCE = 16
 
 
 class Reader:
-    """Turns (document, claims) into features; holds nothing but the encoder and weights of words."""
+    """Turns (document, claims) into features; holds the encoder, weights of words, and the checkers that it asks.
 
-    def __init__(self, encoder: Encoder | None = None) -> None:
+    Args:
+        encoder: the shared one, if not given.
+        checkers: word checkers, whose findings go into the evidence.
+        keep: leave in the evidence what checkers see, to train them.
+    """
+
+    def __init__(self, encoder: Encoder | None = None, checkers: Sequence[Checker] = (), *, keep: bool = False) -> None:
         self._encoder = encoder or shared_encoder()
+        self._checkers, self._keep = checkers, keep
         self._weight = lru_cache(maxsize=200_000)(self._rarity)
 
     def read(
@@ -33,6 +42,8 @@ class Reader:
         claims: Sequence[Sequence[str]],
         limit: int = PIECES_PER_CLAIM,
         extras: Sequence[str] | None = None,
+        *,
+        whole: bool = False,
     ) -> list[list[Evidence | str]]:
         """Measure every claim against its document.
 
@@ -41,32 +52,35 @@ class Reader:
             claims: for each document its claims.
             limit: pieces of the document that a claim may look at.
             extras: n texts that stand behind the documents as further evidence, if any.
+            whole: the claims are whole summaries, which checkers do not look at.
 
         Returns:
             For each document and claim its evidence, or the reason why there is none. Evidence ranks
             sentences of the document (``text.sentences``), not of the extra.
         """
-        whole = list(documents)
+        joined = list(documents)
         if extras is not None:
-            whole = [f"{document}\n{extra}" for document, extra in zip(documents, extras, strict=True)]
+            joined = [f"{document}\n{extra}" for document, extra in zip(documents, extras, strict=True)]
         rows_of: dict[tuple[str, str], list[int]] = {}
-        for row, key in enumerate(zip(documents, whole, strict=True)):
+        for row, key in enumerate(zip(documents, joined, strict=True)):
             rows_of.setdefault(key, []).append(row)
         results: list[list[Evidence | str]] = [[] for _ in documents]
         groups = list(rows_of.items())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
             some = groups[start : start + _DOCUMENTS_AT_ONCE]
             wanted = [
-                (document, joined, list(dict.fromkeys(claim for row in rows for claim in claims[row])))
-                for (document, joined), rows in some
+                (document, text_read, list(dict.fromkeys(claim for row in rows for claim in claims[row])))
+                for (document, text_read), rows in some
             ]
-            for (_, rows), found in zip(some, self._read_some(wanted, limit), strict=True):
+            read = list(self._read_some(wanted, limit, whole))
+            self._check(item for found in read for item in found.values() if not isinstance(item, str))
+            for (_, rows), found in zip(some, read, strict=True):
                 for row in rows:
                     results[row] = [found[claim] for claim in claims[row]]
         return results
 
     def _read_some(
-        self, wanted: Sequence[tuple[str, str, list[str]]], limit: int
+        self, wanted: Sequence[tuple[str, str, list[str]]], limit: int, whole: bool
     ) -> Iterator[dict[str, Evidence | str]]:
         """Encode the pieces of several documents and their claims together, then measure one by one."""
         plans = []
@@ -88,6 +102,12 @@ class Reader:
         for (_, _, claims), (index, own, parts, chosen, needed) in zip(wanted, plans, strict=True):
             by_number = {number: next(encoded) for number in needed}
             found: dict[str, Evidence | str] = {}
+            looked_at = (self._checkers or self._keep) and not whole
+            known = index.counts.keys()
+            passages = {
+                number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)
+                for number, encoding in (by_number.items() if looked_at else ())
+            }
             for claim in chosen:
                 ready = self._claim(parts[claim], [next(encoded) for _ in parts[claim]])
                 numbers = chosen[claim]
@@ -95,10 +115,23 @@ class Reader:
                 evidence = measure(ready, index, pool)
                 ranked = dict.fromkeys(index.pieces[n].sentence for n in evidence.ranked)
                 evidence.ranked = [s for s in ranked if own is None or s < own]
+                if looked_at:
+                    names = {stem for stem, name in zip(ready.stems, ready.names, strict=True) if name} | index.names
+                    words = Words.of(ready.states, ready.stems, names, known, ready.weights)
+                    evidence.reading = Reading(words, tuple(passages[n] for n in numbers))
                 found[claim] = evidence
             for claim in claims:
                 found.setdefault(claim, NO_CLAIM if index.pieces else NO_DOCUMENT)
             yield found
+
+    def _check(self, evidence: Iterable[Evidence]) -> None:
+        """Ask the checkers about claims that have something for them to see."""
+        items = [item for item in evidence if item.reading is not None] if self._checkers else []
+        found = check(self._checkers, [item.reading for item in items])
+        for item, (supported, doubts) in zip(items, found, strict=True):
+            item.supported, item.doubts = supported, doubts[:, item.content]
+            if not self._keep:
+                item.reading = None
 
     def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded]) -> EncodedClaim:
         whole = np.sum([e.whole for e in encoded], axis=0)

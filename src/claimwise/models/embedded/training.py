@@ -1,5 +1,6 @@
-"""Train the verifier from public corpora: ``python -m claimwise.models.embedded.training``.
+"""Train the verifier from public corpora: ``python -m claimwise.models.embedded.training`` (``make train``).
 
+Statements are read by two or more processes, then word checkers are trained, then boosted trees on their findings.
 Labels of whole summaries reach their statements by multiple-instance learning: of an unfaithful summary it is
 only known that at least one statement is wrong, so each statement counts as wrong with the probability that it
 is, given that one must be, under the model of the round before. Everything is seeded.
@@ -8,14 +9,18 @@ is, given that one must be, under the model of the round before. Everything is s
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 from safetensors.numpy import save_file
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
@@ -23,41 +28,50 @@ from sklearn.metrics import roc_auc_score
 from claimwise import corpora as registry
 from claimwise.corpora import Corpus
 from claimwise.models.embedded.calibration import Calibration, sigmoid
+from claimwise.models.embedded.checker import Checker, check
+from claimwise.models.embedded.checker_training import Lesson, fit
+from claimwise.models.embedded.evidence import word_spans
 from claimwise.models.embedded.features import Evidence
-from claimwise.models.embedded.features_words import summarise_words
 from claimwise.models.embedded.forest import Trees
 from claimwise.models.embedded.reading import Reader
-from claimwise.models.embedded.training_data import TEST_SPLITS, TRAINING_SPLITS, Row, training_rows, wrong_words
-from claimwise.models.embedded.verifier import document_hash
+from claimwise.models.embedded.training_data import (
+    EDITS,
+    TEST_SPLITS,
+    TRAINING_SPLITS,
+    Row,
+    training_rows,
+    wrong_words,
+)
+from claimwise.models.embedded.verifier import CHECKERS as CHECKERS_FILE
+from claimwise.models.embedded.verifier import NUMBERS, TENSORS, claim_table, document_hash
 
-FOLDS = 5
+FOLDS, CHECKERS = 4, 2  # the second divides the first: fold f's documents are unknown to checker f % CHECKERS
+_EPOCHS = 1.1  # of checkers
 _ROUNDS = 2  # of multiple-instance learning
 _SEED = 0
+_PART = 400  # rows that are read together
 #: Judged summaries of real systems count more, synthetic claims and web evidence less; chosen on validation rows.
 _TRUST = {"aggrefact_ftsota": 2.5, "aggrefact_exf": 2.5, "rose": 0.6, "factcg": 0.6, "factcheck_gpt": 0.6}
+_EDITS_TRUST = 0.6
 
 
 @dataclass(slots=True)
 class Table:
-    """Statements of all rows as arrays; words lie end to end, ``lengths`` of them a statement.
+    """Statements of all rows as arrays.
 
-    ``truth`` is 1, 0 or NaN (a statement of an unfaithful summary of which no more is known); ``wrong`` is NaN
-    for words of which nothing is known.
+    ``features`` is (n, n_features); ``truth`` is 1, 0 or NaN (a statement of an unfaithful summary of which no more
+    is known); ``row`` says to which row a statement belongs, ``fold`` which model must not see it.
     """
 
     features: np.ndarray
-    words: np.ndarray
-    lengths: np.ndarray
-    wrong: np.ndarray
     truth: np.ndarray
     row: np.ndarray
     fold: np.ndarray
     weight: np.ndarray
-    corpus: np.ndarray
 
 
 def train(corpora: Mapping[str, Corpus], folder: Path) -> dict[str, float]:
-    """Train on everything that is not tested on and write ``verifier.safetensors`` and ``verifier.json``.
+    """Train on everything that is not tested on and write the verifier's weights.
 
     Args:
         corpora: those of ``TRAINING_SPLITS`` and, so that their documents can be left out, of ``TEST_SPLITS``.
@@ -67,93 +81,137 @@ def train(corpora: Mapping[str, Corpus], folder: Path) -> dict[str, float]:
         Sizes and the cross-fitted area under the curve over statements whose truth is known.
     """
     rows = training_rows(corpora)
-    reader = Reader()
-    found = _read(reader, rows)
-    table = tabulate(rows, [items[:-1] for items in found])
-    wholes = _whole_table(rows, [items[-1] for items in found])
-    word_models, oof_words = _fit_words(table)
-    inputs = np.hstack([table.features, summarise_words(oof_words, table.words, table.lengths)])
-    claim_models, oof = _fit_claims(table, inputs)
-    whole_models, whole_oof = _fit_folds(wholes.features, wholes.truth, wholes.weight, wholes.fold)
+    statements, wholes = _read(rows)
+    checkers = _fit_checkers(rows, statements)
+    table = tabulate(rows, statements, checkers)
+    claim_models, unseen = _fit_claims(table)
+    whole_table = _whole_table(rows, wholes)
+    whole_models, whole_unseen = _fit_folds(
+        whole_table.features, whole_table.truth, whole_table.weight, whole_table.fold
+    )
     known = ~np.isnan(table.truth)
     calibrations = {
-        "claim": _calibrate(oof[known], table.truth[known], table.weight[known]),
-        "whole": _calibrate(whole_oof, wholes.truth, wholes.weight),
+        "claim": _calibrate(unseen[known], table.truth[known], table.weight[known]),
+        "whole": _calibrate(whole_unseen, whole_table.truth, whole_table.weight),
     }
-    _write(folder, rows, {"word": word_models, "claim": claim_models, "whole": whole_models}, calibrations)
+    _write(folder, rows, {"claim": claim_models, "whole": whole_models}, calibrations, checkers)
     return {
         "rows": len(rows),
         "statements": len(table.truth),
-        "auc_statements": float(roc_auc_score(table.truth[known], oof[known])),
-        "auc_wholes": float(roc_auc_score(wholes.truth, whole_oof)),
+        "auc_statements": float(roc_auc_score(table.truth[known], unseen[known])),
+        "auc_wholes": float(roc_auc_score(whole_table.truth, whole_unseen)),
     }
 
 
-def _read(reader: Reader, rows: Sequence[Row]) -> list[list[Evidence | str]]:
-    """Each row's statements and, last, its whole summary, with a line of progress a part on standard error."""
-    found: list[list[Evidence | str]] = []
-    step = 500
+_Found = list[list[Evidence | str]]
+
+
+def _read(rows: Sequence[Row]) -> tuple[_Found, _Found]:
+    """Each row's statements, and its whole summary, read by as many processes as there are processors."""
     order = sorted(range(len(rows)), key=lambda i: (document_hash(rows[i].document), i))  # equal documents together
-    for start in range(0, len(order), step):
-        part = order[start : start + step]
-        wanted = [(*rows[i].statements, rows[i].summary) for i in part]
-        found += reader.read([rows[i].document for i in part], wanted)
-        print(f"read {min(start + step, len(rows))} of {len(rows)} rows", file=sys.stderr, flush=True)
-    return [items for _, items in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    parts = [order[start : start + _PART] for start in range(0, len(order), _PART)]
+    statements: _Found = [[] for _ in rows]
+    wholes: _Found = [[] for _ in rows]
+    done = _spread(_read_part, [([rows[i] for i in part],) for part in parts])
+    for part, found in zip(parts, done, strict=True):
+        for i, one, whole in zip(part, *found, strict=True):
+            statements[i], wholes[i] = one, whole
+        print(f"read a part of {len(part)} of {len(rows)} rows", file=sys.stderr, flush=True)
+    return statements, wholes
 
 
-def tabulate(rows: Sequence[Row], statements: Sequence[Sequence[Evidence | str]]) -> Table:
-    """Statements that could be read, as arrays."""
-    columns: dict[str, list] = {name: [] for name in ("features", "words", "lengths", "wrong", "truth", "row")}
-    for number, (row, items) in enumerate(zip(rows, statements, strict=True)):
-        flags = wrong_words(row)
-        alone = sum(not isinstance(item, str) for item in items) == 1
-        for position, item in enumerate(items):
-            if isinstance(item, str):
-                continue
-            mine = None if flags is None else np.asarray(flags[position], dtype=float)[item.content]
-            columns["features"].append(item.claim)
-            columns["words"].append(item.words)
-            columns["lengths"].append(len(item.words))
-            columns["wrong"].append(np.full(len(item.words), np.nan) if mine is None else mine)
-            columns["truth"].append(_truth(row, None if flags is None else flags[position], alone))
-            columns["row"].append(number)
-    row_of = np.array(columns["row"])
+def _spread(function: Callable, calls: Sequence[tuple]) -> Iterator:
+    """The results of several calls in order, made by a process a processor with one thread each: threads that share
+    a sum would make its last digits depend on their number."""
+    if len(calls) == 1:
+        yield function(*calls[0])
+        return
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        yield from pool.map(function, *zip(*calls, strict=True))
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def _read_part(rows: Sequence[Row]) -> tuple[_Found, _Found]:
+    reader = Reader(keep=True)
+    documents = [row.document for row in rows]
+    statements = reader.read(documents, [row.statements for row in rows])
+    judged = [() if row.synthetic else (row.summary,) for row in rows]
+    return statements, reader.read(documents, judged, whole=True)
+
+
+def _fit_checkers(rows: Sequence[Row], statements: _Found) -> list[Checker]:
+    """A checker a fold, each trained on the other folds' rows."""
+    weights = _weights([row.corpus for row in rows])
+    lessons: list[list[Lesson]] = [[] for _ in range(CHECKERS)]
+    for row, items, weight in zip(rows, statements, weights, strict=True):
+        wrong, truth = _labels(row, items)
+        kept = [i for i, item in enumerate(items) if not isinstance(item, str)]
+        if kept:
+            lesson = Lesson([items[i].reading for i in kept], [wrong[i] for i in kept], truth[kept], float(weight))
+            for fold in range(CHECKERS):
+                if document_hash(row.document) % CHECKERS != fold:
+                    lessons[fold].append(lesson)
+    return list(_spread(fit, [(own, _EPOCHS, _SEED + fold) for fold, own in enumerate(lessons)]))
+
+
+def _labels(row: Row, items: Sequence[Evidence | str]) -> tuple[list[np.ndarray], np.ndarray]:
+    """For each statement which words are wrong (NaN: not known), and whether it is true (NaN: not known)."""
+    flags = wrong_words(row)
+    alone = sum(not isinstance(item, str) for item in items) == 1
+    if flags is not None:
+        wrong = [np.array(f, dtype=float) for f in flags]
+        return wrong, np.array([1.0 if row.label else float(not any(f)) for f in flags])
+    wrong = [np.full(len(word_spans(statement)), np.nan) for statement in row.statements]
+    return wrong, np.full(len(wrong), 1.0 if row.label else 0.0 if alone else np.nan)
+
+
+def tabulate(rows: Sequence[Row], statements: _Found, checkers: Sequence[Checker]) -> Table:
+    """Statements of rows that are no mere edits, with the findings of checkers that have not seen their documents."""
+    chosen = [
+        (number, item, truth)
+        for number, (row, items) in enumerate(zip(rows, statements, strict=True))
+        if not row.synthetic
+        for item, truth in zip(items, _labels(row, items)[1], strict=True)
+        if not isinstance(item, str)
+    ]
+    evidence = [item for _, item, _ in chosen]
+    for item, (supported, doubts) in zip(evidence, check(checkers, [e.reading for e in evidence]), strict=True):
+        item.supported, item.doubts = supported, doubts[:, item.content]
+    row_of = np.array([number for number, _, _ in chosen])
+    fold = np.array([document_hash(rows[i].document) % FOLDS for i in row_of])
+    features = claim_table(evidence, fold % len(checkers)).astype(np.float32)
+    truth = np.array([t for _, _, t in chosen])
+    return Table(features, truth, row_of, fold, _weights([rows[i].corpus for i in row_of]))
+
+
+def _whole_table(rows: Sequence[Row], wholes: _Found) -> Table:
+    """Each summary once, as one statement whose truth is the summary's label."""
+    once = {
+        (row.document, row.summary): (i, item)
+        for i, (row, items) in enumerate(zip(rows, wholes, strict=True))
+        for item in items
+    }
+    kept = [(i, item) for i, item in once.values() if not isinstance(item, str)]
+    row_of = np.array([i for i, _ in kept])
     return Table(
-        np.stack(columns["features"]),
-        np.concatenate(columns["words"]),
-        np.array(columns["lengths"]),
-        np.concatenate(columns["wrong"]),
-        np.array(columns["truth"], dtype=float),
+        np.stack([item.claim for _, item in kept]),
+        np.array([float(rows[i].label) for i in row_of]),
         row_of,
         np.array([document_hash(rows[i].document) % FOLDS for i in row_of]),
         _weights([rows[i].corpus for i in row_of]),
-        np.array([rows[i].corpus for i in row_of]),
     )
 
 
-def _truth(row: Row, flags: Sequence[int] | None, alone: bool) -> float:
-    if row.label:
-        return 1.0
-    if flags is not None:
-        return 0.0 if any(flags) else 1.0
-    return 0.0 if alone else np.nan
-
-
 def _weights(corpus: Sequence[str]) -> np.ndarray:
-    """A corpus weighs as the root of its size times its ``_TRUST``: large synthetic ones must not drown the rest."""
+    """A corpus weighs as the root of its size times its trust: large synthetic ones must not drown the rest."""
     names = pd.Series(corpus)
     weight = names.map(names.value_counts()).to_numpy(dtype=float) ** -0.5
-    weight *= names.map(lambda name: _TRUST.get(name, 1.0)).to_numpy()
+    trust = [_EDITS_TRUST if name.endswith(EDITS) else _TRUST.get(name, 1.0) for name in names]
+    weight *= np.array(trust)
     return weight / weight.mean()
-
-
-def _whole_table(rows: Sequence[Row], wholes: Sequence[Evidence | str]) -> Table:
-    """Each summary once, as one statement whose truth is the summary's label."""
-    once = {(row.document, row.summary): (row, item) for row, item in zip(rows, wholes, strict=True)}
-    kept = [(row, item) for row, item in once.values() if not isinstance(item, str)]
-    as_one = [Row(r.corpus, r.document, r.summary, (r.summary,), r.label, () if r.label else None) for r, _ in kept]
-    return tabulate(as_one, [[item] for _, item in kept])
 
 
 def _boosting() -> HistGradientBoostingClassifier:
@@ -182,16 +240,7 @@ def _fit_folds(features, labels, weights, folds) -> tuple[list[Trees], np.ndarra
     return models, unseen
 
 
-def _fit_words(table: Table) -> tuple[list[Trees], np.ndarray]:
-    """Only corpora that have words of both kinds teach words: of the others the model would learn the style."""
-    statement = np.repeat(np.arange(len(table.lengths)), table.lengths)
-    corpus = pd.Series(table.corpus[statement])
-    worst = pd.Series(table.wrong).groupby(corpus).transform("max").to_numpy()
-    labels = np.where(worst > 0, table.wrong, np.nan)
-    return _fit_folds(table.words, labels, table.weight[statement], table.fold[statement])
-
-
-def _fit_claims(table: Table, inputs: np.ndarray) -> tuple[list[Trees], np.ndarray]:
+def _fit_claims(table: Table) -> tuple[list[Trees], np.ndarray]:
     """Multiple-instance learning: statements of unknown truth stand twice, once as right and once as wrong."""
     known = ~np.isnan(table.truth)
     unknown = np.flatnonzero(~known)
@@ -199,10 +248,10 @@ def _fit_claims(table: Table, inputs: np.ndarray) -> tuple[list[Trees], np.ndarr
     labels = np.r_[table.truth[known], np.zeros(len(unknown)), np.ones(len(unknown))]
     wrong = np.full(len(unknown), 0.6)
     models: list[Trees] = []
-    unseen = np.zeros(len(inputs))
+    unseen = np.zeros(len(table.truth))
     for _ in range(_ROUNDS):
         share = np.r_[np.ones(known.sum()), wrong, 1 - wrong]
-        models, twice = _fit_folds(inputs[at], labels, table.weight[at] * share, table.fold[at])
+        models, twice = _fit_folds(table.features[at], labels, table.weight[at] * share, table.fold[at])
         unseen[at] = twice
         wrong = _posterior_wrong(sigmoid(unseen[unknown]), table.row[unknown])
     return models, unseen
@@ -220,22 +269,32 @@ def _calibrate(logits: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> C
 
 
 def _write(
-    folder: Path, rows: Sequence[Row], models: Mapping[str, list[Trees]], calibrations: Mapping[str, Calibration]
+    folder: Path,
+    rows: Sequence[Row],
+    models: Mapping[str, list[Trees]],
+    calibrations: Mapping[str, Calibration],
+    checkers: Sequence[Checker],
 ) -> None:
     seen = np.array(sorted({document_hash(row.document) for row in rows}), dtype=np.uint64)
     tensors = {"seen": seen.view(np.int64)}
     for name, by_fold in models.items():
         for fold, trees in enumerate(by_fold):
             tensors |= trees.tensors(f"{name}.{fold}")
+    networks = {
+        f"{number}.{name}": tensor.detach().half().numpy()
+        for number, one in enumerate(checkers)
+        for name, tensor in one.state_dict().items()
+    }
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, folder / "verifier.safetensors")
-    (folder / "verifier.safetensors").chmod(0o644)
+    for name, content in ((TENSORS, tensors), (CHECKERS_FILE, networks)):
+        save_file(content, folder / name)
+        (folder / name).chmod(0o644)
     about = {
         "folds": FOLDS,
         "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in calibrations.items()},
         "corpora": pd.Series([row.corpus for row in rows]).value_counts().sort_index().to_dict(),
     }
-    (folder / "verifier.json").write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / NUMBERS).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def main() -> None:

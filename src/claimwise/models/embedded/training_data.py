@@ -7,6 +7,7 @@ any), a label of the whole, and, where known, the spans of the text that the doc
 from __future__ import annotations
 
 import difflib
+import math
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ import pandas as pd
 from claimwise import text
 from claimwise.corpora import Corpus
 from claimwise.models.embedded.evidence import stem, word_spans
-from claimwise.models.embedded.training_edits import edit
+from claimwise.models.embedded.training_edits import Source, edits
 from claimwise.models.embedded.verifier import document_hash
 
 #: Corpora whose documents are reported on, and the splits of them that are; None stands for all of the corpus.
@@ -51,7 +52,12 @@ TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
     "genaudit_usb": ("train",),
 }
 
-_ROSE_CLAIMS, _ROSE_SENTENCES = 5, 2  # supported statements taken from each ROSE document
+_ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements taken from each ROSE document
+#: Behind the name of a corpus: sentences of its documents, and edits of them.
+EDITS = "_edits"
+#: Sentences taken from the documents of another corpus, and the most from one document.
+_SOURCE_SENTENCES, _FROM_ONE_SOURCE = 1200, 12
+_EDITS_PER_CLAIM = (1, 2)
 _LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFact's files are
 
 
@@ -66,6 +72,11 @@ class Row:
     label: int
     wrong: tuple[tuple[int, int], ...] | None = None
     kind: str = ""
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether nobody judged it: a sentence of the document, or an edit of one."""
+        return self.corpus.endswith(EDITS)
 
 
 def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
@@ -86,6 +97,7 @@ def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
         corpora: by name; those of ``TRAINING_SPLITS`` are learned from, those of ``TEST_SPLITS`` excluded.
     """
     forbidden = documents_under_test(corpora)
+    strangers = corpora["rose"].gold_claims["claim"].tolist() if "rose" in corpora else []
     rows: list[Row] = []
     for name, splits in TRAINING_SPLITS.items():
         if name not in corpora:
@@ -95,18 +107,19 @@ def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
         allowed = [document_hash(d) not in forbidden and bool(d.strip()) for d in examples["document"]]
         examples = examples[allowed]
         if name == "rose":
-            rows += _rose_rows(examples, corpus.gold_claims)
-        elif name == "summedits":
-            rows += _summedits_rows(examples)
-        else:
-            rows += _plain_rows(name, examples, corpus.recorded_claims)
+            rows += _rose_rows(examples, corpus.gold_claims, corpus.recorded_claims)
+            continue
+        rows += (
+            _summedits_rows(examples) if name == "summedits" else _plain_rows(name, examples, corpus.recorded_claims)
+        )
+        for origin, part in examples.groupby("origin", sort=True):
+            source = f"summedits_{origin}" if name == "summedits" else name
+            rows += _source_rows(source, part, strangers)
     return rows
 
 
 def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> list[Row]:
-    claims: dict[str, list[str]] = defaultdict(list)
-    for row in recorded.itertuples():
-        claims[row.example_id].append(row.claim)
+    claims = _by_example(recorded)
     rows = []
     for example in examples[examples["label"].notna()].itertuples():
         label = int(example.label)
@@ -157,34 +170,72 @@ def changed_spans(originals: Sequence[str], edited: str) -> tuple[tuple[int, int
     return tuple(spans[i] for i in sorted(changed) if i < len(spans))
 
 
-def _rose_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
-    """Reference claims and sentences of the source as supported statements, and an edit of each."""
-    claims: dict[str, list[str]] = defaultdict(list)
-    for row in gold.itertuples():
-        claims[row.example_id].append(row.claim)
+def _rose_rows(examples: pd.DataFrame, gold: pd.DataFrame, recorded: pd.DataFrame) -> list[Row]:
+    """Claims of the reference and sentences of the source as supported statements, and edits of each."""
+    claims, others = _by_example(gold), _by_example(recorded)
     strangers = [claim for example in examples.itertuples() for claim in claims[example.id]]
     rows: list[Row] = []
     for example in examples.itertuples():
         rng = random.Random(document_hash(example.document))
-        document = example.document
-        own = [s for s in _sentences(document) if 8 <= len(s.split()) <= 30]
-        true = rng.sample(claims[example.id], min(_ROSE_CLAIMS, len(claims[example.id])))
-        true += rng.sample(own, min(_ROSE_SENTENCES, len(own)))
+        true = _sample(claims[example.id], _ROSE_CLAIMS, rng) + _sample(others[example.id], _RECORDED_CLAIMS, rng)
+        true += _own_sentences(example.document, _ROSE_SENTENCES, rng)
         lowered = rng.random() < _LOWERED
-        for claim in true:
-            edited = edit(claim, document, strangers, rng)
-            rows.append(_rose_row(document, claim, 1, (), "", lowered))
-            if edited:
-                rows.append(_rose_row(document, edited.claim, 0, edited.spans, edited.kind, lowered))
+        rows += _edited_rows("rose", example.document, true, strangers, rng, lowered)
         stranger = rng.choice(strangers)
-        rows.append(_rose_row(document, stranger, 0, ((0, len(stranger)),), "out-of-article", lowered))
+        rows.append(
+            _edited_row("rose", example.document, stranger, 0, ((0, len(stranger)),), "out-of-article", lowered)
+        )
     return rows
 
 
-def _rose_row(document, claim, label, wrong, kind, lowered) -> Row:
+def _source_rows(name: str, examples: pd.DataFrame, strangers: Sequence[str]) -> list[Row]:
+    """Sentences of each document, whole or cut short, and edits of them."""
+    documents = sorted(examples["document"].unique(), key=document_hash)[:_SOURCE_SENTENCES]
+    count = min(_FROM_ONE_SOURCE, math.ceil(_SOURCE_SENTENCES / max(len(documents), 1)))
+    rows: list[Row] = []
+    for document in documents:
+        rng = random.Random(document_hash(document))
+        true = _own_sentences(document, count, rng)
+        rows += _edited_rows(name + EDITS, document, true, strangers, rng, False)
+    return rows
+
+
+def _own_sentences(document: str, count: int, rng: random.Random) -> list[str]:
+    own = [s for s in _sentences(document) if 6 <= len(s.split()) <= 40]
+    return [_shortened(s, rng) for s in _sample(own, count, rng)]
+
+
+def _shortened(sentence: str, rng: random.Random) -> str:
+    """Half of the time without what follows a comma, if that leaves a sentence."""
+    cuts = [i for i, c in enumerate(sentence) if c == "," and len(sentence[:i].split()) >= 6]
+    return sentence[: rng.choice(cuts)] + "." if cuts and rng.random() < 0.5 else sentence
+
+
+def _sample(items: Sequence[str], count: int, rng: random.Random) -> list[str]:
+    return rng.sample(list(items), min(count, len(items)))
+
+
+def _by_example(table: pd.DataFrame) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in table.itertuples():
+        found[row.example_id].append(row.claim)
+    return found
+
+
+def _edited_rows(name, document, true, strangers, rng, lowered) -> list[Row]:
+    rows = []
+    source = Source.of(document, strangers)
+    for claim in true:
+        rows.append(_edited_row(name, document, claim, 1, (), "", lowered))
+        for edited in edits(claim, source, rng.choice(_EDITS_PER_CLAIM), rng):
+            rows.append(_edited_row(name, document, edited.claim, 0, edited.spans, edited.kind, lowered))
+    return rows
+
+
+def _edited_row(name, document, claim, label, wrong, kind, lowered) -> Row:
     if lowered:
         document, claim = document.lower(), claim.lower()
-    return Row("rose", document, claim, (claim,), label, wrong, kind)
+    return Row(name, document, claim, (claim,), label, wrong, kind)
 
 
 def _sentences(passage: str) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """The verifier: is a claim supported by its document, how probable is that, and where does it say so?
 
-Boosted trees over evidence features (``features``), in two steps: a model of words says which words of the claim
-the document does not support, a model of claims reads its findings beside all other features. Both exist K
-times, each trained without one K-th of the training documents (by hash): a document seen in training is scored
-by the one pair that has not seen it, every other document by the mean of all. So scores of training documents
-are honest, and thresholds may be tuned on them.
+Two steps: word checkers (``checker``), small networks that attend from a claim's words to the document's, and
+boosted trees over their findings and over evidence features (``features``). Both exist several times, each
+trained without a part of the training documents (by hash): a document seen in training is scored by the pair
+that has not seen it, every other document by the mean of all. So scores of training documents are honest, and
+thresholds may be tuned on them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from safetensors.numpy import load_file
 
 from claimwise.models.base import NAN, Judgement, Verdict
 from claimwise.models.embedded.calibration import Calibration
+from claimwise.models.embedded.checker import load as load_checkers
 from claimwise.models.embedded.evidence import PIECES_PER_CLAIM
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.features_words import summarise_words
@@ -30,7 +31,7 @@ from claimwise.prompts import Prompt
 
 #: Pieces a claim sees where the prompt shows only what is retrieved.
 _RETRIEVED_PIECES = 3
-_TENSORS, _NUMBERS = "verifier.safetensors", "verifier.json"
+TENSORS, NUMBERS, CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 
 
 def document_hash(document: str) -> int:
@@ -44,27 +45,30 @@ def document_hash(document: str) -> int:
 
 
 class Heads:
-    """The learned parts: K pairs of word and claim models, K whole-summary models, their calibrations."""
+    """The learned parts: K models of claims, K of whole summaries, their calibrations, and the word checkers.
+
+    Model f of claims goes with checker f modulo their number; neither has seen the documents of fold f.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """Read ``verifier.safetensors`` and ``verifier.json``.
+        """Read ``verifier.safetensors``, ``verifier.json`` and ``verifier-checkers.safetensors``.
 
         Raises:
             FileNotFoundError: the weights are not there; run ``python -m claimwise.models.embedded.training``.
         """
-        for name in (_TENSORS, _NUMBERS):
+        for name in (TENSORS, NUMBERS, CHECKERS):
             if not (folder / name).is_file():
                 raise FileNotFoundError(
                     f"{folder / name} is missing; train it: python -m claimwise.models.embedded.training"
                 )
-        tensors = load_file(folder / _TENSORS)
-        about = json.loads((folder / _NUMBERS).read_text(encoding="utf-8"))
+        tensors = load_file(folder / TENSORS)
+        about = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
         self.folds = int(about["folds"])
         self.calibrations = {name: Calibration(**pair) for name, pair in about["calibrations"].items()}
+        self.checkers = load_checkers(folder / CHECKERS)
         self._seen = frozenset(tensors["seen"].view(np.uint64).tolist())
         self._models = {
-            name: [Trees.read(tensors, f"{name}.{fold}") for fold in range(self.folds)]
-            for name in ("word", "claim", "whole")
+            name: [Trees.read(tensors, f"{name}.{fold}") for fold in range(self.folds)] for name in ("claim", "whole")
         }
 
     def unseen_by(self, document: str) -> list[int]:
@@ -77,15 +81,7 @@ class Heads:
         rows = _Rows(evidence, folds)
         total = np.zeros(len(evidence))
         for fold, at in rows.by_fold(self.folds):
-            words = [evidence[i].words for i in at]
-            lengths = [len(w) for w in words]
-            unsupported = self._models["word"][fold].logits(np.concatenate(words))
-            features = np.hstack(
-                [
-                    np.stack([evidence[i].claim for i in at]),
-                    summarise_words(unsupported, np.concatenate(words), lengths),
-                ]
-            )
+            features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
             total[at] += self._models["claim"][fold].logits(features)
         return total / rows.counts
 
@@ -96,6 +92,28 @@ class Heads:
         for fold, at in rows.by_fold(self.folds):
             total[at] += self._models["whole"][fold].logits(np.stack([evidence[i].claim for i in at]))
         return total / rows.counts
+
+
+def claim_table(evidence: Sequence[Evidence], which: int | np.ndarray) -> np.ndarray:
+    """Features of claims: of the evidence, then one checker's verdict and its words.
+
+    Args:
+        evidence: n claims that checkers have looked at.
+        which: the checker asked about all claims, or (n,) about each.
+
+    Returns:
+        (n, 74).
+    """
+    asked = np.broadcast_to(which, len(evidence))
+    doubts = [item.doubts[k] for item, k in zip(evidence, asked, strict=True)]
+    words = summarise_words(
+        np.concatenate(doubts),
+        np.concatenate([item.weight for item in evidence]),
+        np.concatenate([item.special for item in evidence]),
+        [len(d) for d in doubts],
+    )
+    verdicts = [item.supported[k] for item, k in zip(evidence, asked, strict=True)]
+    return np.column_stack([np.stack([item.claim for item in evidence]), verdicts, words])
 
 
 class _Rows:
@@ -117,7 +135,7 @@ class Verifier:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._heads = Heads(folder or Path(str(resources.files(__package__) / "weights")))
-        self._reader = Reader()
+        self._reader = Reader(checkers=self._heads.checkers)
 
     def verify(
         self,
@@ -149,7 +167,7 @@ class Verifier:
 
     def score_whole(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
         """Judge each summary as one piece of text, as a holistic judge does; no claims are made."""
-        found = self._reader.read(documents, [[summary] for summary in summaries])
+        found = self._reader.read(documents, [[summary] for summary in summaries], whole=True)
         flat, folds = self._scorable(documents, found)
         scores = iter(self._heads.calibrations["whole"](self._heads.whole_logits(flat, folds)))
         return [
