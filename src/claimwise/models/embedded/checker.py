@@ -7,7 +7,7 @@ words of the claim. It says of each word whether it is unsupported and of the cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,8 @@ from claimwise.models.embedded.checker_inputs import MARKS, PAIRINGS, Reading, S
 from claimwise.models.embedded.encoder import WIDTH, fast_type
 
 _SIZE, _HEADS, _LAYERS, _REACH = 128, 4, 3, 8
-_BATCH = 64
+#: Pairs of words in a batch, which bounds memory to about 100 MB.
+_PAIRS = 400_000
 
 
 class _Cross(nn.Module):
@@ -161,8 +162,7 @@ def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tupl
     """
     found: list = [None] * len(readings)
     order = sorted(range(len(readings)), key=lambda i: readings[i].size)
-    for start in range(0, len(order), _BATCH):
-        batch = order[start : start + _BATCH]
+    for batch in _batches([readings[i].size for i in order], order):
         claim, there = collate([readings[i] for i in batch])
         with torch.inference_mode(), fast():
             ready = pairings(claim, there)
@@ -176,6 +176,20 @@ def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tupl
                 mine = np.hstack([mine, np.repeat(mine.mean(1, keepdims=True), n - shown, axis=1)])
             found[i] = (supported[:, row], mine)
     return found
+
+
+def _batches(sizes: Sequence[tuple[int, int]], numbers: Sequence[int]) -> Iterator[list[int]]:
+    """Neighbours whose words, padded, make at most ``_PAIRS`` pairs."""
+    batch: list[int] = []
+    n = m = 0
+    for (mine, theirs), number in zip(sizes, numbers, strict=True):
+        n, m = max(n, mine), max(m, theirs)
+        if batch and (len(batch) + 1) * n * m > _PAIRS:
+            yield batch
+            batch, n, m = [], mine, theirs
+        batch.append(number)
+    if batch:
+        yield batch
 
 
 def load(file: Path) -> list[Checker]:

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from multiprocessing import get_context
 from pathlib import Path
@@ -43,7 +43,7 @@ from claimwise.models.embedded.training_data import (
     wrong_words,
 )
 from claimwise.models.embedded.verifier import CHECKERS as CHECKERS_FILE
-from claimwise.models.embedded.verifier import NUMBERS, TENSORS, claim_table, document_hash
+from claimwise.models.embedded.verifier import NUMBERS, PLAIN_FEATURES, TENSORS, claim_table, document_hash
 
 FOLDS, CHECKERS = 4, 2  # the second divides the first: fold f's documents are unknown to checker f % CHECKERS
 _EPOCHS = 1.1  # of checkers
@@ -84,7 +84,9 @@ def train(corpora: Mapping[str, Corpus], folder: Path) -> dict[str, float]:
     statements, wholes = _read(rows)
     checkers = _fit_checkers(rows, statements)
     table = tabulate(rows, statements, checkers)
-    claim_models, unseen = _fit_claims(table)
+    claim_models, with_checkers = _fit_claims(table)
+    plain_models, without = _fit_claims(replace(table, features=table.features[:, :PLAIN_FEATURES]))
+    unseen = (with_checkers + without) / 2
     whole_table = _whole_table(rows, wholes)
     whole_models, whole_unseen = _fit_folds(
         whole_table.features, whole_table.truth, whole_table.weight, whole_table.fold
@@ -94,7 +96,7 @@ def train(corpora: Mapping[str, Corpus], folder: Path) -> dict[str, float]:
         "claim": _calibrate(unseen[known], table.truth[known], table.weight[known]),
         "whole": _calibrate(whole_unseen, whole_table.truth, whole_table.weight),
     }
-    _write(folder, rows, {"claim": claim_models, "whole": whole_models}, calibrations, checkers)
+    _write(folder, rows, {"claim": claim_models, "plain": plain_models, "whole": whole_models}, calibrations, checkers)
     return {
         "rows": len(rows),
         "statements": len(table.truth),

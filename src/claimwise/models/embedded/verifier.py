@@ -31,6 +31,8 @@ from claimwise.prompts import Prompt
 
 #: Pieces a claim sees where the prompt shows only what is retrieved.
 _RETRIEVED_PIECES = 3
+#: Columns of ``claim_table`` before the checkers' findings.
+PLAIN_FEATURES = 67
 TENSORS, NUMBERS, CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 
 
@@ -45,9 +47,10 @@ def document_hash(document: str) -> int:
 
 
 class Heads:
-    """The learned parts: K models of claims, K of whole summaries, their calibrations, and the word checkers.
+    """The learned parts: K pairs of models of claims, K of whole summaries, their calibrations, and the word checkers.
 
-    Model f of claims goes with checker f modulo their number; neither has seen the documents of fold f.
+    A pair is a model that reads the checkers' findings and one that does not (``plain``); the mean of both errs less
+    where checkers err. Model f of claims goes with checker f modulo their number; neither has seen the documents of fold f.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,7 +71,8 @@ class Heads:
         self.checkers = load_checkers(folder / CHECKERS)
         self._seen = frozenset(tensors["seen"].view(np.uint64).tolist())
         self._models = {
-            name: [Trees.read(tensors, f"{name}.{fold}") for fold in range(self.folds)] for name in ("claim", "whole")
+            name: [Trees.read(tensors, f"{name}.{fold}") for fold in range(self.folds)]
+            for name in ("claim", "plain", "whole")
         }
 
     def unseen_by(self, document: str) -> list[int]:
@@ -82,7 +86,8 @@ class Heads:
         total = np.zeros(len(evidence))
         for fold, at in rows.by_fold(self.folds):
             features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
-            total[at] += self._models["claim"][fold].logits(features)
+            plain = features[:, :PLAIN_FEATURES]
+            total[at] += (self._models["claim"][fold].logits(features) + self._models["plain"][fold].logits(plain)) / 2
         return total / rows.counts
 
     def whole_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
