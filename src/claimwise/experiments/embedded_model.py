@@ -1,0 +1,174 @@
+"""What the embedded verifier knows: by corpus left out, by ingredient, by kind of error, and how well calibrated it is.
+
+Two sources: tables that its training measured (``data/embedded``, one row a corpus, model and pooling), and verdicts
+on labelled claims of the corpora of ``data``, by the embedded model and by others beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from claimwise import models, statistics
+from claimwise.corpora import Corpus
+from claimwise.experiments import acu_verification
+
+#: Where training leaves what it measured; data/embedded/README.md has the columns.
+MEASURED = Path("data/embedded")
+
+#: A claim under it counts as unsupported (ACUEval sec. 3.2).
+_SUPPORTED = 0.5
+
+
+def measured(name: str, pooling: str) -> pd.DataFrame:
+    """A table of ``data/embedded`` with the rows of one pooling of sentence supports (``min`` or ``mean``).
+
+    Word overlap has no sentences: its one row stands in both.
+    """
+    table = pd.read_csv(MEASURED / f"{name}.csv")
+    return table[(table["pooling"] == pooling) | (table["model"] == "word overlap")].reset_index(drop=True)
+
+
+def by_corpus(table: pd.DataFrame) -> pd.DataFrame:
+    """AUC with models across and corpora down, and their mean in the last row."""
+    wide = table.pivot_table(index="corpus", columns="model", values="auc", sort=False)
+    wide.loc["mean"] = wide.mean()
+    return wide.reset_index()
+
+
+def verdicts(
+    corpora: Sequence[Corpus], checked: Sequence[str], entries: Mapping[str, Mapping[str, Any]], verify: str, cache: str
+) -> pd.DataFrame:
+    """Verdicts of every model on the corpora's labelled test claims: ``corpus, model, label, error, support, ...``.
+
+    Args:
+        corpora: with gold claims that have labels.
+        checked: entries of ``models`` in params.yaml.
+        entries: these entries.
+        verify: the verification prompt.
+        cache: the file of finished calls.
+    """
+    parts = []
+    for corpus in corpora:
+        claims = acu_verification.labelled_claims(corpus)
+        test = claims[claims["split"] == "test"].reset_index(drop=True)
+        for name in checked:
+            found = acu_verification.run(test, [verify], models.load(entries[name], cache), 0, 0)
+            parts.append(found.assign(corpus=corpus.examples["corpus"].iloc[0], model=name))
+    return pd.concat(parts, ignore_index=True).dropna(subset=["support"])
+
+
+def table(found: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """One row a corpus and model: ``n, supported, auc, balanced_accuracy`` (percent, at 0.5, with interval), ``ece``."""
+    rows = []
+    for (corpus, model), part in found.groupby(["corpus", "model"], sort=False):
+        accuracy = statistics.bootstrap_accuracy(
+            part["label"], part["support"], _SUPPORTED, part["document_id"], draws, seed
+        )
+        rows.append(
+            {
+                "corpus": corpus,
+                "model": model,
+                "n": len(part),
+                "supported": part["label"].mean(),
+                "auc": statistics.auc(part["label"], part["support"]),
+                "balanced_accuracy": 100 * accuracy.value,
+                "low": 100 * accuracy.low,
+                "high": 100 * accuracy.high,
+                "ece": statistics.calibration(part["label"], part["support"])[0],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_error(found: pd.DataFrame) -> pd.DataFrame:
+    """One row a corpus, model and type of error: ``n``, ``found`` (share under 0.5) and ``auc``.
+
+    ``auc`` sets the type's unsupported claims against all supported claims of the corpus: how often one of the former
+    has the lower support.
+
+    >>> rows = [("c", "m", 1, None, 0.9), ("c", "m", 1, None, 0.4), ("c", "m", 0, "number", 0.6)]
+    >>> by_error(pd.DataFrame(rows, columns=["corpus", "model", "label", "error", "support"])).to_dict("records")
+    [{'corpus': 'c', 'model': 'm', 'error': 'number', 'n': 1, 'found': 0.0, 'auc': 0.5}]
+    """
+    rows = []
+    for (corpus, model), part in found.groupby(["corpus", "model"], sort=False):
+        right = part[part["label"] == 1]
+        for error, wrong in part[part["label"] == 0].groupby("error"):
+            both = pd.concat([right, wrong])
+            rows.append(
+                {
+                    "corpus": corpus,
+                    "model": model,
+                    "error": error,
+                    "n": len(wrong),
+                    "found": (wrong["support"] < _SUPPORTED).mean(),
+                    "auc": statistics.auc(both["label"], both["support"]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def reliability(found: pd.DataFrame, model: str = "embedded") -> pd.DataFrame:
+    """Reliability of one model's supports, one row a corpus and bin: ``corpus, support, supported, n, panel``."""
+    parts = []
+    for corpus, part in found[found["model"] == model].groupby("corpus", sort=False):
+        error, bins = statistics.calibration(part["label"], part["support"])
+        parts.append(bins.assign(corpus=f"{corpus} (ECE {error:.2f})", panel="test claims, ten bins"))
+    return pd.concat(parts, ignore_index=True)
+
+
+def confident_mistakes(found: pd.DataFrame, corpus: str, model: str = "embedded", most: int = 8) -> pd.DataFrame:
+    """The unsupported claims of a corpus with the highest supports and the supported ones with the lowest."""
+    part = found[(found["corpus"] == corpus) & (found["model"] == model)]
+    wrong = part[part["label"] == 0].nlargest(most, "support")
+    right = part[part["label"] == 1].nsmallest(most // 2, "support")
+    shown = pd.concat([wrong, right])
+    label = shown["label"].map({0: "unsupported", 1: "supported"})
+    return shown.assign(people=label)[["claim", "people", "error", "support"]]
+
+
+def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
+    """AUC by corpus and model, for ``dvc metrics show``."""
+    return {corpus: dict(zip(part["model"], part["auc"], strict=True)) for corpus, part in rows.groupby("corpus")}
+
+
+def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
+    """Test claims by corpus."""
+    return rows.groupby("corpus", sort=False)["n"].max().to_dict()
+
+
+def findings(rows: pd.DataFrame, held_out: pd.DataFrame, ablation: pd.DataFrame) -> list[str]:
+    """What the tables say, in words, whichever way they came out."""
+    sentences = [_held_out(held_out), _ablation(ablation)]
+    for corpus, part in rows.groupby("corpus", sort=False):
+        own = part[part["model"] == "embedded"].iloc[0]
+        beside = ", ".join(f"{row.model} {row.auc:.2f}" for row in part.itertuples() if row.model != "embedded")
+        chance = " That is hardly better than chance." if own["auc"] < 0.6 else ""
+        sentences.append(
+            f"**{corpus}**, {own['n']} test claims: AUC {own['auc']:.2f} ({beside}), balanced accuracy "
+            f"{own['balanced_accuracy']:.1f} % ({own['low']:.1f} to {own['high']:.1f}) at 0.5, supports off by "
+            f"{own['ece']:.2f} on average.{chance}"
+        )
+    return sentences
+
+
+def _held_out(table: pd.DataFrame) -> str:
+    wide = by_corpus(table).set_index("corpus").drop("mean")
+    own = [column for column in wide if column != "word overlap"]
+    best = wide[own].mean().idxmax()
+    below = [name for name in wide.index if wide.loc[name, best] <= wide.loc[name, "word overlap"]]
+    rest = f"; it is not above on {', '.join(below)}" if below else ""
+    return (
+        f"On corpora left out of training, `{best}` has a mean AUC of {wide[best].mean():.2f} over {len(wide)} corpora, "
+        f"word overlap {wide['word overlap'].mean():.2f}{rest}."
+    )
+
+
+def _ablation(table: pd.DataFrame) -> str:
+    means = by_corpus(table).set_index("corpus").loc["mean"].sort_values(ascending=False)
+    told = ", ".join(f"`{name}` {value:.2f}" for name, value in means.items())
+    return f"With every corpus in training and every document scored by models that have not seen it, mean AUC: {told}."

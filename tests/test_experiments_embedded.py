@@ -1,0 +1,83 @@
+"""What the notebook on the embedded model says of verdicts and of the tables that training left."""
+
+import pandas as pd
+import pytest
+from fakes import FakeModel
+from imports import ROOT
+
+from claimwise import models
+from claimwise.corpora.base import Rows
+from claimwise.experiments import embedded_model
+
+
+@pytest.fixture
+def found(monkeypatch, tmp_path):
+    """Verdicts of the fake (share of the claim's words that the document has) on claims with known errors."""
+    rows = Rows("mine")
+    claims = [
+        {"claim": "The cat sat.", "label": 1},
+        {"claim": "The dog sat.", "label": 0, "error": "entity"},
+        {"claim": "Nine fish swam.", "label": 0, "error": "number"},
+    ]
+    for split in ("validation", "test"):
+        key = rows.example(split, "s", split=split, document="The cat sat on the mat.", summary="The cat sat.", label=1)
+        rows.gold(key, claims)
+    monkeypatch.setattr(models, "load", lambda entry, cache: FakeModel())
+    entries = {"embedded": {"kind": "embedded"}, "lexical": {"kind": "lexical"}}
+    return embedded_model.verdicts(
+        [rows.corpus()], ["embedded", "lexical"], entries, "acueval-verify-zeroshot", str(tmp_path / "calls.sqlite")
+    )
+
+
+def test_only_labelled_test_claims_are_verified_by_every_model(found):
+    assert found.groupby("model").size().to_dict() == {"embedded": 3, "lexical": 3}
+    assert set(found["split"]) == {"test"}
+    assert found[found["model"] == "embedded"].set_index("claim")["support"].to_dict() == pytest.approx(
+        {"The cat sat.": 1, "The dog sat.": 2 / 3, "Nine fish swam.": 0}
+    )
+
+
+def test_errors_are_set_against_the_supported_claims(found):
+    errors = embedded_model.by_error(found[found["model"] == "embedded"]).set_index("error")
+    assert errors["found"].to_dict() == {"entity": 0, "number": 1}
+    assert errors["auc"].to_dict() == {"entity": 1, "number": 1}
+
+
+def test_the_table_and_the_mistakes(found):
+    row = embedded_model.table(found, draws=20, seed=0).iloc[0]
+    assert (row["n"], row["auc"], row["balanced_accuracy"]) == (3, 1, 75)
+    mistakes = embedded_model.confident_mistakes(found, "mine")
+    assert mistakes["claim"].tolist() == ["The dog sat.", "Nine fish swam.", "The cat sat."]
+    assert embedded_model.confident_mistakes(found, "another").empty
+
+
+def test_reliability_has_a_line_a_corpus(found):
+    bins = embedded_model.reliability(found)
+    assert bins["supported"].tolist() == [0, 0, 1]
+    assert bins["support"].tolist() == pytest.approx([0, 2 / 3, 1])
+    assert bins["corpus"].unique().tolist() == ["mine (ECE 0.22)"]
+
+
+@pytest.mark.parametrize("name", ["held_out", "ablation"])
+@pytest.mark.parametrize("pooling", ["min", "mean"])
+def test_measured_tables_have_one_value_a_corpus_and_model(name, pooling, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    table = embedded_model.measured(name, pooling)
+    assert not table.duplicated(["corpus", "model"]).any()
+    assert table["auc"].between(0, 1).all()
+    wide = embedded_model.by_corpus(table)
+    assert wide["corpus"].iloc[-1] == "mean"
+    assert wide.drop(columns="corpus").iloc[:-1].mean().tolist() == pytest.approx(
+        wide.drop(columns="corpus").iloc[-1].tolist()
+    )
+
+
+def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(found):
+    table = embedded_model.table(found, draws=20, seed=0)
+    held_out = pd.DataFrame(
+        [("a", "checker", 0.7), ("a", "word overlap", 0.4), ("b", "checker", 0.5), ("b", "word overlap", 0.6)],
+        columns=["corpus", "model", "auc"],
+    )
+    first, second, *_ = embedded_model.findings(table, held_out, held_out)
+    assert "mean AUC of 0.60 over 2 corpora, word overlap 0.50; it is not above on b." in first
+    assert second.endswith("mean AUC: `checker` 0.60, `word overlap` 0.50.")
