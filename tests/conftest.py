@@ -53,3 +53,6 @@ def examples_table():
         return schema.validate(pd.DataFrame(filled), "examples")
 
     return make
+
+#: A script of `make test-servers`, whose environment has what it imports.
+collect_ignore = ["tiny_gguf.py"]
