@@ -54,5 +54,6 @@ def examples_table():
 
     return make
 
+
 #: A script of `make test-servers`, whose environment has what it imports.
 collect_ignore = ["tiny_gguf.py"]
