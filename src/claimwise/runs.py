@@ -44,7 +44,10 @@ class Run:
         self.stage, self.usage = stage, {}
         self._prices = {str(entry.get("model", name)): Prices.of(entry) for name, entry in models.items()}
         folder = Path(cache).resolve().parent / "runs"
-        self._file = folder / f"{stage}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.json"
+        # Two runs of one process may start within a second: nanoseconds keep their records apart.
+        self._file = (
+            folder / f"{stage}-{time.strftime('%Y%m%dT%H%M%S')}-{time.time_ns() % 10**9:09d}-{os.getpid()}.json"
+        )
         self._notes = self._file.with_suffix(".notes")
 
     def __enter__(self) -> Run:
