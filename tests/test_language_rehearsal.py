@@ -44,3 +44,12 @@ def test_long_documents_are_counted_chunk_by_chunk():
     rehearsal = Rehearsal(Scripted(None, context=900), ResponseCache(":memory:"))
     rehearsal.verify([document], [["A."]], ZERO)
     assert rehearsal.estimate.calls > 2
+
+
+def test_a_call_that_a_run_makes_twice_is_counted_once_and_no_two_summaries_share_claims():
+    rehearsal = Rehearsal(Scripted(None), ResponseCache(":memory:"))
+    prompt = prompts.load("acueval-decompose-5shot")
+    first, second = rehearsal.decompose(["It rained.", "It poured."], prompt)
+    assert rehearsal.decompose(["It rained."], prompt) == [first]
+    assert rehearsal.estimate.calls == 2
+    assert not {claim.text for claim in first.claims} & {claim.text for claim in second.claims}

@@ -70,3 +70,52 @@ def test_an_unknown_parameter_is_an_error_that_names_it(project):
 def test_a_missing_parameter_is_an_error_that_names_it(project):
     with pytest.raises(ParamsError, match="toy: parameter 'below' is missing"):
         notebook.run("toy", _settings(), project)
+
+
+ASKING = """
+from claimwise import models, prompts
+engine = models.load(model, cache)
+engine.verify(["It rained."], [["It rained.", "It poured.", "It rained."]], prompts.load("acueval-verify-zeroshot"))
+open("result", "w").close()
+"""
+
+
+@pytest.fixture
+def asking(project):
+    """The project, whose notebook asks a model of nobody knows where, and then divides."""
+    path = project / "notebooks" / "toy.ipynb"
+    toy = nbformat.read(path, 4)
+    toy.cells[0].source += '\ncache = ""'
+    toy.cells[1].source = ASKING
+    nbformat.write(toy, path)
+    (project / "data").mkdir()
+
+    def given(below: int) -> Settings:
+        entry = {"kind": "openai", "base_url": "http://localhost:9/v1", "model": "m"}
+        entry["prices"] = {"prompt": 1e6, "reply": 1.0}
+        return _settings(below=below).model_copy(update={"model": "openai", "models": {"openai": entry}})
+
+    return project, given
+
+
+def test_a_rehearsal_counts_and_asks_and_writes_nothing(asking):
+    project, given = asking
+    before = sorted(project.rglob("*"))
+    told = notebook.rehearse("toy", given(below=2), project)
+    assert told.startswith("m: 2 calls, ")
+    tokens = int(told.split(" prompt tokens")[0].split()[-1])
+    assert f"cost at most {tokens}.00" in told
+    assert "\n" not in told
+    after = sorted(project.rglob("*"))
+    assert [path for path in after if path not in before and not path.name.startswith("cache.sqlite")] == []
+
+
+def test_a_rehearsal_that_cannot_go_on_says_so_with_what_it_counted(asking):
+    project, given = asking
+    told = notebook.rehearse("toy", given(below=0), project)
+    assert told.startswith("m: 2 calls, ")
+    assert "at least: made-up replies end in ZeroDivisionError" in told
+
+
+def test_models_that_cost_nothing_are_not_rehearsed(project):
+    assert notebook.rehearse("toy", _settings(below=0), project).startswith("no calls")

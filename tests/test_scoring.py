@@ -182,8 +182,8 @@ def test_the_stage_tells_what_it_will_ask_and_what_it_asked(tmp_path, monkeypatc
     monkeypatch.setattr(models, "load", lambda _, cache=None: PromptedModel(language, ResponseCache(cache)))
     scoring.score_corpora(settings(one={}), "acueval")
     told = capsys.readouterr().err
-    # Four summaries, of which two are equal; then one claim of each of two documents.
-    assert f"acueval: {3 + 2 * CLAIMS} calls, " in told
+    # Four summaries, of which two are equal, and what is assumed of the claims; then one claim of each of two documents.
+    assert f"acueval: {3 + 4 * CLAIMS} calls, " in told
     assert "score-acueval: 8 calls (0 from the cache), " in told
     [record] = (tmp_path / "runs").glob("score-acueval-*.json")
     usage = json.loads(record.read_text())["usage"]

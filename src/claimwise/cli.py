@@ -60,12 +60,17 @@ def evaluate(
 
 
 @app.command()
-def notebook(name: str, params: Params = PARAMS) -> None:
+def notebook(
+    name: str,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
+    params: Params = PARAMS,
+) -> None:
     """Stage: execute a notebook with its section of params.yaml."""
     from claimwise import notebook as notebooks
     from claimwise import settings
 
-    typer.echo(notebooks.run(name, settings.read(params)))
+    do = notebooks.rehearse if dry_run else notebooks.run
+    typer.echo(do(name, settings.read(params)))
 
 
 @app.command()

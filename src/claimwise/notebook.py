@@ -7,7 +7,11 @@ also after a failure: a failed run leaves the copy with its traceback, which is 
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,8 @@ from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
 from claimwise import store
-from claimwise.runs import Run
+from claimwise.models import rehearsal, usage
+from claimwise.runs import Run, forecast, pace, prices_of
 from claimwise.settings import ParamsError, Settings
 
 _ADDRESS = re.compile(r"at 0x[0-9a-f]+")
@@ -82,16 +87,7 @@ def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
     recording = Run(name, folder / settings.cache, settings.models)
     try:
         with recording:
-            papermill.execute_notebook(
-                source,
-                target,
-                parameters=given,
-                kernel_name="python3",
-                cwd=folder,
-                progress_bar=False,
-                # The kernel warns on every start that its loopback socket is not encrypted.
-                extra_arguments=["--IPKernelApp.log_level=ERROR"],
-            )
+            _execute(source, target, given, folder)
     finally:
         if target.is_file():
             executed = normalise(nbformat.read(target, as_version=4))
@@ -99,6 +95,67 @@ def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
     target.with_suffix(".html").write_text(_html(executed, name), encoding="utf-8")
     recording.beside(folder / store.result(settings.data, f"{name}_run.json"), settings.model_settings)
     return target
+
+
+def rehearse(name: str, settings: Settings, folder: Path = Path()) -> str:
+    """What ``run`` would ask of language models that is not remembered yet, a line a model; nothing is asked.
+
+    The notebook runs in a folder of its own on the project's data, with made-up replies (``models.rehearsal``). Where
+    it cannot go on with these, what was counted until then is told, and so is that.
+
+    Raises:
+        ParamsError: a parameter is unknown or missing.
+    """
+    source = (folder / "notebooks" / f"{name}.ipynb").resolve()
+    given = parameters(settings, name, source)
+    if settings.model_settings["kind"] in ("embedded", "lexical"):
+        return "no calls: this model is no language model"
+    cache = (folder / settings.cache).resolve()
+    stopped = ""
+    with tempfile.TemporaryDirectory() as aside:
+        Path(aside, "data").symlink_to((folder / "data").resolve())
+        notes = Path(aside, "notes")
+        with _environment({rehearsal.VARIABLE: "1", usage.VARIABLE: str(notes)}):
+            try:
+                absolute = {key: str(cache) for key in ("cache",) if key in given}
+                _execute(source, Path(aside, "copy.ipynb"), given | absolute, Path(aside))
+            except papermill.PapermillExecutionError as error:
+                stopped = f"\nat least: made-up replies end in {error.ename} in cell {error.cell_index}"
+        asked = usage.read(notes)
+    lines = []
+    for model in sorted({model for model, _ in asked}):
+        total = sum((one for (who, _), one in asked.items() if who == model), usage.Usage())
+        if total.tokens:  # other models are no language models and have been asked
+            estimate = rehearsal.Estimate(total.calls, total.prompt_tokens, total.reply_tokens)
+            lines.append(f"{model}: {forecast(estimate, prices_of(settings.models, model), pace(cache, model))}")
+    return ("\n".join(lines) or "no calls that are not remembered") + stopped
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = {key: os.environ.get(key) for key in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                del os.environ[key]
+            else:
+                os.environ[key] = value
+
+
+def _execute(source: Path, target: Path, given: dict[str, Any], folder: Path) -> None:
+    papermill.execute_notebook(
+        source,
+        target,
+        parameters=given,
+        kernel_name="python3",
+        cwd=folder,
+        progress_bar=False,
+        # The kernel warns on every start that its loopback socket is not encrypted.
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+    )
 
 
 def _html(notebook: NotebookNode, name: str) -> str:

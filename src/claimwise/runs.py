@@ -42,7 +42,7 @@ class Run:
 
     def __init__(self, stage: str, cache: str | Path, models: Mapping[str, Mapping[str, Any]]):
         self.stage, self.usage = stage, {}
-        self._prices = {str(entry.get("model", name)): Prices.of(entry) for name, entry in models.items()}
+        self._models = models
         folder = Path(cache).resolve().parent / "runs"
         # Two runs of one process may start within a second: nanoseconds keep their records apart.
         self._file = (
@@ -97,8 +97,7 @@ class Run:
         known = [
             prices.cost(usage.prompt_tokens, usage.reply_tokens)
             for (model, _), usage in self.usage.items()
-            for name, prices in self._prices.items()
-            if prices and model in (name, name.rstrip("/").rsplit("/", 1)[-1])
+            if (prices := prices_of(self._models, model))
         ]
         return sum(known) if known else None
 
@@ -110,6 +109,19 @@ class Run:
         if (cost := self._cost()) is not None:
             parts.append(f"cost {cost:.2f}")
         return f"{self.stage}: {', '.join(parts)}, {total.unparsed} unparsed, {seconds:.0f} s"
+
+
+def prices_of(models: Mapping[str, Mapping[str, Any]], model: str) -> Prices | None:
+    """The prices that ``models`` of params.yaml gives to the model of this name, if any.
+
+    >>> prices_of({"big": {"model": "org/m", "prices": {"prompt": 1, "reply": 2}}}, "m")
+    Prices(prompt=1.0, reply=2.0)
+    """
+    for key, entry in models.items():
+        name = str(entry.get("model", key))
+        if (prices := Prices.of(entry)) and model in (name, name.rstrip("/").rsplit("/", 1)[-1]):
+            return prices
+    return None
 
 
 def pace(cache: str | Path, model: str) -> float | None:

@@ -52,13 +52,15 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
             raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
     if kind == "transformers":
+        from claimwise.models.rehearsal import or_rehearsal
         from claimwise.models.transformers_engine import transformers_model
 
-        return transformers_model(store, **options)
+        return or_rehearsal(transformers_model(store, **options))
     if kind == "openai":
         from claimwise.models.openai_engine import openai_model
+        from claimwise.models.rehearsal import or_rehearsal
 
-        return openai_model(store, **options)
+        return or_rehearsal(openai_model(store, **options))
     raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, transformers or openai")
 
 

@@ -1,11 +1,13 @@
 """What a run would ask, before it asks: calls and tokens, without those already remembered.
 
 A rehearsal plays the roles like the model that it stands for, with made-up replies, so the same code that runs
-an experiment counts it. What depends on replies is an assumption: every decomposition gives ``CLAIMS`` claims.
+an experiment counts it. What depends on replies is an assumption: every decomposition gives ``CLAIMS`` claims, and
+no two replies are alike.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +17,9 @@ from claimwise.models.language import PromptedModel
 from claimwise.models.replies import LanguageModel, Reply, Tally
 
 CLAIMS = 8  # a three-sentence news summary, as ACUEval's demonstrations break one up
-_REPLY = "\n".join(f"- This is claim number {k} of the summary." for k in range(1, CLAIMS + 1))
+
+#: With a value, ``models.load`` gives rehearsals, also in a notebook's kernel.
+VARIABLE = "CLAIMWISE_REHEARSAL"
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,19 @@ class Estimate:
     reply_tokens: int
 
 
-class _ReadOnly:
-    """A response cache that is asked and never told."""
+class _Aside:
+    """A response cache that is asked and never told: what is put stays here, so that it is counted once."""
 
     def __init__(self, cache: ResponseCache):
         self._cache = cache
+        self._made_up: dict[str, Any] = {}
 
     def get(self, keys: Sequence[str]) -> dict[str, Any]:
-        return self._cache.get(keys)
+        made_up = {key: dict(self._made_up[key]) for key in keys if key in self._made_up}
+        return made_up | self._cache.get([key for key in keys if key not in made_up])
 
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
-        """Forget made-up replies."""
+        self._made_up.update(values)
 
 
 class _Rehearsed:
@@ -61,19 +67,23 @@ class _Rehearsed:
         stop: Sequence[str] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
-        yield from self._replies(prompts, Reply(_REPLY), max_tokens)
+        yield from self._replies(prompts, None, max_tokens)
 
     def choice_probabilities(
         self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
     ) -> Iterator[tuple[int, Reply]]:
         yield from self._replies(prompts, Reply(probabilities=(1.0 / len(choices),) * len(choices)), 1)
 
-    def _replies(self, prompts: Sequence[str], reply: Reply, tokens: int) -> Iterator[tuple[int, Reply]]:
+    def _replies(self, prompts: Sequence[str], reply: Reply | None, tokens: int) -> Iterator[tuple[int, Reply]]:
         for index, prompt in enumerate(prompts):
             self.tally.calls += 1
             self.tally.prompt_tokens += self.count(prompt)
             self.tally.reply_tokens += tokens
-            yield index, reply
+            yield index, reply or Reply(_claims(self.tally.calls))
+
+
+def _claims(call: int) -> str:
+    return "\n".join(f"- This is claim number {k} of reply number {call}." for k in range(1, CLAIMS + 1))
 
 
 class Rehearsal(PromptedModel):
@@ -93,10 +103,15 @@ class Rehearsal(PromptedModel):
         stand_in = _Rehearsed(
             language_model.name, language_model.fingerprint, language_model.context, language_model.count
         )
-        super().__init__(stand_in, _ReadOnly(cache))
+        super().__init__(stand_in, _Aside(cache))
 
     @property
     def estimate(self) -> Estimate:
         """What has been asked of the rehearsal so far."""
         tally = self.language_model.tally
         return Estimate(tally.calls, tally.prompt_tokens, tally.reply_tokens)
+
+
+def or_rehearsal(model: PromptedModel) -> PromptedModel:
+    """The model, or while the environment variable CLAIMWISE_REHEARSAL has a value, its rehearsal."""
+    return Rehearsal(model.language_model, model.cache) if os.environ.get(VARIABLE) else model
