@@ -12,9 +12,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from claimwise import prompts, text
-from claimwise.corpora.base import Rows
 from claimwise.models.embedded import encoder as encoder_module
-from claimwise.models.embedded import training, training_data
 from claimwise.models.embedded.calibration import Calibration
 from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.checker_inputs import Reading, Words, collate, pair_features
@@ -22,7 +20,7 @@ from claimwise.models.embedded.checker_training import Lesson, fit
 from claimwise.models.embedded.evidence import Index, pieces
 from claimwise.models.embedded.forest import Trees
 from claimwise.models.embedded.training_edits import Source, edits
-from claimwise.models.embedded.verifier import Heads, Verifier, document_hash
+from claimwise.models.embedded.verifier import Verifier
 from claimwise.prompts import Demonstration
 
 DOCUMENT = (
@@ -187,48 +185,6 @@ def test_calibration_recovers_slope_and_intercept():
 
 
 # --- honest scores ---------------------------------------------------------------------------------------------
-
-
-def toy_corpora():
-    """A training corpus, and a test corpus that holds one of its documents in another spelling."""
-    rng = random.Random(1)
-    names = "Ann Bo Cara Dan Eve Finn Gus Hal".split()
-    places = "Rome Oslo Lima Cairo Quito Delhi Paris Tunis".split()
-    train = Rows("summedits")
-    for number in range(24):
-        name, place = rng.choice(names), rng.choice(places)
-        document = f"Report {number}. {name} went to {place} on Monday. The weather there was cold and wet."
-        other = rng.choice([p for p in places if p != place])
-        for system, where, label in (("original", place, 1), ("edited", other, 0)):
-            summary = f"{name} went to {where}."
-            train.example(number, system, document=document, summary=summary, label=label, split="validation")
-    corpus = train.corpus()
-    tested = Rows("summeval")
-    shared = corpus.examples["document"].iloc[0]
-    tested.example("x", document=shared.upper().replace(" ", "  "), summary="S.", label=1)
-    return {"summedits": corpus, "summeval": tested.corpus()}
-
-
-def test_documents_of_test_sets_are_left_out_of_training_whatever_their_spelling():
-    corpora = toy_corpora()
-    shared = corpora["summedits"].examples["document"].iloc[0]
-    rows = training_data.training_rows(corpora)
-    assert document_hash(shared) in training_data.documents_under_test(corpora)
-    assert rows
-    assert all(document_hash(row.document) != document_hash(shared) for row in rows)
-
-
-def test_training_writes_weights_that_score_seen_documents_by_unseen_models(tmp_path):
-    corpora = toy_corpora()
-    training.train(corpora, tmp_path)
-    heads = Heads(tmp_path)
-    seen = training_data.training_rows(corpora)[0].document
-    assert heads.unseen_by(seen) == [document_hash(seen) % heads.folds]
-    assert heads.unseen_by("A document of which nobody has heard.") == list(range(heads.folds))
-    again = tmp_path / "again"
-    training.train(corpora, again)
-    for name in ("verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"):
-        assert (tmp_path / name).read_bytes() == (again / name).read_bytes()
 
 
 def test_missing_weights_say_how_to_train(tmp_path):

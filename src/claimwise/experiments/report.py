@@ -47,7 +47,7 @@ def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[s
         lines.append(
             "The model is the embedded one, not the papers' 70-billion-parameter or GPT-4 models: the published "
             "numbers stand beside ours for orientation, they are no replication. It reads a prompt's demonstrations and "
-            "settings, not its prose. " + _supervision(list(corpora))
+            "settings, not its prose. " + _supervision(list(corpora), model)
         )
     lines += more
     return Markdown("\n".join(f"- {line}" for line in lines))
@@ -58,9 +58,11 @@ def bullets(sentences: list[str]) -> Markdown:
     return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
 
 
-def _supervision(corpora: list[str]) -> str:
-    learned = [f"{name} ({SUPERVISED[name]})" for name in corpora if name in SUPERVISED]
-    unseen = [name for name in corpora if name not in SUPERVISED]
+def _supervision(corpora: list[str], model: Mapping[str, Any]) -> str:
+    left_out = "aggrefact" if model.get("weights") == "zero-shot" else "nothing"
+    known = [name for name in corpora if name in SUPERVISED and not name.startswith(left_out)]
+    learned = [f"{name} ({SUPERVISED[name]})" for name in known]
+    unseen = [name for name in corpora if name not in known]
     parts = []
     if learned:
         parts.append(

@@ -40,11 +40,9 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
     # Imported on demand: torch takes seconds to import, and most commands need one backend or none.
     if kind == "embedded":
         from claimwise.models.caching import CachedModel
-        from claimwise.models.embedded import EmbeddedModel
+        from claimwise.models.embedded import EmbeddedModel, EmbeddedOptions
 
-        if options:
-            raise ModelError(f"kind embedded has no options; found {', '.join(map(repr, options))}")
-        return CachedModel(EmbeddedModel(), store)
+        return CachedModel(EmbeddedModel(EmbeddedOptions.read(kind, options)), store)
     if kind == "lexical":
         from claimwise.models.lexical import LexicalModel
 
@@ -74,8 +72,9 @@ def describe(settings: Mapping[str, Any]) -> str:
     """
     kind = settings.get("kind")
     if kind == "embedded":
+        learned = settings.get("weights", "supervised")
         return (
-            "embedded (MiniLM features and learned heads, 23 million parameters, CPU; supervised, see its model card)"
+            f"embedded (MiniLM features and learned heads, 23 million parameters, CPU; {learned}, see its model card)"
         )
     if kind == "lexical":
         return "lexical (word overlap, nothing learned)"

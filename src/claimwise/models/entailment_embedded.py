@@ -59,7 +59,7 @@ class EmbeddedEntailment:
 
     @cached_property
     def _heads(self) -> Heads:
-        return Heads(self._folder)
+        return Heads.read(self._folder)
 
     @cached_property
     def _reader(self) -> Reader:

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
+from pathlib import Path
+from typing import Literal
 
 from claimwise import prompts, text
 from claimwise.models.base import (
@@ -19,7 +21,26 @@ from claimwise.models.base import (
     Verdict,
     beyond,
 )
+from claimwise.models.options import Options
 from claimwise.prompts import Prompt
+
+_PACKAGE = Path(str(resources.files(__name__)))
+
+
+class EmbeddedOptions(Options):
+    """Options of ``kind: embedded``.
+
+    Attributes:
+        weights: ``supervised`` (learned from everything that is not tested on, the validation part of AggreFact and
+            other benchmarks with it) or ``zero-shot`` (without AggreFact and the corpora that it is made of).
+    """
+
+    weights: Literal["supervised", "zero-shot"] = "supervised"
+
+    @property
+    def folder(self) -> Path:
+        """Where the verifier's weights are; those of the other parts have no variants."""
+        return _PACKAGE / "weights" / ("" if self.weights == "supervised" else self.weights)
 
 
 class EmbeddedModel:
@@ -27,19 +48,25 @@ class EmbeddedModel:
 
     It reads no prose: a prompt reaches it as data (its demonstrations, whether it works by sentence or by passage,
     which context it shows).
+
+    Args:
+        options: which weights; the supervised ones, if not given.
     """
 
-    name = "embedded"
+    def __init__(self, options: EmbeddedOptions | None = None) -> None:
+        self._options = options or EmbeddedOptions()
+        self.name = "embedded" if self._options.weights == "supervised" else f"embedded-{self._options.weights}"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the code and weights of this package: any change makes the cached calls of the old one unused."""
+        """Hash of the code and weights of this package: any change makes the cached calls of the old one unused. It
+        begins with the name, since variants share some files."""
         digest = hashlib.sha256()
-        for folder in (resources.files(__name__), resources.files(__name__) / "weights"):
+        for folder in dict.fromkeys((_PACKAGE, _PACKAGE / "weights", self._options.folder)):
             for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
                 if file.is_file():
                     digest.update(file.name.encode() + b"\0" + file.read_bytes())
-        return f"embedded:{digest.hexdigest()}"
+        return f"{self.name}:{digest.hexdigest()}"
 
     @cached_property
     def _decomposer(self):
@@ -51,7 +78,7 @@ class EmbeddedModel:
     def _verifier(self):
         from claimwise.models.embedded.verifier import Verifier
 
-        return Verifier()
+        return Verifier(self._options.folder)
 
     @cached_property
     def _reviser(self):

@@ -63,7 +63,8 @@ _LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFa
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A labelled text: ``statements`` are its parts, ``wrong`` spans of ``summary`` (None: not known)."""
+    """A labelled text: ``statements`` are its parts, ``wrong`` spans of ``summary`` (None: not known), ``kind`` the
+    kinds of error that it is known to hold, with commas between them."""
 
     corpus: str
     document: str
@@ -110,7 +111,9 @@ def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
             rows += _rose_rows(examples, corpus.gold_claims, corpus.recorded_claims)
             continue
         rows += (
-            _summedits_rows(examples) if name == "summedits" else _plain_rows(name, examples, corpus.recorded_claims)
+            _summedits_rows(examples, corpus.gold_claims)
+            if name == "summedits"
+            else _plain_rows(name, examples, corpus.recorded_claims)
         )
         for origin, part in examples.groupby("origin", sort=True):
             source = f"summedits_{origin}" if name == "summedits" else name
@@ -129,8 +132,9 @@ def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> li
     return rows
 
 
-def _summedits_rows(examples: pd.DataFrame) -> list[Row]:
+def _summedits_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
     """The words in which an inconsistent summary differs from the nearest original are the wrong ones."""
+    errors = gold.dropna(subset=["error"]).set_index("example_id")["error"].to_dict()
     originals: dict[str, list[str]] = defaultdict(list)
     for example in examples[examples["system"] == "original"].itertuples():
         originals[example.document_id].append(example.summary)
@@ -141,7 +145,8 @@ def _summedits_rows(examples: pd.DataFrame) -> list[Row]:
             wrong = changed_spans(originals[example.document_id], example.summary) or None
         name = f"summedits_{example.origin}"
         statements = _sentences(example.summary)
-        rows.append(Row(name, example.document, example.summary, statements, int(example.label), wrong))
+        kind = errors.get(example.id, "")
+        rows.append(Row(name, example.document, example.summary, statements, int(example.label), wrong, kind))
     return rows
 
 

@@ -12,15 +12,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from claimwise.models.base import NAN, Judgement, Verdict
 from claimwise.models.embedded.calibration import Calibration
+from claimwise.models.embedded.checker import Checker
 from claimwise.models.embedded.checker import load as load_checkers
 from claimwise.models.embedded.evidence import PIECES_PER_CLAIM
 from claimwise.models.embedded.features import Evidence
@@ -33,6 +35,7 @@ from claimwise.prompts import Prompt
 _RETRIEVED_PIECES = 3
 #: Columns of ``claim_table`` before the checkers' findings.
 PLAIN_FEATURES = 67
+_KINDS = ("claim", "plain", "whole")
 TENSORS, NUMBERS, CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 
 
@@ -46,14 +49,28 @@ def document_hash(document: str) -> int:
     return int(hashlib.sha256(letters.encode()).hexdigest()[:16], 16)
 
 
+@dataclass(frozen=True, slots=True)
 class Heads:
     """The learned parts: K pairs of models of claims, K of whole summaries, their calibrations, and the word checkers.
 
-    A pair is a model that reads the checkers' findings and one that does not (``plain``); the mean of both errs less
-    where checkers err. Model f of claims goes with checker f modulo their number; neither has seen the documents of fold f.
+    A pair is a model that reads the checkers' findings (``claim``) and one that does not (``plain``); the mean of both
+    errs less where checkers err. Model f goes with checker f modulo their number; neither has seen the documents of
+    fold f.
+
+    Attributes:
+        checkers: the word checkers.
+        models: of each kind (``claim``, ``plain``, ``whole``) one a fold.
+        calibrations: of ``claim`` (the mean of a pair) and of ``whole``.
+        seen: hashes of the documents that were trained on.
     """
 
-    def __init__(self, folder: Path) -> None:
+    checkers: Sequence[Checker]
+    models: Mapping[str, Sequence[Trees]]
+    calibrations: Mapping[str, Calibration]
+    seen: frozenset[int]
+
+    @classmethod
+    def read(cls, folder: Path) -> Heads:
         """Read ``verifier.safetensors``, ``verifier.json`` and ``verifier-checkers.safetensors``.
 
         Raises:
@@ -66,36 +83,70 @@ class Heads:
                 )
         tensors = load_file(folder / TENSORS)
         about = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
-        self.folds = int(about["folds"])
-        self.calibrations = {name: Calibration(**pair) for name, pair in about["calibrations"].items()}
-        self.checkers = load_checkers(folder / CHECKERS)
-        self._seen = frozenset(tensors["seen"].view(np.uint64).tolist())
-        self._models = {
-            name: [Trees.read(tensors, f"{name}.{fold}") for fold in range(self.folds)]
-            for name in ("claim", "plain", "whole")
+        return cls(
+            load_checkers(folder / CHECKERS),
+            {kind: [Trees.read(tensors, f"{kind}.{fold}") for fold in range(about["folds"])] for kind in _KINDS},
+            {name: Calibration(**pair) for name, pair in about["calibrations"].items()},
+            frozenset(tensors["seen"].view(np.uint64).tolist()),
+        )
+
+    def write(self, folder: Path, corpora: Mapping[str, int]) -> None:
+        """Write what ``read`` reads.
+
+        Args:
+            folder: made if it is not there.
+            corpora: rows of each training corpus, for the record.
+        """
+        tensors = {"seen": np.array(sorted(self.seen), dtype=np.uint64).view(np.int64)}
+        for kind, by_fold in self.models.items():
+            for fold, trees in enumerate(by_fold):
+                tensors |= trees.tensors(f"{kind}.{fold}")
+        networks = {
+            f"{number}.{name}": tensor.detach().half().numpy()
+            for number, one in enumerate(self.checkers)
+            for name, tensor in one.state_dict().items()
         }
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in ((TENSORS, tensors), (CHECKERS, networks)):
+            save_file(content, folder / name)
+            (folder / name).chmod(0o644)
+        about = {
+            "folds": self.folds,
+            "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in self.calibrations.items()},
+            "corpora": dict(corpora),
+        }
+        (folder / NUMBERS).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+    @property
+    def folds(self) -> int:
+        """How many models of each kind there are."""
+        return len(self.models["claim"])
 
     def unseen_by(self, document: str) -> list[int]:
         """The folds whose models have not been trained on a document: one, or all."""
         key = document_hash(document)
-        return [key % self.folds] if key in self._seen else list(range(self.folds))
+        return [key % self.folds] if key in self.seen else list(range(self.folds))
 
     def claim_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
         """Log odds that claims are supported, each by its folds, (n,)."""
+        return self.pair_logits(evidence, folds).mean(axis=1)
+
+    def pair_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
+        """The same by the models that read the checkers' findings and by those that do not, (n, 2)."""
         rows = _Rows(evidence, folds)
-        total = np.zeros(len(evidence))
+        total = np.zeros((len(evidence), 2))
         for fold, at in rows.by_fold(self.folds):
             features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
-            plain = features[:, :PLAIN_FEATURES]
-            total[at] += (self._models["claim"][fold].logits(features) + self._models["plain"][fold].logits(plain)) / 2
-        return total / rows.counts
+            total[at, 0] += self.models["claim"][fold].logits(features)
+            total[at, 1] += self.models["plain"][fold].logits(features[:, :PLAIN_FEATURES])
+        return total / rows.counts[:, None]
 
     def whole_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
         """Log odds that whole summaries are supported, each by its folds, (n,)."""
         rows = _Rows(evidence, folds)
         total = np.zeros(len(evidence))
         for fold, at in rows.by_fold(self.folds):
-            total[at] += self._models["whole"][fold].logits(np.stack([evidence[i].claim for i in at]))
+            total[at] += self.models["whole"][fold].logits(np.stack([evidence[i].claim for i in at]))
         return total / rows.counts
 
 
@@ -139,7 +190,7 @@ class Verifier:
     """Verdicts on claims and judgements on whole summaries, batched over documents."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._heads = Heads(folder or Path(str(resources.files(__package__) / "weights")))
+        self._heads = Heads.read(folder or Path(str(resources.files(__package__) / "weights")))
         self._reader = Reader(checkers=self._heads.checkers)
 
     def verify(

@@ -1,0 +1,149 @@
+"""What the verifier's training alone can measure: by ingredient, by kind of error, and on corpora that it left out.
+
+Areas under the ROC curve over summaries, whose label stands against the minimum or the mean of the log odds of their
+statements. No test document is in them. ``training`` writes the tables to ``data/embedded``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from claimwise.models.embedded.features import Evidence
+from claimwise.models.embedded.training_data import Row
+from claimwise.models.embedded.training_trees import Found, Table, ask
+from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads
+from claimwise.statistics import auc
+
+#: Groups of corpora, by how their names start, that training leaves out together.
+HELD_OUT = {
+    "A": ("aggrefact_", "summac_", "wice", "halueval"),
+    "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
+}
+
+_POOLINGS = ("min", "mean")
+#: The column of evidence features that is the share of a claim's content words, by rarity, that the document has.
+_OVERLAP = 6
+
+
+def ablation(rows: Sequence[Row], table: Table, logits: np.ndarray) -> pd.DataFrame:
+    """AUC of trees with and without checkers' findings, of checkers alone, and of what ships (the trees' mean).
+
+    Args:
+        rows: what was learned from.
+        table: its statements.
+        logits: their cross-fitted log odds, (n, 2): with checkers' findings, without.
+
+    Returns:
+        ``corpus, n, model, pooling, auc``.
+    """
+    found = []
+    for (corpus, model, pooling), part in _pooled(rows, table.row, _cross_fitted(table, logits)):
+        found.append(_one(part, corpus=corpus, model=model, pooling=pooling))
+    return _table(found, ["corpus", "n", "model", "pooling", "auc"])
+
+
+def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray) -> pd.DataFrame:
+    """AUC on each type of SummEdits' edits: how often an edited summary has less support than a consistent one of the
+    same domain, mean over edited summaries. A summary with two types counts for both.
+
+    Args:
+        rows: what was learned from.
+        table: its statements.
+        logits: their cross-fitted log odds, (n, 2).
+
+    Returns:
+        ``error, n, model, pooling, auc``.
+    """
+    found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
+    for (corpus, model, pooling), part in _pooled(rows, table.row, _cross_fitted(table, logits)):
+        if corpus.startswith("summedits_"):
+            right = part[part["label"] == 1]
+            wrong = part[part["label"] == 0]
+            kinds = wrong["kind"].str.split(", ")
+            for kind in sorted(set(kinds.explode()) - {""}):
+                mine = wrong[[kind in several for several in kinds]]
+                both = pd.concat([right, mine])
+                found.setdefault((kind, model, pooling), []).append((len(mine), auc(both["label"], both["support"])))
+    means = [
+        {
+            "error": kind,
+            "n": sum(n for n, _ in parts),
+            "model": model,
+            "pooling": pooling,
+            "auc": np.average([value for _, value in parts], weights=[n for n, _ in parts]),
+        }
+        for (kind, model, pooling), parts in found.items()
+    ]
+    return _table(means, ["error", "n", "model", "pooling", "auc"]).sort_values(["error", "model"], kind="stable")
+
+
+def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -> pd.DataFrame:
+    """AUC on corpora that training left out, and of word overlap, which needs none.
+
+    Args:
+        group: their name.
+        rows: of the corpora, judged.
+        statements: what was read of them.
+        heads: learned without them.
+
+    Returns:
+        ``corpus, held_out_with, n, model, pooling, auc``.
+    """
+    chosen = [(i, e) for i, items in enumerate(statements) for e in items if not isinstance(e, str)]
+    evidence: list[Evidence] = [item for _, item in chosen]
+    ask(heads.checkers, evidence)
+    pair = heads.pair_logits(evidence, [list(range(heads.folds))] * len(evidence))
+    columns = {
+        **_columns(np.array([item.supported.mean() for item in evidence]), pair),
+        "word overlap": np.array([item.claim[_OVERLAP] for item in evidence]),
+    }
+    found = []
+    for (corpus, model, pooling), part in _pooled(rows, np.array([i for i, _ in chosen]), columns):
+        if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
+            found.append(_one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling))
+    return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc"])
+
+
+def _cross_fitted(table: Table, logits: np.ndarray) -> dict[str, np.ndarray]:
+    return _columns(table.features[:, PLAIN_FEATURES], logits)
+
+
+def _columns(checker: np.ndarray, logits: np.ndarray) -> dict[str, np.ndarray]:
+    return {
+        "features": logits[:, 1],
+        "checker": checker,
+        "features and checker": logits[:, 0],
+        "shipped": logits.mean(axis=1),
+    }
+
+
+def _pooled(
+    rows: Sequence[Row], row_of: np.ndarray, columns: Mapping[str, np.ndarray]
+) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
+    """For each corpus, model and pooling its summaries (``label, kind, support``), each once, by its sentences: rows
+    with recorded claims come after those with sentences."""
+    once: dict[tuple[str, str, str], int] = {}
+    for number, row in enumerate(rows):
+        once.setdefault((row.corpus, row.document, row.summary), number)
+    numbers = set(once.values())
+    for model, support in columns.items():
+        by_row = pd.Series(support).groupby(row_of)
+        for pooling in _POOLINGS:
+            supports = by_row.agg(pooling)
+            kept = [i for i in supports.index if i in numbers]
+            summaries = pd.DataFrame(
+                [(rows[i].corpus, rows[i].label, rows[i].kind) for i in kept], columns=["corpus", "label", "kind"]
+            ).assign(support=supports[kept].to_numpy())
+            for corpus, part in summaries.groupby("corpus"):
+                yield (str(corpus), model, pooling), part
+
+
+def _one(part: pd.DataFrame, **names: str) -> dict:
+    return {**names, "n": len(part), "auc": auc(part["label"], part["support"])}
+
+
+def _table(found: Sequence[Mapping], columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(found, columns=columns).sort_values(columns[0], kind="stable").round({"auc": 3})

@@ -1,0 +1,147 @@
+"""Training the verifier: what it may see, what it writes, and what it measures of itself."""
+
+import random
+
+import numpy as np
+import pytest
+
+from claimwise.corpora.base import Rows
+from claimwise.models.embedded import evaluation, training, training_data
+from claimwise.models.embedded.training_data import Row
+from claimwise.models.embedded.training_trees import Table
+from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads, document_hash
+
+
+def toy_corpora():
+    """A training corpus, and a test corpus that holds one of its documents in another spelling."""
+    rng = random.Random(1)
+    names = "Ann Bo Cara Dan Eve Finn Gus Hal".split()
+    places = "Rome Oslo Lima Cairo Quito Delhi Paris Tunis".split()
+    train = Rows("summedits")
+    for number in range(24):
+        name, place = rng.choice(names), rng.choice(places)
+        document = f"Report {number}. {name} went to {place} on Monday. The weather there was cold and wet."
+        other = rng.choice([p for p in places if p != place])
+        for system, where, label in (("original", place, 1), ("edited", other, 0)):
+            summary = f"{name} went to {where}."
+            train.example(number, system, document=document, summary=summary, label=label, split="validation")
+    corpus = train.corpus()
+    tested = Rows("summeval")
+    shared = corpus.examples["document"].iloc[0]
+    tested.example("x", document=shared.upper().replace(" ", "  "), summary="S.", label=1)
+    return {"summedits": corpus, "summeval": tested.corpus()}
+
+
+def test_documents_of_test_sets_are_left_out_of_training_whatever_their_spelling():
+    corpora = toy_corpora()
+    shared = corpora["summedits"].examples["document"].iloc[0]
+    rows = training_data.training_rows(corpora)
+    assert document_hash(shared) in training_data.documents_under_test(corpora)
+    assert rows
+    assert all(document_hash(row.document) != document_hash(shared) for row in rows)
+
+
+@pytest.fixture(scope="module")
+def material():
+    return training.read(training_data.training_rows(toy_corpora()))
+
+
+@pytest.fixture(scope="module")
+def learned(material):
+    return training.learn(material)
+
+
+def test_training_writes_weights_that_score_seen_documents_by_unseen_models(material, learned, tmp_path):
+    learned.heads.write(tmp_path, {"toy": len(material.rows)})
+    heads = Heads.read(tmp_path)
+    seen = material.rows[0].document
+    assert heads.unseen_by(seen) == [document_hash(seen) % heads.folds]
+    assert heads.unseen_by("A document of which nobody has heard.") == list(range(heads.folds))
+    again = tmp_path / "again"
+    training.learn(material).heads.write(again, {"toy": len(material.rows)})
+    for name in ("verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"):
+        assert (tmp_path / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_what_a_variant_must_not_know_goes_with_everything_of_its_documents():
+    rows = [
+        Row("aggrefact_exf", "Doc one.", "S.", ("S.",), 1),
+        Row("aggrefact_exf_edits", "Doc one.", "T.", ("T.",), 0),
+        Row("rose", "doc  ONE", "U.", ("U.",), 1),
+        Row("rose", "Doc two.", "V.", ("V.",), 1),
+    ]
+    material = training.Material(rows, [[f"read {i}"] for i in range(4)], [[]] * 4)
+    rest = material.without(("aggrefact_",))
+    assert [row.summary for row in rest.rows] == ["V."]
+    assert rest.statements == [["read 3"]]
+    assert [row.summary for row in material.judged(("aggrefact_",)).rows] == ["S."]
+    assert material.without(("wice",)).rows == rows
+
+
+def test_the_zero_shot_variant_leaves_out_all_that_aggrefact_is_made_of():
+    names = {name for name in training_data.TRAINING_SPLITS if name.startswith(training.VARIANTS["zero-shot"])}
+    assert names == {*("aggrefact_ftsota", "aggrefact_exf", "summac_factcc", "summac_xsumfaith", "summac_cogensumm")}
+
+
+def scored(rows, supports):
+    """A table of statements, one a support, whose checkers say the opposite of the trees."""
+    row_of = np.array([i for i, some in enumerate(supports) for _ in some])
+    flat = np.array([value for some in supports for value in some], dtype=float)
+    features = np.column_stack([np.zeros((len(flat), PLAIN_FEATURES)), -flat])
+    unused = np.zeros(len(flat))
+    return rows, Table(features, unused, row_of, unused, unused), np.stack([flat, flat], axis=1)
+
+
+def value(table, **where):
+    for column, wanted in where.items():
+        table = table[table[column] == wanted]
+    [found] = table["auc"]
+    return found
+
+
+def test_summaries_are_scored_once_by_the_least_or_mean_of_their_sentences():
+    rows = [
+        Row("c", "D.", "Right.", ("Right.",), 1),
+        Row("c", "D.", "Right.", ("A claim of it.",), 1),  # recorded claims of the same summary: not counted
+        Row("c", "D.", "Wrong. Not.", ("Wrong.", "Not."), 0),
+        Row("c", "D.", "Bad.", ("Bad.",), 0),
+    ]
+    table = evaluation.ablation(*scored(rows, [[2], [-9], [1, 9], [-1]]))
+    assert set(table["n"]) == {3}
+    assert value(table, model="shipped", pooling="min") == 1
+    assert value(table, model="features", pooling="mean") == 0.5
+    assert value(table, model="checker", pooling="min") == 0.5  # -2 against -9 and 1
+    assert value(table, model="checker", pooling="mean") == 0.5
+
+
+def test_edit_types_are_set_against_consistent_summaries_of_the_same_domain():
+    rows = [
+        Row("summedits_a", "D.", "Right.", ("Right.",), 1),
+        Row("summedits_a", "D.", "Wrong.", ("Wrong.",), 0, kind="number, negation"),
+        Row("summedits_b", "D.", "Right.", ("Right.",), 1),
+        Row("summedits_b", "D.", "Wrong.", ("Wrong.",), 0, kind="number"),
+        Row("summedits_b", "D.", "Worse.", ("Worse.",), 0, kind="number"),
+        Row("rose", "D.", "Worse.", ("Worse.",), 0, kind="number"),
+    ]
+    table = evaluation.edit_types(*scored(rows, [[0], [-1], [-5], [-2], [-6], [-9]]))
+    assert value(table, error="negation", model="shipped", pooling="min") == 1
+    assert value(table, error="number", model="shipped", pooling="min") == pytest.approx(2 / 3, abs=1e-3)
+    assert table.groupby("error")["n"].first().to_dict() == {"negation": 1, "number": 3}
+
+
+def test_a_corpus_left_out_is_scored_beside_word_overlap(material, learned):
+    asked = material.judged(("summedits_",))
+    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
+    assert set(table["held_out_with"]) == {"A"}
+    assert set(table["n"]) == {46}
+    assert value(table, model="word overlap", pooling="mean") == 1  # the wrong places are not in the documents
+    assert table.groupby("model").size().to_dict() == {
+        **{"checker": 2, "features": 2, "features and checker": 2, "shipped": 2},
+        "word overlap": 1,
+    }
+
+
+def test_groups_left_out_hold_every_corpus_with_judged_rows_of_other_kinds():
+    loaded = {*training_data.TRAINING_SPLITS} - {"rose", "factcg"}
+    started = tuple(name for group in evaluation.HELD_OUT.values() for name in group)
+    assert all(f"{name}_".startswith(started) for name in loaded)
