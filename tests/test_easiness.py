@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from claimwise.easiness import easiness, rouge1_f1, rouge_l_f1
-from claimwise.easiness_states import StateSimilarity
+from claimwise.easiness_states import StateSimilarity, own_encoder
+from claimwise.models.embedded.encoder import shared_encoder
+from claimwise.models.embedded.evidence import word_spans
 
 ROUGE = RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 WORDS = st.lists(st.sampled_from("run running runs cats cat the of 3.5 U.S. naïve 東京 -".split()), max_size=8).map(
@@ -95,6 +97,15 @@ def test_matched_states_of_the_encoder_see_meaning_where_words_differ():
     similarity = StateSimilarity(texts)
     assert similarity(texts[0], texts[1]) > similarity(texts[0], texts[2])
     assert rouge1_f1(texts[0], texts[1]) == pytest.approx(1 / 3)
+
+
+def test_states_do_not_depend_on_what_the_process_has_encoded_before():
+    # In half precision they do depend on the texts of their batch, which the shared encoder's memory changes.
+    texts = ["A man bought a car.", "Someone purchased an old vehicle on the last day of May.", "It rained."]
+    shared_encoder().encode(texts[:1], [word_spans(texts[0])])
+    first, second = StateSimilarity(texts), StateSimilarity(texts)
+    assert first(texts[0], texts[1]) == second(texts[0], texts[1])
+    assert own_encoder() is not shared_encoder()
 
 
 @given(CLAIMS, CLAIMS)

@@ -1,5 +1,6 @@
 """The experiment's tables, worked by hand from an NLI model of transparent rules."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -242,3 +243,64 @@ def test_alignment_settings_without_alignment_are_refused():
         )
     with pytest.raises(ValueError, match=r"alignment\.window"):
         specification("m", {"m": {"decompose": "sentences", "verify": "alignment", "alignment": {"window": 0}}})
+
+
+def _without(corpus, **columns):
+    return replace(corpus, examples=corpus.examples.assign(**columns))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"label": np.nan}, {"split": "test"}, {"split": "validation"}, {"label": 1.0}],
+    ids=["no labels", "no validation", "no test", "one class"],
+)
+def test_a_corpus_without_what_thresholds_need_gives_rows_without_numbers(corpus, columns):
+    corpus = _without(corpus, **columns)
+    runs = nli_alignment.run(corpus, nli_alignment.ablation(SPEC), FakeModel())
+    rows = nli_alignment.table(corpus, runs, by_origin=False, draws=20, seed=0)
+    assert {SENTENCES, CLAIMS, COREFERENCE, FULL} <= set(rows["metric"])
+    assert (rows["n"] == 0).all()
+    assert rows[["balanced_accuracy", "step"]].isna().all(axis=None)
+    levels = nli_alignment.granularity(corpus, runs[FULL])
+    [said, _] = nli_alignment.findings(rows.assign(corpus="made"), levels)
+    assert "too few labelled summaries" in said
+    assert len(nli_alignment.example(corpus, runs[FULL])[1])
+
+
+def test_rows_that_scored_nothing_in_common_have_no_numbers(corpus):
+    runs = nli_alignment.run(corpus, nli_alignment.ablation(SPEC), FakeModel())
+    half = corpus.examples.groupby("split").cumcount() % 2 == 0
+    for name, lost in ((SENTENCES, half), (FULL, ~half)):
+        scores = runs[name].scores.assign(score=runs[name].scores["score"].mask(lost))
+        runs[name] = replace(runs[name], scores=scores)
+    rows = nli_alignment.table(corpus, runs, by_origin=True, draws=20, seed=0)
+    assert (rows["n"] == 0).all()
+    assert rows["balanced_accuracy"].isna().all()
+    assert rows.set_index("metric").loc[FULL, "unscored"] > 0
+
+
+def test_a_row_that_scored_nothing_has_no_step_and_leaves_the_others_theirs(corpus):
+    runs = nli_alignment.run(corpus, nli_alignment.ablation(SPEC), FakeModel())
+    runs[SENTENCES] = replace(runs[SENTENCES], scores=runs[SENTENCES].scores.assign(score=np.nan))
+    rows = nli_alignment.table(corpus, runs, by_origin=True, draws=20, seed=0).set_index("metric")
+    assert np.isnan(rows.loc[CLAIMS, "step"])
+    assert rows.loc[[COREFERENCE, FULL], "step"].tolist() == [12.5, 25]
+    assert rows.loc[[SENTENCES, CLAIMS, FULL], "n"].tolist() == [0, 15, 15]
+
+
+def test_windows_and_gates_need_labelled_validation_summaries(corpus):
+    rows = nli_alignment.sensitivity(_without(corpus, split="test"), SPEC, FakeModel(), [2], [0.8], None)
+    assert rows.empty
+    assert len(nli_alignment.grid(rows.assign(corpus="made"))) == 1
+
+
+def test_a_cut_keeps_the_first_documents_of_each_split_that_it_names(corpus):
+    def kept(limit):
+        examples = nli_alignment.cut(corpus, limit).examples
+        return examples.groupby("split")["document_id"].agg(lambda ids: sorted(ids.unique())).to_dict()
+
+    every = kept(None)
+    assert [len(ids) for ids in every.values()] == [3, 3]
+    assert kept({"validation": 1, "test": None}) == every | {"validation": every["validation"][:1]}
+    assert kept({"validation": 2}) == every | {"validation": every["validation"][:2]}
+    assert sum(map(len, kept(4).values())) == 4

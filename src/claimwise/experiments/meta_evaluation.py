@@ -71,12 +71,16 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
         over documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
         points and its two-sided ``p``, Kendall's ``kendall_system`` and ``kendall_summary`` with the human rating.
-        A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows.
+        A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows;
+        where no row has all the others' scores, no metric has numbers.
     """
     results = []
     for group, part in rows.groupby("group", sort=False):
         everything = part[part["split"] == "test"]
-        usable = [metric for metric in metrics if _usable(part, metric)]
+        # A metric that did not score enough (its replies cannot be read) would leave no row to compare the others on.
+        usable = [metric for metric in metrics if _has_threshold(part.dropna(subset=[metric]))]
+        if not _has_threshold(part.dropna(subset=usable)):
+            usable = []  # each scored some rows, none scored the same ones
         scored = part.dropna(subset=usable)
         test, validation = scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
         thresholds = {m: statistics.best_threshold(validation[m], validation["label"]) for m in usable}
@@ -99,12 +103,8 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
     return pd.DataFrame(results, columns=COLUMNS)
 
 
-def _usable(part: pd.DataFrame, metric: str) -> bool:
-    """Whether the metric scored test rows, and validation rows of both labels: all that a threshold needs.
-
-    One that did not (a model whose replies cannot be read) would leave no row on which to compare the others.
-    """
-    scored = part.dropna(subset=[metric])
+def _has_threshold(scored: pd.DataFrame) -> bool:
+    """Whether there are test rows, and validation rows of both labels: all that a threshold needs."""
     return bool((scored["split"] == "test").any()) and scored[scored["split"] == "validation"]["label"].nunique() == 2
 
 

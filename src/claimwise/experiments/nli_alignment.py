@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -56,6 +57,20 @@ def ablation(spec: MetricSpec, backbones: Mapping[str, Mapping] | None = None) -
     return rows
 
 
+def cut(corpus: Corpus, documents: int | Mapping[str, int | None] | None) -> Corpus:
+    """The corpus with the first so many documents by id, of all or of each split that is named; None keeps all.
+
+    A threshold needs fewer documents than an interval: validation documents are the ones to save.
+    """
+    if not isinstance(documents, Mapping):
+        return corpus.first(documents)
+    kept = corpus.examples["split"].map(lambda split: split not in documents)
+    for split, count in documents.items():
+        part = replace(corpus, examples=corpus.examples[corpus.examples["split"] == split]).first(count)
+        kept |= corpus.examples["id"].isin(part.examples["id"])
+    return replace(corpus, examples=corpus.examples[kept].reset_index(drop=True))
+
+
 def run(corpus: Corpus, specs: Mapping[str, MetricSpec], model: Model) -> dict[str, Evaluation]:
     """Every row's evaluation; what two rows have in common is read once.
 
@@ -80,15 +95,21 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
 
     Returns:
         Its columns, and ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``.
+        Without the labels or scores that thresholds need, rows have no numbers and ``n`` is 0.
     """
     rows = meta_evaluation.collect(corpus, {name: run.scores for name, run in runs.items()}, by_origin)
     names = meta_evaluation.columns(rows)
+    if rows.empty:
+        unlabelled = pd.DataFrame({"group": "all", "metric": names, "n": 0, "unscored": 0})
+        return unlabelled.reindex(columns=[*meta_evaluation.COLUMNS, "step", "step_p"])
     result = meta_evaluation.table(rows, names, SENTENCES, draws, seed)
     steps = []
     for group, part in result.groupby("group", sort=False):
-        thresholds = part.set_index("metric")["threshold"]
-        test = rows[(rows["group"] == group) & (rows["split"] == "test")].dropna(subset=names)
+        thresholds = part[part["n"] > 0].set_index("metric")["threshold"]
+        test = rows[(rows["group"] == group) & (rows["split"] == "test")].dropna(subset=list(thresholds.index))
         for before, after in pairwise(STEPS):
+            if before not in thresholds or after not in thresholds:
+                continue  # a row without a threshold has no step, nor has the one below it
             difference, p = statistics.paired_bootstrap(
                 test["label"],
                 test[after] > thresholds[after],
@@ -128,12 +149,16 @@ def sensitivity(
         documents: read the first so many documents, by id; None for all.
 
     Returns:
-        ``window, gate, auc`` and ``gated`` (share of claims that the wider levels are read for), with ``n`` summaries.
+        ``window, gate, auc`` and ``gated`` (share of claims that the wider levels are read for), with ``n`` summaries;
+        no rows where no validation summary has a label.
     """
+    columns = ["window", "gate", "auc", "gated", "n"]
     examples = corpus.examples.dropna(subset=["label"])
     examples = examples[examples["split"] == "validation"]
     if documents is not None:
         examples = examples[examples["document_id"].isin(sorted(examples["document_id"].unique())[:documents])]
+    if examples.empty:
+        return pd.DataFrame(columns=columns)
     examples = examples.reset_index(drop=True)
     settings = spec.alignment or AlignmentSettings()
 
@@ -151,7 +176,7 @@ def sensitivity(
             gated = narrow["score"] < gate
             chosen = narrow["score"].where(~gated, wide["score"]).groupby(narrow["example_id"]).mean().dropna()
             rows.append((window, gate, statistics.auc(labels[chosen.index], chosen), gated.mean(), len(chosen)))
-    return pd.DataFrame(rows, columns=["window", "gate", "auc", "gated", "n"])
+    return pd.DataFrame(rows, columns=columns)
 
 
 def granularity(corpus: Corpus, full: Evaluation) -> pd.DataFrame:
@@ -221,7 +246,7 @@ def easiness_by_states(
         corpus: references with people's claims.
         names: decomposers, as ``claims.decomposer`` takes them.
         model: plays the prompted ones.
-        encoder: see ``easiness_states.StateSimilarity``.
+        encoder: None takes ``easiness_states.own_encoder``.
 
     Returns:
         ``origin, decomposer`` and the means ``states_precision, states_recall, states_f1``.
@@ -230,6 +255,7 @@ def easiness_by_states(
     examples = corpus.examples[(corpus.examples["system"] == "reference") & (corpus.examples["split"] == "test")]
     examples = examples[examples["id"].isin(gold.index)]
     wanted = [gold[key] for key in examples["id"]]
+    encoder = encoder or easiness_states.own_encoder()
     rows = []
     for name in names:
         found = claims.decomposer(name, model, corpus.recorded_claims).decompose(examples)
@@ -249,14 +275,17 @@ def decomposers(spec: MetricSpec, corpus: Corpus) -> list[str]:
 
 
 def example(corpus: Corpus, full: Evaluation) -> tuple[str, pd.DataFrame]:
-    """The test summary whose claims use most levels, of equals the one with fewest claims, of these the first by id.
+    """The summary whose claims use most levels, of equals the one with fewest claims, of these the first by id.
+
+    Of the test split, unless that has no aligned claims.
 
     Returns:
         Its id, and one row a claim: ``claim, level, first, last`` (sentences of the document, last included),
         ``score`` (NLIScore), ``p_entail, p_neutral, p_contradict`` and ``premise``.
     """
     rows = full.verdicts.dropna(subset=["support"]).merge(full.claims, on=["example_id", "claim_index"])
-    rows = rows[rows["example_id"].isin(corpus.examples.loc[corpus.examples["split"] == "test", "id"])]
+    test = rows["example_id"].isin(corpus.examples.loc[corpus.examples["split"] == "test", "id"])
+    rows = rows[test] if test.any() else rows
     order = rows.groupby("example_id").agg(levels=("level", "nunique"), claims=("claim", "size")).reset_index()
     chosen = order.sort_values(["levels", "claims", "example_id"], ascending=[False, True, True]).iloc[0]["example_id"]
     rows = rows[rows["example_id"] == chosen].sort_values("claim_index")
@@ -286,11 +315,15 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
     sentences = []
     for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
         part = part.set_index("metric")
+        title = f"**{corpus}{'' if group == 'all' else ', ' + group}**"
+        if part.loc[list(STEPS), "balanced_accuracy"].isna().any():
+            sentences.append(f"{title}: too few labelled summaries that every row scored to compare the rows.")
+            continue
         values = [part.loc[step, "balanced_accuracy"] for step in STEPS]
         order = "as in the paper" if values == sorted(values) else "not in the paper's order"
         sure = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05]
         sentences.append(
-            f"**{corpus}{'' if group == 'all' else ', ' + group}**: "
+            f"{title}: "
             + ", ".join(f"{step} {value:.1f}" for step, value in zip(STEPS, values, strict=True))
             + f" ({order}). "
             + (
@@ -315,6 +348,8 @@ def settings(spec: MetricSpec) -> dict:
 
 def grid(rows: pd.DataFrame) -> pd.DataFrame:
     """``sensitivity`` with one row a window and one column a gate, and the share of gated claims below."""
+    if rows.empty:
+        return pd.DataFrame({"": ["no labelled validation summaries"]})
     parts = []
     for name, part in rows.groupby("corpus", sort=False):
         wide = part.pivot_table(index="window", columns="gate", values="auc")
