@@ -1,12 +1,13 @@
 """Users' files: what is filled in, and one test for each way in which a file can be wrong."""
 
+import gzip
 import json
 import math
 
 import pandas as pd
 import pytest
 
-from claimwise.corpora import ExamplesError, read_examples
+from claimwise.corpora import ExamplesError, read_examples, read_file
 
 GOOD = {"id": "a", "document": "It rained.", "summary": "Rain.", "label": 1}
 
@@ -61,11 +62,9 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
     ("rows", "message"),
     [
         (['{"id": "a", "docu'], r"mine\.jsonl, line 1, column 13: not JSON"),
-        ([GOOD, "[1, 2]"], r"line 2: expected an object with id, document, summary, got \[1, 2\]"),
+        ([GOOD, "[1, 2]"], r"line 2: expected an object with names and values, got \[1, 2\]"),
         ([{"id": "a", "document": "b"}], "line 1: column 'summary' is missing, got id, document"),
         ([{"id": "a", "docment": "b", "summary": "c"}], "line 1: column 'document' is missing.*did you mean 'docment'"),
-        ([{**GOOD, "lable": 1}], "line 1: unknown column 'lable', expected id.*did you mean 'label'"),
-        ([{**GOOD, "zzz": 1}], "line 1: unknown column 'zzz'.*remove it"),
         ([GOOD, "", GOOD], "line 3, field 'id': 'a' stands in line 1 too"),
         ([{**GOOD, "id": None}], "line 1, field 'id': expected text, got null"),
         ([{**GOOD, "id": ""}], "line 1, field 'id': is empty"),
@@ -75,6 +74,12 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         ([{**GOOD, "document": None}], "line 1, field 'document': expected text, got null"),
         ([{**GOOD, "summary": 12}], "line 1, field 'summary': expected text, got 12"),
         ([{**GOOD, "system": ["x"]}], "line 1, field 'system': expected text, got"),
+        (
+            [{**GOOD, "summary": "x \ud83d"}],
+            r"line 1, field 'summary': half of a surrogate pair \(U\+D83D\) at character 2",
+        ),
+        ([{**GOOD, "id": "\udc00"}], r"line 1, field 'id': half of a surrogate pair \(U\+DC00\) at character 0"),
+        ([{**GOOD, "note": ["\ud83d"]}], "line 1, field 'note': half of a surrogate pair"),
         ([], "no examples in the file"),
     ],
 )
@@ -91,9 +96,85 @@ def test_bad_json_on_line_7_is_named_so(tmp_path):
 
 def test_a_csv_row_is_counted_as_an_editor_does(tmp_path):
     file = tmp_path / "mine.csv"
-    file.write_text("id,document,summary,label\na,b,c,1\nb,b,c,2\n")
-    with pytest.raises(ExamplesError, match=r"mine\.csv, row 3, field 'label': expected 1 .* got '2'"):
+    file.write_text('id,document,summary,label\n\na,"b\nb\nb",c,1\nb,b,c,2\n')
+    with pytest.raises(ExamplesError, match=r"mine\.csv, line 6, field 'label': expected 1 .* got '2'"):
         read_examples(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('id,document,summary\na,"x\ny",z\nb,x,y,z\n', r"line 4: expected 3 fields \(id, document, summary\), got 4"),
+        ("id,document,summary\na,x\n", r"line 2: expected 3 fields .*, got 2; put a field that holds ',' between"),
+        ('id,document,summary\na,x,y\nb,"x,y\nc,x,y\n', r"line 3: not a row of csv \(unexpected end of data\)"),
+        ('id,document,summary\na,"x"s,y\n', "line 2: not a row of csv .*double the quotes within"),
+        ("id,document,summary,summary\na,x,y,z\n", "line 1: column 'summary' stands twice in the header"),
+        ("id;document;summary\na;x;y\n", "line 2: column 'id' is missing, got id;document;summary"),
+    ],
+)
+def test_a_csv_row_that_would_have_to_be_guessed_at_is_refused(tmp_path, text, message):
+    file = tmp_path / "mine.csv"
+    file.write_text(text)
+    with pytest.raises(ExamplesError, match=message):
+        read_examples(file)
+
+
+def test_a_csv_field_may_be_longer_than_the_csv_module_takes_by_itself(tmp_path):
+    document = "word " * 40_000
+    file = tmp_path / "mine.csv"
+    pd.DataFrame([{**GOOD, "document": document}]).to_csv(file, index=False)
+    assert read_examples(file)["document"].tolist() == [document]
+
+
+@pytest.mark.parametrize(("label", "read"), [("True", 1), ("false", 0), ("1.0", 1), (" 0", 0)])
+def test_how_a_csv_may_write_a_label(tmp_path, label, read):
+    file = tmp_path / "mine.csv"
+    file.write_text(f"id,document,summary,label\na,b,c,{label}\n")
+    assert read_examples(file)["label"].tolist() == [read]
+
+
+@pytest.mark.parametrize("name", ["mine.tsv", "mine.tsv.gz", "mine.csv.gz", "mine.jsonl.gz", "mine.JSONL"])
+def test_tab_separated_and_gzipped_files_read_like_json_lines(tmp_path, name):
+    rows = [GOOD, {**GOOD, "id": "b", "document": 'He said: "no",\n\tthen left.', "label": None}]
+    lines = "\n".join(json.dumps(row) for row in rows)
+    table = pd.DataFrame(rows)
+    text = lines if "jsonl" in name.lower() else table.to_csv(index=False, sep="\t" if "tsv" in name else ",")
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    read = read_examples(file)
+    assert set(read["corpus"]) == {"mine"}
+    pd.testing.assert_frame_equal(read, read_examples(jsonl(tmp_path, *rows)))
+
+
+def test_other_columns_are_carried_as_they_stand(tmp_path):
+    rows = [{**GOOD, "n": 0.1234567891, "tags": ["é", 1], "7": True}, {**GOOD, "id": "b", "note": "x", "n": None}]
+    found = read_file(jsonl(tmp_path, *rows))
+    assert found.carried.to_dict("list") == {
+        "n": ["0.1234567891", ""],
+        "tags": ['["é", 1]', ""],
+        "7": ["true", ""],
+        "note": ["", "x"],
+    }
+    assert found.hints == ()
+    assert list(found.examples["id"]) == ["a", "b"]
+    file = tmp_path / "mine.parquet"
+    pd.DataFrame([{**GOOD, "when": pd.Timestamp("2024-05-06"), "tags": ["a", "b"]}]).to_parquet(file)
+    assert read_file(file).carried.to_dict("list") == {"when": ["2024-05-06 00:00:00"], "tags": ['["a", "b"]']}
+
+
+def test_a_file_without_other_columns_carries_none(tmp_path):
+    assert read_file(jsonl(tmp_path, GOOD, {**GOOD, "id": "b"})).carried.shape == (2, 0)
+
+
+def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
+    row = {key: value for key, value in GOOD.items() if key != "label"} | {"Lable": 1, "source": "news"}
+    found = read_file(jsonl(tmp_path, row))
+    (hint,) = found.hints
+    assert "column 'Lable' is carried through unread; did you mean 'label'?" in hint
+    assert math.isnan(found.examples["label"].iloc[0])
+    with pytest.warns(UserWarning, match="did you mean 'label'"):
+        read_examples(jsonl(tmp_path, row))
+    assert read_file(jsonl(tmp_path, {**GOOD, "labels": 1})).hints == ()  # the label is there
 
 
 def test_a_parquet_null_document_is_named(tmp_path):
@@ -106,9 +187,11 @@ def test_a_parquet_null_document_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("mine.txt", b"x", r"expected a name that ends in \.jsonl, \.csv or \.parquet, got '\.txt'"),
+        ("mine.txt", b"x", r"expected a name that ends in \.jsonl, \.csv, \.tsv or \.parquet, got '\.txt'"),
         ("mine.parquet", b"not parquet", "not a parquet file"),
-        ("mine.csv", b"", "not a csv file with a header"),
+        ("mine.csv", b"", "no header; the first line must name the columns"),
+        ("mine.csv.gz", b"id,document,summary\n", "not a gzip file"),
+        ("mine.jsonl.gz", gzip.compress(b"{}" * 99)[:-9], "or a truncated one"),
         (
             "mine.csv",
             b"id,document,summary\na,caf\xe9,c\n",

@@ -28,22 +28,27 @@ from claimwise.corpora import (
     vectara,
     wice,
 )
-from claimwise.corpora.base import Corpus, read, write
+from claimwise.corpora.base import Corpus, CorpusError, read, write
 from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry, fetch
-from claimwise.corpora.user import ExamplesError, read_examples
+from claimwise.corpora.user import UserFile, read_examples, read_file
+from claimwise.corpora.user_rows import ExamplesError
 
 __all__ = [
     "LOADERS",
     "AlteredFileError",
     "Corpus",
+    "CorpusError",
     "ExamplesError",
     "MissingFileError",
     "Registry",
+    "UserFile",
     "fetch",
     "load",
+    "loader",
     "names",
     "read",
     "read_examples",
+    "read_file",
     "write",
 ]
 
@@ -99,17 +104,26 @@ def load(name: str, files: Registry | None = None) -> Corpus:
             names (CLAIMWISE_MIRROR, CLAIMWISE_RAW), if not given.
 
     Raises:
-        ValueError: no corpus has this name.
+        CorpusError: no corpus has this name.
         MissingFileError: a file is neither in the mirror nor downloadable.
         AlteredFileError: a file is not the published one.
+    """
+    return loader(name)(files or Registry.from_environment())
 
-    >>> load("sampel")
+
+def loader(name: str) -> Callable[[Registry], Corpus]:
+    """What loads the corpus of that name; nothing is read yet.
+
+    Raises:
+        CorpusError: no corpus has this name; the message has the nearest and all of them.
+
+    >>> loader("sampel")
     Traceback (most recent call last):
     ...
-    ValueError: no corpus named 'sampel'; did you mean 'sample'? There are: sample, sample_presence, ...
+    claimwise.corpora.base.CorpusError: no corpus named 'sampel'; did you mean 'sample'? There are: sample, ...
     """
     if name not in LOADERS:
         near = difflib.get_close_matches(name, LOADERS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise ValueError(f"no corpus named {name!r}{hint} There are: {', '.join(LOADERS)}")
-    return LOADERS[name](files or Registry.from_environment())
+        raise CorpusError(f"no corpus named {name!r}{hint} There are: {', '.join(LOADERS)}")
+    return LOADERS[name]

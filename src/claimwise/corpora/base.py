@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from claimwise import schema
+from claimwise.errors import ClaimwiseError
 
 #: The tables of a corpus, in the order in which they are written.
 TABLES = ("examples", "gold_claims", "preferences", "recorded_claims", "scores")
@@ -26,6 +27,10 @@ TABLES = ("examples", "gold_claims", "preferences", "recorded_claims", "scores")
 RARE = ("recorded_replies",)
 
 _ARROW = {"float64": pa.float64(), "int64": pa.int64()}
+
+
+class CorpusError(ClaimwiseError):
+    """There is no corpus of that name."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +225,7 @@ def read(folder: str | Path) -> Corpus:
     """Read what ``write`` wrote.
 
     Raises:
-        FileNotFoundError: a table's file is not there.
+        FileNotFoundError: a table's file is not there; the message says which command makes it.
         TableError: a table breaks its schema.
     """
     folder = Path(folder)
@@ -230,7 +235,10 @@ def read(folder: str | Path) -> Corpus:
         if not file.is_file():
             if name in RARE:
                 continue
-            raise FileNotFoundError(f"{file} is not there; write it with claimwise.corpora.write(corpus, folder)")
+            raise FileNotFoundError(
+                f"{file} is not there; `claimwise corpora` writes the tables of the corpora that params.yaml lists "
+                f"under `corpora` (so does `dvc repro`): run it first, with {folder.name!r} among them"
+            )
         tables[name] = schema.validate(
             _frame(pq.read_table(file).to_pandas().to_dict("records"), name), name, str(file)
         )

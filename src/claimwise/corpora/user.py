@@ -1,42 +1,44 @@
-"""Users' own examples: JSON lines, csv or parquet with a document and a summary a row."""
+"""Users' own examples: a file with a document and a summary a row, and whatever else stands beside them."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from claimwise import schema
-from claimwise.errors import ClaimwiseError
+from claimwise.corpora.user_rows import EXPECTED, ExamplesError, read_rows, shorten, stem
 
 _REQUIRED = ("id", "document", "summary")
 _DEFAULTS = {"label": math.nan, "system": "user", "origin": "user", "split": "test"}
-_LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": math.nan}
+_LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
 
 
-class ExamplesError(ClaimwiseError):
-    """A user's file cannot be read as examples; the message names file, line and field, and what to do."""
+@dataclass(frozen=True)
+class UserFile:
+    """What a user's file holds.
+
+    Attributes:
+        examples: a table of schema ``examples``.
+        carried: the columns that claimwise has no use for, as text, a row an example in the same order; a JSON value
+            that is no text as JSON, empty where the row has none.
+        hints: what to look at again: columns among those whose name is nearly one that claimwise knows.
+    """
+
+    examples: pd.DataFrame
+    carried: pd.DataFrame
+    hints: tuple[str, ...]
 
 
 def read_examples(path: str | Path) -> pd.DataFrame:
-    """Read a user's examples as a validated ``examples`` table.
-
-    Args:
-        path: a .jsonl, .csv or .parquet file with the columns ``id``, ``document`` and ``summary`` and, if you have
-            them, ``label`` (1 faithful, 0 not, empty unknown), ``system``, ``origin`` and ``split``. A summary may
-            be empty.
-
-    Returns:
-        The table; ``corpus`` is the file's name, ``document_id`` is computed.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ExamplesError: bad JSON, a missing or unknown column, an id that stands twice or is empty, a label that is
-            neither 0 nor 1, text that is missing or holds NUL bytes; names file, line and field.
+    """Read a user's examples as a validated ``examples`` table; see ``read_file``, which keeps other columns too.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.jsonl")
@@ -44,92 +46,75 @@ def read_examples(path: str | Path) -> pd.DataFrame:
     >>> read_examples(file)[["id", "corpus", "system", "label"]].values.tolist()
     [['a', 'mine', 'user', 1.0]]
     """
+    found = read_file(path)
+    for hint in found.hints:
+        warnings.warn(hint, stacklevel=2)
+    return found.examples
+
+
+def read_file(path: str | Path) -> UserFile:
+    """Read a user's examples, and the columns beside them.
+
+    Args:
+        path: a .jsonl, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``id``, ``document``
+            and ``summary`` and, if you have them, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
+            ``system``, ``origin`` and ``split``. A summary may be empty.
+
+    Returns:
+        The examples (``corpus`` is the file's name, ``document_id`` is computed) and the other columns.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ExamplesError: bad JSON or csv, a row with more or fewer fields than the header, a missing column, an id that
+            stands twice or is empty, a label that is neither 0 nor 1, text that is missing, holds NUL bytes or is no
+            Unicode; names file, line and field.
+    """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; expected a .jsonl, .csv or .parquet file of examples")
-    rows = _read(path)
+        raise FileNotFoundError(f"{path}: no such file; expected a {EXPECTED} file of examples")
+    rows = read_rows(path)
     if not rows:
         raise ExamplesError(f"{path}: no examples in the file; expected rows with {', '.join(_REQUIRED)}")
-    first_line: dict[str, str] = {}
-    examples = []
+    first_place: dict[str, str] = {}
+    examples, carried = [], []
     for place, row in rows:
-        _check_columns(row, f"{path}, {place}")
-        example = _example(row, f"{path}, {place}")
-        if example["id"] in first_line:
+        where = f"{path}, {place}"
+        _check_columns(row, where)
+        example = _example(row, where)
+        if example["id"] in first_place:
             raise ExamplesError(
-                f"{path}, {place}, field 'id': {example['id']!r} stands in {first_line[example['id']]} too; ids must "
+                f"{where}, field 'id': {example['id']!r} stands in {first_place[example['id']]} too; ids must "
                 "be unique, give one of them another"
             )
-        first_line[example["id"]] = place
-        examples.append({**example, "corpus": path.stem})
-    return schema.validate(pd.DataFrame(examples), "examples", str(path))
+        first_place[example["id"]] = place
+        examples.append({**example, "corpus": stem(path)})
+        carried.append({str(name): _carried(value, str(name), where) for name, value in _others(row)})
+    beside = pd.DataFrame(carried, index=range(len(carried)), dtype=object).fillna("")
+    known = {name for _, row in rows for name in row if name in _DEFAULTS}
+    return UserFile(
+        examples=schema.validate(pd.DataFrame(examples), "examples", str(path)),
+        carried=beside,
+        hints=tuple(_hints(beside.columns, set(_DEFAULTS) - known, path)),
+    )
 
 
-def _read(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Rows with their place in the file, as an editor shows it."""
-    suffix = path.suffix.lower()
-    if suffix == ".jsonl":
-        return _read_jsonl(path)
-    if suffix == ".csv":
-        table = _read_csv(path)
-        return [(f"row {index}", row) for index, row in enumerate(table.to_dict("records"), start=2)]
-    if suffix == ".parquet":
-        try:
-            table = pd.read_parquet(path)
-        except (ValueError, OSError) as error:
-            raise ExamplesError(f"{path}: not a parquet file ({error})") from None
-        return [(f"row {index}", row) for index, row in enumerate(table.to_dict("records"), start=1)]
-    raise ExamplesError(f"{path}: expected a name that ends in .jsonl, .csv or .parquet, got {path.suffix!r}")
-
-
-def _read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    rows = []
-    for number, line in enumerate(_decoded(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ExamplesError(
-                f"{path}, line {number}, column {error.colno}: not JSON ({error.msg}); expected one object a line"
-            ) from None
-        if not isinstance(row, dict):
-            raise ExamplesError(
-                f"{path}, line {number}: expected an object with {', '.join(_REQUIRED)}, got {_shorten(row)}"
-            )
-        rows.append((f"line {number}", row))
-    return rows
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    _decoded(path)
-    try:
-        return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ExamplesError(f"{path}: not a csv file with a header ({error})") from None
-
-
-def _decoded(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ExamplesError(
-            f"{path}, byte {error.start}: not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
-        ) from None
+def _others(row: dict[str, Any]) -> list[tuple[Any, Any]]:
+    return [(name, value) for name, value in row.items() if name not in (*_REQUIRED, *_DEFAULTS)]
 
 
 def _check_columns(row: dict[str, Any], where: str) -> None:
-    known = (*_REQUIRED, *_DEFAULTS)
     missing = [name for name in _REQUIRED if name not in row]
-    unknown = [str(name) for name in row if name not in known]
     if missing:
-        near = difflib.get_close_matches(missing[0], unknown, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(missing[0], [str(name) for name, _ in _others(row)], n=1, cutoff=0.6)
         hint = f"; did you mean {near[0]!r}? Rename it" if near else ""
         raise ExamplesError(f"{where}: column {missing[0]!r} is missing, got {', '.join(map(str, row))}{hint}")
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], known, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}?" if near else "remove it"
-        raise ExamplesError(f"{where}: unknown column {unknown[0]!r}, expected {', '.join(known)}; {hint}")
+
+
+def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterable[str]:
+    """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
+    for column in columns:
+        if near := difflib.get_close_matches(column.lower(), sorted(absent), n=1, cutoff=0.6):
+            yield f"{path}: column {column!r} is carried through unread; did you mean {near[0]!r}?"
 
 
 def _example(row: dict[str, Any], where: str) -> dict[str, Any]:
@@ -138,7 +123,7 @@ def _example(row: dict[str, Any], where: str) -> dict[str, Any]:
     example["id"] = _text(identity, "id", where)
     for name in ("id", *(set(_DEFAULTS) - {"label"})):
         value = example["id"] if name == "id" else row.get(name)
-        missing = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+        missing = _absent(value) or (isinstance(value, str) and not value)
         if missing and name == "id":
             raise ExamplesError(f"{where}, field 'id': is empty; expected a text, unique in the file")
         example[name] = _DEFAULTS[name] if missing else _text(value, name, where)
@@ -149,24 +134,43 @@ def _example(row: dict[str, Any], where: str) -> dict[str, Any]:
 
 def _text(value: Any, name: str, where: str) -> str:
     if not isinstance(value, str):
-        raise ExamplesError(f"{where}, field {name!r}: expected text, got {_shorten(value)}")
+        raise ExamplesError(f"{where}, field {name!r}: expected text, got {shorten(value)}")
     if "\x00" in value:
         raise ExamplesError(
             f"{where}, field {name!r}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in "
             "many tools"
         )
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ExamplesError(
+            f"{where}, field {name!r}: half of a surrogate pair (U+{ord(value[error.start]):04X}) at character "
+            f"{error.start}; the text was cut within a character: write both halves or neither"
+        ) from None
     return value
 
 
 def _label(value: Any, where: str) -> float:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if _absent(value):
         return math.nan
-    label = _LABELS.get(str(value).strip()) if not isinstance(value, bool) else float(value)
+    label = _LABELS.get(str(value).strip().lower())
     if label is None:
-        raise ExamplesError(f"{where}, field 'label': expected 1 (faithful), 0 (not) or nothing, got {_shorten(value)}")
+        raise ExamplesError(f"{where}, field 'label': expected 1 (faithful), 0 (not) or nothing, got {shorten(value)}")
     return label
 
 
-def _shorten(value: object) -> str:
-    shown = "null" if value is None else repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+def _carried(value: Any, name: str, where: str) -> str:
+    if _absent(value):
+        return ""
+    if isinstance(value, bool | int | float | list | dict) or hasattr(value, "tolist"):
+        value = json.dumps(value, ensure_ascii=False, default=_plain)
+    return _text(str(value), name, where)
+
+
+def _plain(value: Any) -> Any:
+    """What parquet gives and JSON has no word for: arrays and times."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _absent(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,138 @@
+"""Rows of a user's file as they stand in it: JSON lines, csv, tsv (any of them gzipped) or parquet.
+
+A row that a lenient reader would guess at (a field too many, a quote that is never closed) is an error here: a guess
+puts a document where the summary belongs, and every score that follows is about something else.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from claimwise.errors import ClaimwiseError
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+KINDS = (".jsonl", *_SEPARATORS, ".parquet")
+EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+
+# The csv module refuses fields of more than 131,072 characters; documents may be longer. (A C long, 32 bits on Windows.)
+csv.field_size_limit(2**31 - 1)
+
+
+class ExamplesError(ClaimwiseError):
+    """A user's file cannot be read as examples; the message names file, line and field, and what to do."""
+
+
+def stem(path: Path) -> str:
+    """The file's name without what says its kind.
+
+    >>> stem(Path("data/mine.csv.gz")), stem(Path("v1.2.jsonl"))
+    ('mine', 'v1.2')
+    """
+    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
+
+
+def read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Every row with its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
+
+    Fields of csv and tsv are text: nothing becomes a number, an empty field is an empty text.
+
+    Raises:
+        ExamplesError: the file is none of these kinds, or not what its name says.
+    """
+    packed = path.suffix.lower() == ".gz"
+    kind = Path(path.stem if packed else path.name).suffix.lower()
+    if kind == ".jsonl":
+        return _json_lines(_decoded(path, packed), path)
+    if kind in _SEPARATORS:
+        return _separated(_decoded(path, packed), path, _SEPARATORS[kind])
+    if kind == ".parquet" and not packed:
+        try:
+            table = pd.read_parquet(path)
+        except (ValueError, OSError) as error:
+            raise ExamplesError(f"{path}: not a parquet file ({error})") from None
+        return [(f"row {index}", row) for index, row in enumerate(table.to_dict("records"), start=1)]
+    raise ExamplesError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
+
+
+def _json_lines(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    rows = []
+    # not splitlines(): JSON strings may hold line separators such as U+2028
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ExamplesError(
+                f"{path}, line {number}, column {error.colno}: not JSON ({error.msg}); expected one object a line"
+            ) from None
+        if not isinstance(row, dict):
+            raise ExamplesError(f"{path}, line {number}: expected an object with names and values, got {shorten(row)}")
+        rows.append((f"line {number}", row))
+    return rows
+
+
+def _separated(text: str, path: Path, separator: str) -> list[tuple[str, dict[str, str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    header: list[str] = []
+    rows = []
+    while True:
+        line = reader.line_num + 1  # where the record begins: one with line breaks in quotes ends further down
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise ExamplesError(
+                f"{path}, line {line}: not a row of {path.suffix.lstrip('.')} ({error}); put a field that holds "
+                f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
+            ) from None
+        if fields is None:
+            break
+        if not header:
+            header = _header(fields, path)
+        elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
+            if len(fields) != len(header):
+                raise ExamplesError(
+                    f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
+                    f"put a field that holds {separator!r} between quotes"
+                )
+            rows.append((f"line {line}", dict(zip(header, fields, strict=True))))
+    if not header:
+        raise ExamplesError(f"{path}: no header; the first line must name the columns")
+    return rows
+
+
+def _header(fields: list[str], path: Path) -> list[str]:
+    for name in fields:
+        if fields.count(name) > 1:
+            raise ExamplesError(f"{path}, line 1: column {name!r} stands twice in the header; rename or remove one")
+    return fields
+
+
+def _decoded(path: Path, packed: bool) -> str:
+    content = path.read_bytes()
+    try:
+        return (gzip.decompress(content) if packed else content).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error) as error:
+        raise ExamplesError(f"{path}: not a gzip file, or a truncated one ({error})") from None
+    except UnicodeDecodeError as error:
+        raise ExamplesError(
+            f"{path}, byte {error.start}: not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
+        ) from None
+
+
+def shorten(value: object) -> str:
+    """A value as it is shown in an error.
+
+    >>> shorten(None), shorten("x" * 99)[-5:]
+    ('null', 'xx...')
+    """
+    shown = "null" if value is None else repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
