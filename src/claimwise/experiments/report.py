@@ -23,19 +23,45 @@ def _line(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-#: What the embedded model learned from, by corpus: there its results are supervised (docs/model_card.md).
+#: What the embedded model learned from, by corpus: there its results are supervised (docs/model_card.md). A corpus with
+#: the same documents under another name counts, too.
 SUPERVISED = {
+    "aggrefact": "verifier: the validation part of its FtSota and EXF groups",
     "aggrefact_ftsota": "verifier: the validation part",
     "aggrefact_exf": "verifier: the validation part",
     "halueval": "verifier: the 100 validation documents",
+    "halueval_full": "verifier: 100 of its documents",
     "wice": "verifier: the dev part",
     "wice_chunks": "verifier: the dev part",
     "rose": "decomposer and verifier: the CNN/DM validation part",
+    "rose_presence": "decomposer and verifier: the CNN/DM validation part",
+    "summedits": "verifier: all of it",
+    "summac_factcc": "verifier: all of it",
+    "summac_xsumfaith": "verifier: the validation part",
+    "summac_cogensumm": "verifier: all of it",
+    "summac_polytope": "verifier: articles that it shares with AggreFact's validation part",
+    "factcg": "verifier: all of it",
+    "factcheck_gpt": "verifier: all of it",
+    "genaudit_usb": "verifier: all of it",
 }
 
+#: Variants of the embedded model (``weights``), and how the names of the corpora that they do not know start.
+UNKNOWN = {"zero-shot": ("aggrefact", "summac_")}
 
-def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[str] = ()) -> Markdown:
-    """The limits that follow from the data, the model and the corpora, and the notebook's own."""
+
+def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[str]) -> Markdown:
+    """The limits that follow from the data, the model and the corpora, and the notebook's own.
+
+    Args:
+        data: ``sample`` or ``public``.
+        model: the entry of ``models`` that ran.
+        more: the notebook's own sentences.
+        corpora: every corpus that the notebook reports on: the caveats say on which of them the model is supervised.
+
+    >>> shown = caveats("public", {"kind": "embedded"}, corpora=["wice", "qags"])
+    >>> "**Supervised** on wice (verifier: the dev part)" in shown.data, "Not trained on: qags." in shown.data
+    (True, True)
+    """
     lines = []
     if data == "sample":
         lines.append(
@@ -59,7 +85,7 @@ def bullets(sentences: list[str]) -> Markdown:
 
 
 def _supervision(corpora: list[str], model: Mapping[str, Any]) -> str:
-    left_out = "aggrefact" if model.get("weights") == "zero-shot" else "nothing"
+    left_out = UNKNOWN.get(model.get("weights"), ())
     known = [name for name in corpora if name in SUPERVISED and not name.startswith(left_out)]
     learned = [f"{name} ({SUPERVISED[name]})" for name in known]
     unseen = [name for name in corpora if name not in known]
