@@ -10,7 +10,7 @@ from fakes import FakeModel
 
 from claimwise import alignment
 from claimwise.corpora.base import Rows
-from claimwise.experiments import nli_alignment
+from claimwise.experiments import nli_alignment, nli_claims, nli_display
 from claimwise.experiments.nli_alignment import CLAIMS, COREFERENCE, FULL, SENTENCES
 from claimwise.metrics import MetricSpec, evaluate, specification
 
@@ -115,7 +115,7 @@ def test_the_table_has_the_step_from_the_row_above_and_the_published_scores(corp
     assert rows.loc[[COREFERENCE, FULL], "step"].tolist() == [12.5, 25]
     assert np.isnan(rows.loc[SENTENCES, "step"])
     assert (rows["n"] == 15).all()
-    sentences = nli_alignment.findings(
+    sentences = nli_display.findings(
         rows.reset_index().assign(corpus="made"), nli_alignment.granularity(corpus, runs[FULL])
     )
     assert "full 100.0 (as in the paper)" in sentences[0]
@@ -151,7 +151,7 @@ def test_sensitivity_equals_running_every_setting(corpus):
 def test_sensitivity_reads_only_the_first_documents(corpus):
     rows = nli_alignment.sensitivity(corpus, SPEC, FakeModel(), [2], [0.8], documents=1)
     assert rows["n"].tolist() == [5]
-    wide = nli_alignment.grid(rows.assign(corpus="made"))
+    wide = nli_display.grid(rows.assign(corpus="made"))
     assert wide.iloc[:, 0].tolist() == ["j = 2", "gated"]
 
 
@@ -169,7 +169,7 @@ def test_easiness_by_states_is_a_mean_over_test_references(monkeypatch):
         example = rows.example(number, "reference", document=f"D {number}.", summary="x", split=split, origin="o")
         rows.gold(example, [{"claim": "Ann won."}])
         rows.recorded(example, "hand", ["Andy wept."] if number else ["Bo sang.", "Ann won."])
-    [row] = nli_alignment.easiness_by_states(rows.corpus(), ["recorded:hand"], FakeModel(), Letters()).to_dict(
+    [row] = nli_claims.easiness_by_states(rows.corpus(), ["recorded:hand"], FakeModel(), encoder=Letters()).to_dict(
         "records"
     )
     # The first: P 1/2, R 1; the second: the same letters.
@@ -204,19 +204,19 @@ def test_long_documents_have_prompted_claims_where_none_are_on_record_and_only_c
 
 def test_the_example_is_a_test_summary_and_says_where_each_claim_stands(corpus):
     full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
-    chosen, rows = nli_alignment.example(corpus, full)
+    chosen, rows = nli_display.example(corpus, full)
     assert corpus.examples.set_index("id").loc[chosen, "split"] == "test"
     assert rows["claim"].tolist() == ["Ann Lee left early."]  # of the summaries with one claim the first
     assert rows[["level", "first", "last"]].to_numpy().tolist() == [["coreference", 2, 2]]
-    assert nli_alignment.shown(rows, "sample")["sentences"].tolist() == ["3"]
+    assert nli_display.shown(rows, "sample")["sentences"].tolist() == ["3"]
 
 
 def test_texts_of_public_corpora_are_not_shown(corpus):
     full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
-    _, rows = nli_alignment.example(corpus, full)
-    assert nli_alignment.labels(rows, "public") == ["claim 1"]
-    assert not {"claim", "premise"} & set(nli_alignment.shown(rows, "public"))
-    assert {"claim", "premise"} <= set(nli_alignment.shown(rows, "sample"))
+    _, rows = nli_display.example(corpus, full)
+    assert nli_display.labels(rows, "public") == ["claim 1"]
+    assert not {"claim", "premise"} & set(nli_display.shown(rows, "public"))
+    assert {"claim", "premise"} <= set(nli_display.shown(rows, "sample"))
 
 
 def test_verdicts_of_the_metric_name_level_premise_place_and_probabilities(corpus, tmp_path):
@@ -262,9 +262,9 @@ def test_a_corpus_without_what_thresholds_need_gives_rows_without_numbers(corpus
     assert (rows["n"] == 0).all()
     assert rows[["balanced_accuracy", "step"]].isna().all(axis=None)
     levels = nli_alignment.granularity(corpus, runs[FULL])
-    [said, _] = nli_alignment.findings(rows.assign(corpus="made"), levels)
+    [said, _] = nli_display.findings(rows.assign(corpus="made"), levels)
     assert "too few labelled summaries" in said
-    assert len(nli_alignment.example(corpus, runs[FULL])[1])
+    assert len(nli_display.example(corpus, runs[FULL])[1])
 
 
 def test_rows_that_scored_nothing_in_common_have_no_numbers(corpus):
@@ -291,7 +291,7 @@ def test_a_row_that_scored_nothing_has_no_step_and_leaves_the_others_theirs(corp
 def test_windows_and_gates_need_labelled_validation_summaries(corpus):
     rows = nli_alignment.sensitivity(_without(corpus, split="test"), SPEC, FakeModel(), [2], [0.8], None)
     assert rows.empty
-    assert len(nli_alignment.grid(rows.assign(corpus="made"))) == 1
+    assert len(nli_display.grid(rows.assign(corpus="made"))) == 1
 
 
 def test_a_cut_keeps_the_first_documents_of_each_split_that_it_names(corpus):

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from claimwise import claims, easiness_states, metrics, statistics, text
+from claimwise import claims, metrics, statistics, text
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
-from claimwise.easiness import easiness
 from claimwise.experiments import meta_evaluation
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.models.base import Model
@@ -23,9 +22,6 @@ from claimwise.progress import bar
 SENTENCES, CLAIMS, COREFERENCE, FULL = "sentences", "claims", "claims + coref", "full"
 STEPS = (SENTENCES, CLAIMS, COREFERENCE, FULL)
 LEVELS = ("sentence", "coreference", "window", "document")
-
-#: Decomposers of FENICE's Table 1 under the names of our tables.
-PUBLISHED_CLAIMS = {"recorded:fenice-t5": "FENICE T5", "recorded:gpt-3.5-turbo": "gpt-3.5"}
 
 #: Summaries that all rows read before the next ones.
 BLOCK = 128
@@ -231,153 +227,6 @@ def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
     return float(np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1])
 
 
-def easiness_published(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``published_f1``: FENICE's Table 1 (ROUGE-1) or 6 (BERTScore), which are over all of ROSE."""
-    values = published[published["measure"].str.endswith("_f1")].set_index("row")["value"]
-    return rows.assign(published_f1=rows["decomposer"].map(PUBLISHED_CLAIMS).map(values).astype(float))
-
-
-def easiness_by_states(
-    corpus: Corpus, names: Sequence[str], model: Model, encoder: easiness_states.WordEncoder | None = None
-) -> pd.DataFrame:
-    """FENICE Table 6 in our form: easiness in percent by matched word states instead of ROUGE-1, test references.
-
-    Args:
-        corpus: references with people's claims.
-        names: decomposers, as ``claims.decomposer`` takes them.
-        model: plays the prompted ones.
-        encoder: None takes ``easiness_states.own_encoder``.
-
-    Returns:
-        ``origin, decomposer`` and the means ``states_precision, states_recall, states_f1``.
-    """
-    gold = corpus.gold_claims.groupby("example_id", sort=False)["claim"].agg(list)
-    examples = corpus.examples[(corpus.examples["system"] == "reference") & (corpus.examples["split"] == "test")]
-    examples = examples[examples["id"].isin(gold.index)]
-    wanted = [gold[key] for key in examples["id"]]
-    encoder = encoder or easiness_states.own_encoder()
-    rows = []
-    for name in names:
-        found = claims.decomposer(name, model, corpus.recorded_claims).decompose(examples)
-        made = [[claim.text for claim in item.claims] for item in found]
-        similarity = easiness_states.StateSimilarity((text for group in (*made, *wanted) for text in group), encoder)
-        for origin, ours, theirs in zip(examples["origin"], made, wanted, strict=True):
-            rows.append((origin, name, *(100 * value for value in easiness(ours, theirs, similarity))))
-    columns = ["origin", "decomposer", "states_precision", "states_recall", "states_f1"]
-    return pd.DataFrame(rows, columns=columns).groupby(columns[:2], sort=False).mean().reset_index()
-
-
-def decomposers(spec: MetricSpec, corpus: Corpus) -> list[str]:
-    """What the easiness table compares: sentences, the metric's claims, and the published systems on record."""
-    recorded = [f"recorded:{name}" for name in sorted(corpus.recorded_claims["decomposer"].unique())]
-    own = [] if spec.decompose in recorded or spec.decompose.startswith("recorded:") else [spec.decompose]
-    return [claims.Sentences.name, *own, *recorded]
-
-
-def example(corpus: Corpus, full: Evaluation) -> tuple[str, pd.DataFrame]:
-    """The summary whose claims use most levels, of equals the one with fewest claims, of these the first by id.
-
-    Of the test split, unless that has no aligned claims.
-
-    Returns:
-        Its id, and one row a claim: ``claim, level, first, last`` (sentences of the document, last included),
-        ``score`` (NLIScore), ``p_entail, p_neutral, p_contradict`` and ``premise``.
-    """
-    rows = full.verdicts.dropna(subset=["support"]).merge(full.claims, on=["example_id", "claim_index"])
-    test = rows["example_id"].isin(corpus.examples.loc[corpus.examples["split"] == "test", "id"])
-    rows = rows[test] if test.any() else rows
-    order = rows.groupby("example_id").agg(levels=("level", "nunique"), claims=("claim", "size")).reset_index()
-    chosen = order.sort_values(["levels", "claims", "example_id"], ascending=[False, True, True]).iloc[0]["example_id"]
-    rows = rows[rows["example_id"] == chosen].sort_values("claim_index")
-    rows = rows.assign(
-        first=[evidence[0] for evidence in rows["evidence"]],
-        last=[evidence[-1] for evidence in rows["evidence"]],
-        score=2 * rows["support"] - 1,
-    )
-    columns = ["claim", "level", "first", "last", "score", "p_entail", "p_neutral", "p_contradict", "premise"]
-    return chosen, rows[columns].reset_index(drop=True)
-
-
-def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """Balanced accuracy by corpus, group and row, for ``dvc metrics show``."""
-    return meta_evaluation.headline(rows)
-
-
-def display(rows: pd.DataFrame) -> pd.DataFrame:
-    """The columns that the notebook shows."""
-    columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high", "published_interval"]
-    shown = rows[[*columns, "auc", "step", "step_p", "published"]]
-    return shown.rename(columns={"published_interval": "published ±"})
-
-
-def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
-    """What the tables say, in words, whichever way it came out."""
-    sentences = []
-    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
-        part = part.set_index("metric")
-        title = f"**{corpus}{'' if group == 'all' else ', ' + group}**"
-        if part.loc[list(STEPS), "balanced_accuracy"].isna().any():
-            sentences.append(f"{title}: too few labelled summaries that every row scored to compare the rows.")
-            continue
-        values = [part.loc[step, "balanced_accuracy"] for step in STEPS]
-        order = "as in the paper" if values == sorted(values) else "not in the paper's order"
-        sure = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05]
-        sentences.append(
-            f"{title}: "
-            + ", ".join(f"{step} {value:.1f}" for step, value in zip(STEPS, values, strict=True))
-            + f" ({order}). "
-            + (
-                f"Told apart from the row above (p < .05): {', '.join(sure)}."
-                if sure
-                else "No single step is significant."
-            )
-        )
-    wide = levels[levels["level"].isin(["window", "document"])].groupby("label")["share"].sum()
-    sentences.append(
-        "Claims that find their best premise beyond one sentence: "
-        + ", ".join(f"{100 * share:.0f} % ({label} summaries)" for label, share in wide.items())
-        + "."
-    )
-    return sentences
-
-
-def settings(spec: MetricSpec) -> dict:
-    """The alignment's settings, for the table of what was run."""
-    return (spec.alignment or AlignmentSettings()).model_dump()
-
-
-def grid(rows: pd.DataFrame) -> pd.DataFrame:
-    """``sensitivity`` with one row a window and one column a gate, and the share of gated claims below."""
-    if rows.empty:
-        return pd.DataFrame({"": ["no labelled validation summaries"]})
-    parts = []
-    for name, part in rows.groupby("corpus", sort=False):
-        wide = part.pivot_table(index="window", columns="gate", values="auc")
-        wide.index = [f"j = {window}" for window in wide.index]
-        wide.loc["gated"] = part.groupby("gate")["gated"].first()
-        wide.columns = [f"T = {gate:g}" for gate in wide.columns]
-        parts.append(wide.reset_index(names="").assign(corpus=name, n=part["n"].max()))
-    return pd.concat(parts, ignore_index=True)
-
-
-def labels(rows: pd.DataFrame, data: str) -> list[str]:
-    """The claims, shortened, where they may be shown: a public corpus's texts are not ours to print."""
-    if data != "sample":
-        return [f"claim {number}" for number in range(1, len(rows) + 1)]
-    return [claim if len(claim) <= 60 else claim[:57] + "..." for claim in rows["claim"]]
-
-
-def shown(rows: pd.DataFrame, data: str) -> pd.DataFrame:
-    """``example`` as a table, with its texts where they may be shown."""
-    texts = ["claim", "premise"] if data == "sample" else []
-    rows = rows.assign(
-        sentences=[
-            f"{a + 1}" if a == b else f"{a + 1}-{b + 1}" for a, b in zip(rows["first"], rows["last"], strict=True)
-        ]
-    )
-    return rows[[*texts[:1], "level", "sentences", "p_entail", "p_neutral", "p_contradict", *texts[1:]]]
-
-
 def long_form(specs: Mapping[str, MetricSpec], candidates: int | None) -> dict[str, MetricSpec]:
     """The rows that are also run on long documents: the single sentence and everything.
 
@@ -396,10 +245,3 @@ def long_form(specs: Mapping[str, MetricSpec], candidates: int | None) -> dict[s
         changed = {"alignment": settings, "decompose": PROMPTED if made else spec.decompose}
         rows[name] = spec.model_copy(update=changed)
     return rows
-
-
-def published_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Published balanced accuracies by the number of their table: metrics down, benchmarks across."""
-    rows = pd.concat(rows.assign(number=number) for number, rows in tables.items())
-    rows = rows.assign(benchmark=rows["number"] + ": " + rows["corpus"] + ", " + rows["origin"])
-    return rows.pivot_table(index="row", columns="benchmark", values="value", sort=False).reset_index()

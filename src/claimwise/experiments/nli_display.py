@@ -1,0 +1,153 @@
+"""What the notebook on FENICE's alignment shows of its tables: columns, words, one example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from claimwise.alignment import AlignmentSettings
+from claimwise.corpora import Corpus
+from claimwise.experiments import meta_evaluation
+from claimwise.experiments.nli_alignment import STEPS
+from claimwise.metrics import Evaluation, MetricSpec
+
+
+def what_was_cut(documents: int | Mapping[str, int | None] | None) -> str:
+    """What the ablation leaves out, in words.
+
+    >>> what_was_cut({"validation": 500, "test": None})
+    'The ablation reads the first 500 validation documents by id, and all others.'
+    >>> what_was_cut(None)
+    'The ablation reads every document of its corpora.'
+    """
+    named = documents if isinstance(documents, Mapping) else {"": documents}
+    parts = [f"the first {count} {split} documents".replace("  ", " ") for split, count in named.items() if count]
+    if not parts:
+        return "The ablation reads every document of its corpora."
+    others = ", and all others" if None in named.values() else ""
+    return f"The ablation reads {' and '.join(parts)} by id{others}."
+
+
+def sizes(corpora: Mapping[str, Corpus]) -> dict[str, str]:
+    """Documents that are read, by corpus and split.
+
+    >>> from claimwise.corpora.base import Rows
+    >>> rows = Rows("toy")
+    >>> _ = rows.example(1, "a", document="It rained.", summary="Rain.")
+    >>> sizes({"toy": rows.corpus()})
+    {'toy': '1 test'}
+    """
+    counts = {name: corpus.examples.groupby("split")["document_id"].nunique() for name, corpus in corpora.items()}
+    return {name: ", ".join(f"{n} {split}" for split, n in part.items()) for name, part in counts.items()}
+
+
+def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
+    """Balanced accuracy by corpus, group and row, for ``dvc metrics show``."""
+    return meta_evaluation.headline(rows)
+
+
+def display(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns that the notebook shows."""
+    columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high", "published_interval"]
+    shown = rows[[*columns, "auc", "step", "step_p", "published"]]
+    return shown.rename(columns={"published_interval": "published ±"})
+
+
+def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
+    """What the tables say, in words, whichever way it came out."""
+    sentences = []
+    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
+        part = part.set_index("metric")
+        title = f"**{corpus}{'' if group == 'all' else ', ' + group}**"
+        if part.loc[list(STEPS), "balanced_accuracy"].isna().any():
+            sentences.append(f"{title}: too few labelled summaries that every row scored to compare the rows.")
+            continue
+        values = [part.loc[step, "balanced_accuracy"] for step in STEPS]
+        order = "as in the paper" if values == sorted(values) else "not in the paper's order"
+        sure = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05]
+        sentences.append(
+            f"{title}: "
+            + ", ".join(f"{step} {value:.1f}" for step, value in zip(STEPS, values, strict=True))
+            + f" ({order}). "
+            + (
+                f"Told apart from the row above (p < .05): {', '.join(sure)}."
+                if sure
+                else "No single step is significant."
+            )
+        )
+    wide = levels[levels["level"].isin(["window", "document"])].groupby("label")["share"].sum()
+    sentences.append(
+        "Claims that find their best premise beyond one sentence: "
+        + ", ".join(f"{100 * share:.0f} % ({label} summaries)" for label, share in wide.items())
+        + "."
+    )
+    return sentences
+
+
+def settings(spec: MetricSpec) -> dict:
+    """The alignment's settings, for the table of what was run."""
+    return (spec.alignment or AlignmentSettings()).model_dump()
+
+
+def grid(rows: pd.DataFrame) -> pd.DataFrame:
+    """``sensitivity`` with one row a window and one column a gate, and the share of gated claims below."""
+    if rows.empty:
+        return pd.DataFrame({"": ["no labelled validation summaries"]})
+    parts = []
+    for name, part in rows.groupby("corpus", sort=False):
+        wide = part.pivot_table(index="window", columns="gate", values="auc")
+        wide.index = [f"j = {window}" for window in wide.index]
+        wide.loc["gated"] = part.groupby("gate")["gated"].first()
+        wide.columns = [f"T = {gate:g}" for gate in wide.columns]
+        parts.append(wide.reset_index(names="").assign(corpus=name, n=part["n"].max()))
+    return pd.concat(parts, ignore_index=True)
+
+
+def labels(rows: pd.DataFrame, data: str) -> list[str]:
+    """The claims, shortened, where they may be shown: a public corpus's texts are not ours to print."""
+    if data != "sample":
+        return [f"claim {number}" for number in range(1, len(rows) + 1)]
+    return [claim if len(claim) <= 60 else claim[:57] + "..." for claim in rows["claim"]]
+
+
+def shown(rows: pd.DataFrame, data: str) -> pd.DataFrame:
+    """``example`` as a table, with its texts where they may be shown."""
+    texts = ["claim", "premise"] if data == "sample" else []
+    rows = rows.assign(
+        sentences=[
+            f"{a + 1}" if a == b else f"{a + 1}-{b + 1}" for a, b in zip(rows["first"], rows["last"], strict=True)
+        ]
+    )
+    return rows[[*texts[:1], "level", "sentences", "p_entail", "p_neutral", "p_contradict", *texts[1:]]]
+
+
+def published_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Published balanced accuracies by the number of their table: metrics down, benchmarks across."""
+    rows = pd.concat(rows.assign(number=number) for number, rows in tables.items())
+    rows = rows.assign(benchmark=rows["number"] + ": " + rows["corpus"] + ", " + rows["origin"])
+    return rows.pivot_table(index="row", columns="benchmark", values="value", sort=False).reset_index()
+
+
+def example(corpus: Corpus, full: Evaluation) -> tuple[str, pd.DataFrame]:
+    """The summary whose claims use most levels, of equals the one with fewest claims, of these the first by id.
+
+    Of the test split, unless that has no aligned claims.
+
+    Returns:
+        Its id, and one row a claim: ``claim, level, first, last`` (sentences of the document, last included),
+        ``score`` (NLIScore), ``p_entail, p_neutral, p_contradict`` and ``premise``.
+    """
+    rows = full.verdicts.dropna(subset=["support"]).merge(full.claims, on=["example_id", "claim_index"])
+    test = rows["example_id"].isin(corpus.examples.loc[corpus.examples["split"] == "test", "id"])
+    rows = rows[test] if test.any() else rows
+    order = rows.groupby("example_id").agg(levels=("level", "nunique"), claims=("claim", "size")).reset_index()
+    chosen = order.sort_values(["levels", "claims", "example_id"], ascending=[False, True, True]).iloc[0]["example_id"]
+    rows = rows[rows["example_id"] == chosen].sort_values("claim_index")
+    rows = rows.assign(
+        first=[evidence[0] for evidence in rows["evidence"]],
+        last=[evidence[-1] for evidence in rows["evidence"]],
+        score=2 * rows["support"] - 1,
+    )
+    columns = ["claim", "level", "first", "last", "score", "p_entail", "p_neutral", "p_contradict", "premise"]
+    return chosen, rows[columns].reset_index(drop=True)
