@@ -47,6 +47,11 @@ def test_at_least_99_in_100_citations_are_resolved():
     assert right / sum(len(means) for _, means in rows) >= 0.99
 
 
+@pytest.mark.parametrize("cited", ["Garcia and Smith (2015)", "(Garcia & Smith, 2015)", "Garcia, Lee and Smith (2015)"])
+def test_a_paper_by_others_and_an_author_of_a_source_is_missing(cited):
+    assert [r.reason for r in resolve(f"{cited} agree.", ["Smith (2015)"])] == [MISSING]
+
+
 @pytest.mark.parametrize("file", yaml_files(FOLDER / "papers"), ids=lambda file: file.stem)
 def test_the_samples_sentences_cite_what_their_authors_say(file):
     query = Query.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))

@@ -200,15 +200,15 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     runner, file = CliRunner(), write(GOOD[:2])
     dry = runner.invoke(cli.app, ["score", file, "--model", "served", "--dry-run"])
     assert dry.exit_code == 0, dry.output
-    assert dry.output.startswith(f"{2 + 2 * CLAIMS} calls, ")  # two summaries of one document, no claim of both
+    assert dry.output.startswith(f"{2 + 2 * CLAIMS} calls (")  # two summaries of one document, no claim of both
     assert "time to be seen from the first calls" in dry.output
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
     done = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert done.exit_code == 0, done.output
     assert pd.read_csv("mine.acueval.csv")["score"].tolist() == [0.75, 0.75]
-    assert "score: 4 calls (0 from the cache), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
+    assert "score: 4 answers (0 from the cache, 3 calls), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
     again = runner.invoke(cli.app, ["score", file, "--model", "served"])
-    assert "score: 4 calls (4 from the cache), cost 0.00, 0 unparsed, " in again.output
+    assert "score: 4 answers (4 from the cache, 0 calls), cost 0.00, 0 unparsed, " in again.output
     assert len(served.requests) == 3
     more = runner.invoke(cli.app, ["score", write(GOOD[4:]), "--model", "served", "--dry-run"])
     assert "about 1 min" in more.output  # at the pace of the first run

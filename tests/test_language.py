@@ -82,6 +82,18 @@ def test_neither_answer_in_reach_is_nan():
     assert verdict.reason == "none of Yes, No is among the probable answers"
 
 
+def test_improbable_answers_are_marked_and_told_of_once(caplog):
+    shares = {"A.": (0.06, 0.02), "B.": (0.02, 0.06), "C.": (0.5, 0.4)}
+    judged = model(
+        lambda prompt: Reply(probabilities=next(p for c, p in shares.items() if f"Statement: {c}" in prompt))
+    )
+    found = judged.verify(["D."], [list(shares)], ZERO)[0]
+    assert [verdict.support for verdict in found] == pytest.approx([0.75, 0.25, 5 / 9])
+    assert [verdict.reason for verdict in found] == ["improbable", "improbable", None]
+    judged.verify(["E."], [list(shares)], ZERO)
+    assert [record.getMessage()[:31] for record in caplog.records] == ["scripted: in 2 of 3 replies, wh"]
+
+
 def test_written_verdicts_are_read_as_such():
     judged = model(lambda prompt: 'Reasoning: it says "rain". Supported: No')
     verdict = judged.verify(["D."], [["C."]], prompts.load("factored-verify-cot"))[0][0]

@@ -102,9 +102,9 @@ def test_a_rehearsal_counts_and_asks_and_writes_nothing(asking):
     project, given = asking
     before = sorted(project.rglob("*"))
     told = notebook.rehearse("toy", given(below=2), project)
-    assert told.startswith("m: 2 calls, ")
+    assert told.startswith("m: 2 calls (")
     tokens = int(told.split(" prompt tokens")[0].split()[-1])
-    assert f"cost at most {tokens}.00" in told
+    assert f"cost about {tokens}.00" in told
     assert "\n" not in told
     after = sorted(project.rglob("*"))
     assert [path for path in after if path not in before and not path.name.startswith("cache.sqlite")] == []
@@ -113,7 +113,7 @@ def test_a_rehearsal_counts_and_asks_and_writes_nothing(asking):
 def test_a_rehearsal_that_cannot_go_on_says_so_with_what_it_counted(asking):
     project, given = asking
     told = notebook.rehearse("toy", given(below=0), project)
-    assert told.startswith("m: 2 calls, ")
+    assert told.startswith("m: 2 calls (")
     assert "at least: made-up replies end in ZeroDivisionError" in told
 
 

@@ -299,15 +299,22 @@ def waits(monkeypatch):
     return asked
 
 
-def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog):
+@pytest.mark.parametrize("retries", [1, 8])
+def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog, retries):
     address = nowhere()
-    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, concurrency=1, retries=8)
+    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, concurrency=1, retries=retries)
     with pytest.raises(ModelError, match=r"cannot be reached: no connection: .*Start the server, or correct") as caught:
         model.verify(["D."], [["A.", "B."]], ZERO)
     assert address in str(caught.value)
     assert "Nothing was asked" in str(caught.value)
     assert sum(waits) <= 2  # seconds, of the 250 that eight retries would take
     assert [r.message for r in caplog.records if "trying again" in r.message]
+
+
+def test_tokens_are_counted_from_above():
+    model = openai_model(ResponseCache(":memory:"), model="m", base_url=nowhere())
+    assert model.language_model.count("7 " * 3000) >= 3000
+    assert model.language_model.count("word " * 3000) >= 3000
 
 
 def test_a_server_that_has_answered_before_is_waited_for(serve, waits):

@@ -50,7 +50,7 @@ def test_a_language_models_calls_tokens_and_unread_replies(tmp_path, capsys):
     assert (told["stage"], told["finished"], told["cost"]) == ("stage", True, pytest.approx(4 + 2e-4))
     assert told["versions"]["torch"].count(".") == 2
     line = capsys.readouterr().err
-    assert line.startswith("stage: 4 calls (1 from the cache), 20 + 4 tokens, cost 4.00, 1 unparsed, ")
+    assert line.startswith("stage: 4 answers (1 from the cache, 2 calls), 20 + 4 tokens, cost 4.00, 1 unparsed, ")
     assert not list((tmp_path / "runs").glob("*.notes"))
 
 

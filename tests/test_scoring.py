@@ -9,6 +9,7 @@ from imports import ROOT
 from test_language import Scripted
 
 from claimwise import corpora, models, own_file, runs, scoring, store
+from claimwise.alignment import Aligner
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
 from claimwise.models.cache import ResponseCache
@@ -163,12 +164,21 @@ def test_a_dry_run_counts_the_calls_of_a_language_model_and_asks_nothing(tmp_pat
     # One decomposition of the one summary text, and a verdict on every assumed claim of both documents;
     # the longest reply of a decomposition, and one token a verdict.
     told = scoring.rehearse(settings, "acueval")
-    assert told.startswith(f"{1 + 2 * CLAIMS} calls, 0 prompt tokens in full, at most {256 + 2 * CLAIMS} reply tokens")
+    assert told.startswith(f"{1 + 2 * CLAIMS} calls (")
+    assert f"0 prompt tokens in full, at most {256 + 2 * CLAIMS} reply tokens" in told
     assert "time to be seen from the first calls" in told
     assert cache.stats() == []
     entry = settings.model_settings | {"prices": {"prompt": 1.0, "reply": 1e6}}
     priced = settings.model_copy(update={"models": {settings.model: entry}})
-    assert f"cost at most {256 + 2 * CLAIMS}.00" in scoring.rehearse(priced, "acueval")
+    assert f"cost about {256 + 2 * CLAIMS}.00" in scoring.rehearse(priced, "acueval")
+
+
+def test_a_dry_run_of_aligned_claims_counts_decompositions_and_aligns_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    prepare("one", 2)
+    monkeypatch.setattr(models, "load", lambda *_: PromptedModel(RecordedReplies("m", {}), ResponseCache(":memory:")))
+    monkeypatch.setattr(Aligner, "verify", lambda *_: pytest.fail("aligned"))
+    assert scoring.rehearse(settings(one={}), "fenice").startswith("3 calls (")  # three different summaries
 
 
 def test_a_dry_run_of_a_model_that_is_none(model):
@@ -183,8 +193,8 @@ def test_the_stage_tells_what_it_will_ask_and_what_it_asked(tmp_path, monkeypatc
     scoring.score_corpora(settings(one={}), "acueval")
     told = capsys.readouterr().err
     # Four summaries, of which two are equal, and what is assumed of the claims; then one claim of each of two documents.
-    assert f"acueval: {3 + 4 * CLAIMS} calls, " in told
-    assert "score-acueval: 8 calls (0 from the cache), " in told
+    assert f"acueval: {3 + 4 * CLAIMS} calls (" in told
+    assert "score-acueval: 8 answers (0 from the cache, " in told
     [record] = (tmp_path / "runs").glob("score-acueval-*.json")
     usage = json.loads(record.read_text())["usage"]
     assert [(row["role"], row["asked"], row["calls"], row["unparsed"]) for row in usage] == [
@@ -193,8 +203,8 @@ def test_the_stage_tells_what_it_will_ask_and_what_it_asked(tmp_path, monkeypatc
     ]
     scoring.score_corpora(settings(one={}), "acueval")
     told = capsys.readouterr().err
-    assert "acueval: 0 calls, " in told
-    assert "score-acueval: 8 calls (8 from the cache), " in told
+    assert "acueval: 0 calls (" in told
+    assert "score-acueval: 8 answers (8 from the cache, 0 calls), " in told
 
 
 def test_a_model_that_does_not_follow_the_prompt_is_told_of_at_once(model, capsys):

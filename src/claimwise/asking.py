@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 import typer
 
+from claimwise import claims
+from claimwise.alignment import Aligner
 from claimwise.metrics import MetricSpec, evaluate
 from claimwise.models.base import Model
 from claimwise.models.language import PromptedModel
@@ -75,7 +77,10 @@ class Asking:
     def _rehearsed(self, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame | None]]) -> Estimate:
         rehearsal = Rehearsal(self._model.language_model, self._model.cache)
         for examples, recorded in parts:
-            evaluate(self._metric, self._spec, rehearsal, examples, recorded=recorded, progress=False)
+            if self._spec.verify == Aligner.name:  # no language model verifies
+                claims.decomposer(self._spec.decompose, rehearsal, recorded).decompose(examples)
+            else:
+                evaluate(self._metric, self._spec, rehearsal, examples, recorded=recorded, progress=False)
         return rehearsal.estimate
 
     def _line(self, estimate: Estimate) -> str:

@@ -294,8 +294,10 @@ def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
 
 
 def _resolution(citation: Citation, named: Sequence[_Named]) -> Resolution:
-    # A word before the names may have been read as one of them, so shorter lists are tried too.
-    for first in range(len(citation.names)):
+    # A word and a comma before the names may have been read as one of them ("In Peru, Ling and Roy"), so shorter lists
+    # are tried too; what an "and" joins to the last name is a name.
+    joined = len(citation.names) > 1 and not citation.et_al
+    for first in range(len(citation.names) - joined):
         names = citation.names[first:]
         ranks = {i: rank for i, source in enumerate(named) if (rank := _rank(names, citation, source)) is not None}
         if ranks:

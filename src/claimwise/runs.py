@@ -19,7 +19,7 @@ from typing import Any
 import typer
 
 from claimwise.models import describe
-from claimwise.models.rehearsal import Estimate
+from claimwise.models.rehearsal import CLAIMS, Estimate
 from claimwise.models.usage import VARIABLE, Prices, Usage, read
 
 #: What a result may depend on besides this project's own code.
@@ -103,7 +103,7 @@ class Run:
 
     def _line(self, seconds: float) -> str:
         total = sum(self.usage.values(), Usage())
-        parts = [f"{total.asked} calls ({total.remembered} from the cache)"]
+        parts = [f"{total.asked} answers ({total.remembered} from the cache, {total.calls} calls)"]
         if total.tokens:
             parts.append(f"{total.prompt_tokens} + {total.reply_tokens} tokens")
         if (cost := self._cost()) is not None:
@@ -139,15 +139,15 @@ def forecast(estimate: Estimate, prices: Prices | None, calls_a_second: float | 
     """What a run will ask, cost and take, in a line.
 
     >>> forecast(Estimate(calls=9000, prompt_tokens=10**6, reply_tokens=10**5), Prices(prompt=2, reply=4), 2.5)
-    '9000 calls, 1000000 prompt tokens in full, at most 100000 reply tokens, cost at most 2.40, about 60 min'
+    '9000 calls (where claims are not known yet, 8 a summary), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40, about 60 min'
     """
     parts = [
-        f"{estimate.calls} calls",
+        f"{estimate.calls} calls (where claims are not known yet, {CLAIMS} a summary)",
         f"{estimate.prompt_tokens} prompt tokens in full",
         f"at most {estimate.reply_tokens} reply tokens",
     ]
     if prices:
-        parts.append(f"cost at most {prices.cost(estimate.prompt_tokens, estimate.reply_tokens):.2f}")
+        parts.append(f"cost about {prices.cost(estimate.prompt_tokens, estimate.reply_tokens):.2f}")
     if calls_a_second and estimate.calls:
         parts.append(f"about {max(1, round(estimate.calls / calls_a_second / 60))} min")
     elif estimate.calls:

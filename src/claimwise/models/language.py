@@ -6,6 +6,7 @@ call, and a changed prompt repeats its own calls only.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -32,9 +33,13 @@ from claimwise.prompts.decoding import CHOICES
 from claimwise.prompts.sources import references
 
 SAMPLED = "sampled"
+#: The answers that were asked for have less than ``_LEAST_MASS`` of the probability: the model would say something else.
+IMPROBABLE = "improbable"
 TOO_LONG = "longer than the model's context"
 
+_log = logging.getLogger(__name__)
 _FLUSH_SECONDS = 1.0
+_LEAST_MASS = 0.1
 _TEMPLATE_TOKENS = 512  # more than any chat template adds
 
 
@@ -63,6 +68,7 @@ class PromptedModel:
         self.on_reply: Callable[[], object] | None = None
         self.name = language_model.name
         self.fingerprint = language_model.fingerprint
+        self._warned = False
 
     # -- the roles ---------------------------------------------------------------------------------
 
@@ -91,7 +97,8 @@ class PromptedModel:
     ) -> list[list[Verdict]]:
         """See ``Model.verify``: p(Yes) / (p(Yes) + p(No)) (ACUEval sec. 3), or the verdict that was written.
 
-        Where the server gives no probabilities, support is 0 or 1 and the reason says ``sampled``.
+        Where the server gives no probabilities, support is 0 or 1 and the reason says ``sampled``; where Yes and No
+        together are improbable, it says ``improbable``.
         """
         parts: list[list[Chunk]] = []  # of every claim, documents in order
         rendered: list[str] = []
@@ -242,7 +249,18 @@ class PromptedModel:
     def _values(self, rendered: Sequence[str], prompt: Prompt) -> list[tuple[float, str | None]]:
         found = [self._value(reply, prompt) for reply in self._ask(rendered, prompt)]
         self._note(prompt, Usage(unparsed=sum(value != value for value, _ in found)))
+        self._warn(sum(reason == IMPROBABLE for _, reason in found), len(found))
         return found
+
+    def _warn(self, improbable: int, asked: int) -> None:
+        """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""
+        if 2 * improbable > asked and not self._warned:
+            self._warned = True
+            _log.warning(
+                "%s: in %d of %d replies, what was asked for (Yes or No, a rating) has less than %.0f %% of the "
+                "probability; is this the right `template`, and does the model follow instructions? Such values are "
+                "marked '%s'.", self.name, improbable, asked, 100 * _LEAST_MASS, IMPROBABLE,
+            )  # fmt: skip
 
     def _parse(self, reply: Reply, prompt: Prompt) -> parsers.Parsed:
         if reply.text is None:
@@ -255,7 +273,8 @@ class PromptedModel:
             mass = sum(reply.probabilities)
             if not mass > 0:
                 return NAN, f"none of {', '.join(choices)} is among the probable answers"
-            return sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass, None
+            value = sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass
+            return value, None if mass >= _LEAST_MASS else IMPROBABLE
         parsed = self._parse(reply, prompt)
         if parsed.value is None:
             return NAN, parsed.reason

@@ -93,7 +93,7 @@ class Transport:
                 problem = f"an answer that is no JSON: {self._message(raw)}"
             except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
                 problem = f"no connection: {self._clean(str(error))}"
-                if not self._answered and attempt + 1 >= _FIRST_ATTEMPTS:
+                if not self._answered and attempt + 1 >= min(_FIRST_ATTEMPTS, self._retries + 1):
                     raise NeverReached(problem) from None
             except TimeoutError:
                 problem = f"no answer within {self._timeout:g} s"
