@@ -32,6 +32,28 @@ def model():
     return models.load({"kind": "embedded"})
 
 
+def test_variants_judge_by_their_own_weights_and_never_share_finished_calls(model, tmp_path):
+    cache = tmp_path / "calls.sqlite"
+    first, second = (
+        models.load({"kind": "embedded", "weights": weights}, cache) for weights in ("supervised", "zero-shot")
+    )
+    assert (first.name, second.name) == ("embedded", "embedded-zero-shot")
+    assert first.fingerprint == model.fingerprint != second.fingerprint
+    prompt = prompts.load("acueval-verify-zeroshot")
+    claims = ["The tram line will cost 84 million pounds.", "A volcano erupted in Iceland and closed airports."]
+    one, other = ([v.support for v in m.verify([DOCUMENT], [claims], prompt)[0]] for m in (first, second))
+    assert one[0] > 0.5 > one[1]
+    assert other[0] > 0.5 > other[1]
+    assert one != other
+
+
+def test_unknown_weights_are_an_error_that_names_the_known():
+    with pytest.raises(models.ModelError, match="'supervised' or 'zero-shot'"):
+        models.load({"kind": "embedded", "weights": "zeroshot"})
+    with pytest.raises(models.ModelError, match="did you mean 'weights'"):
+        models.load({"kind": "embedded", "weight": "zero-shot"})
+
+
 def test_a_copied_claim_is_more_probable_than_one_about_something_else(model):
     prompt = prompts.load("acueval-verify-zeroshot")
     claims = ["The council of Harrow Vale approved a tram line.", "A volcano erupted in Iceland and closed airports."]

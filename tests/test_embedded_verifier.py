@@ -5,14 +5,17 @@ import math
 import os
 import random
 from dataclasses import replace
+from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from claimwise import prompts, text
+from claimwise import corpora, prompts, text
 from claimwise.models.embedded import encoder as encoder_module
+from claimwise.models.embedded import training, training_data
 from claimwise.models.embedded.calibration import Calibration
 from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.checker_inputs import Reading, Words, collate, pair_features
@@ -20,7 +23,7 @@ from claimwise.models.embedded.checker_training import Lesson, fit
 from claimwise.models.embedded.evidence import Index, pieces
 from claimwise.models.embedded.forest import Trees
 from claimwise.models.embedded.training_edits import Source, edits
-from claimwise.models.embedded.verifier import Verifier
+from claimwise.models.embedded.verifier import Heads, Verifier
 from claimwise.prompts import Demonstration
 
 DOCUMENT = (
@@ -251,25 +254,31 @@ def test_a_checker_learns_that_a_word_must_be_in_the_passage():
     assert ((support > 0) == truth).mean() > 0.9
 
 
-def test_shipped_weights_are_small_and_plain():
-    from importlib import resources
+WEIGHTS = Path(str(resources.files("claimwise.models.embedded"))) / "weights"
 
-    folder = resources.files("claimwise.models.embedded") / "weights"
-    about = json.loads((folder / "verifier.json").read_text(encoding="utf-8"))
+
+@pytest.mark.parametrize("variant", ["", "zero-shot"])
+def test_shipped_weights_are_small_and_plain(variant):
+    about = json.loads((WEIGHTS / variant / "verifier.json").read_text(encoding="utf-8"))
     assert about["folds"] >= 2
-    sizes = [(folder / f"verifier{part}.safetensors").stat().st_size for part in ("", "-checkers")]
+    sizes = [(WEIGHTS / variant / f"verifier{part}.safetensors").stat().st_size for part in ("", "-checkers")]
     assert sum(sizes) < 10_000_000
 
 
-@pytest.mark.skipif("CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR is not set: no public corpora")
-def test_shipped_weights_have_seen_no_test_document():
-    from claimwise import corpora
-    from claimwise.models.embedded.training_data import TEST_SPLITS
+def test_the_zero_shot_weights_say_that_they_know_nothing_of_aggrefact():
+    about = json.loads((WEIGHTS / "zero-shot" / "verifier.json").read_text(encoding="utf-8"))
+    assert set(training.VARIANTS) == {"zero-shot"}
+    assert about["corpora"]["wice"] > 0
+    assert not [name for name in about["corpora"] if name.startswith(training.VARIANTS["zero-shot"])]
 
-    verifier = Verifier()
+
+@pytest.mark.skipif("CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR is not set: no public corpora")
+@pytest.mark.parametrize("variant", ["", "zero-shot"])
+def test_shipped_weights_have_seen_no_test_document(variant):
+    heads = Heads.read(WEIGHTS / variant)
     for name in ("aggrefact_ftsota", "aggrefact_exf", "halueval", "wice", "qags", "summeval"):
         examples = corpora.load(name).examples
-        splits = TEST_SPLITS[name]
+        splits = None if variant and name.startswith("aggrefact") else training_data.TEST_SPLITS[name]
         tested = examples if splits is None else examples[examples["split"].isin(splits)]
-        folds = {len(verifier._heads.unseen_by(document)) for document in pd.unique(tested["document"])}
-        assert folds == {verifier._heads.folds}, name
+        folds = {len(heads.unseen_by(document)) for document in pd.unique(tested["document"])}
+        assert folds == {heads.folds}, name

@@ -72,12 +72,42 @@ def test_measured_tables_have_one_value_a_corpus_and_model(name, pooling, monkey
     )
 
 
+def test_types_of_edit_stand_once_with_the_most_frequent_first(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    table = embedded_model.by_kind(embedded_model.measured("edit_types", "min"))
+    assert table["error"].is_unique
+    assert table["n"].is_monotonic_decreasing
+    assert table["shipped"].between(0, 1).all()
+
+
+def test_variants_are_compared_on_test_summaries_with_thresholds_from_validation(monkeypatch, tmp_path):
+    rows = Rows("mine")
+    for split, number in [("validation", 0), ("validation", 1), ("test", 2), ("test", 3)]:
+        for system, summary, label in (("good", "The cat sat.", 1), ("bad", "The dog sat.", 0)):
+            document = f"The cat sat on mat {number}."
+            rows.example(number, system, split=split, document=document, summary=summary, label=label)
+    monkeypatch.setattr(models, "load", lambda entry, cache: FakeModel())
+    entries = {"one": {"kind": "embedded"}, "two": {"kind": "embedded", "weights": "zero-shot"}}
+    table = embedded_model.by_variant(
+        {"mine": rows.corpus()}, {"mine": "all"}, ["one", "two"], entries, "acueval-verify-zeroshot", "", 20, 0
+    )
+    assert table["model"].tolist() == ["one", "two"]
+    assert table["n"].tolist() == [4, 4]
+    assert table["balanced_accuracy"].tolist() == [100, 100]
+    assert table["difference"].tolist() == [0, 0]
+
+
 def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(found):
     table = embedded_model.table(found, draws=20, seed=0)
     held_out = pd.DataFrame(
         [("a", "checker", 0.7), ("a", "word overlap", 0.4), ("b", "checker", 0.5), ("b", "word overlap", 0.6)],
         columns=["corpus", "model", "auc"],
     )
-    first, second, *_ = embedded_model.findings(table, held_out, held_out)
+    variants = pd.DataFrame(
+        [("c", "xsum", "m", 9, 70.0, 60.0, 80.0)],
+        columns=["corpus", "group", "model", "n", "balanced_accuracy", "low", "high"],
+    )
+    first, second, third, *_ = embedded_model.findings(table, held_out, held_out, variants)
     assert "mean AUC of 0.60 over 2 corpora, word overlap 0.50; it is not above on b." in first
     assert second.endswith("mean AUC: `checker` 0.60, `word overlap` 0.50.")
+    assert third == "**c, xsum**, 9 test summaries: balanced accuracy `m` 70.0 (60.0 to 80.0)."

@@ -1,7 +1,8 @@
-"""What the embedded verifier knows: by corpus left out, by ingredient, by kind of error, and how well calibrated it is.
+"""What the embedded verifier knows: by corpus left out, by ingredient, by kind of error, supervised or not, and how well
+calibrated it is.
 
 Two sources: tables that its training measured (``data/embedded``, one row a corpus, model and pooling), and verdicts
-on labelled claims of the corpora of ``data``, by the embedded model and by others beside it.
+on labelled claims and summaries of the corpora of ``data``, by the embedded model and by others beside it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import pandas as pd
 
 from claimwise import models, statistics
 from claimwise.corpora import Corpus
-from claimwise.experiments import acu_verification
+from claimwise.experiments import acu_verification, meta_evaluation
+from claimwise.metrics import MetricSpec, evaluate
 
 #: Where training leaves what it measured; data/embedded/README.md has the columns.
 MEASURED = Path("data/embedded")
@@ -37,6 +39,62 @@ def by_corpus(table: pd.DataFrame) -> pd.DataFrame:
     wide = table.pivot_table(index="corpus", columns="model", values="auc", sort=False)
     wide.loc["mean"] = wide.mean()
     return wide.reset_index()
+
+
+def by_kind(table: pd.DataFrame) -> pd.DataFrame:
+    """AUC with models across and types of edit down, the most frequent first."""
+    wide = table.pivot_table(index=["error", "n"], columns="model", values="auc", sort=False)
+    return wide.reset_index().sort_values("n", ascending=False, kind="stable")
+
+
+def by_variant(
+    corpora: Mapping[str, Corpus],
+    groups: Mapping[str, str],
+    variants: Sequence[str],
+    entries: Mapping[str, Mapping[str, Any]],
+    verify: str,
+    cache: str,
+    draws: int,
+    seed: int,
+) -> pd.DataFrame:
+    """How well variants of the model tell faithful from unfaithful summaries by the mean support of their sentences.
+
+    Args:
+        corpora: with labelled summaries, in splits validation and test.
+        groups: for each corpus ``origin`` (a threshold an origin) or ``all``.
+        variants: entries of ``models`` in params.yaml; differences are to the first.
+        entries: these entries.
+        verify: the verification prompt.
+        cache: the file of finished calls.
+        draws: of the bootstrap.
+        seed: of the bootstrap.
+
+    Returns:
+        One row a corpus, group and variant: ``corpus, group, model, n, threshold, balanced_accuracy`` (percent) with
+        ``low`` and ``high``, ``auc``, ``difference`` and its ``p`` (see ``meta_evaluation.table``).
+    """
+    spec = MetricSpec(decompose="sentences", verify=verify, aggregate="mean")
+    parts = []
+    for corpus, content in corpora.items():
+        scores = {
+            name: evaluate(name, spec, models.load(entries[name], cache), content.examples).scores for name in variants
+        }
+        rows = meta_evaluation.collect(content, scores, groups[corpus] == "origin")
+        parts.append(meta_evaluation.table(rows, variants, variants[0], draws, seed).assign(corpus=corpus))
+    columns = [
+        "corpus",
+        "group",
+        "model",
+        "n",
+        "threshold",
+        "balanced_accuracy",
+        "low",
+        "high",
+        "auc",
+        "difference",
+        "p",
+    ]
+    return pd.concat(parts, ignore_index=True).rename(columns={"metric": "model"})[columns]
 
 
 def verdicts(
@@ -141,9 +199,9 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
     return rows.groupby("corpus", sort=False)["n"].max().to_dict()
 
 
-def findings(rows: pd.DataFrame, held_out: pd.DataFrame, ablation: pd.DataFrame) -> list[str]:
+def findings(rows: pd.DataFrame, held_out: pd.DataFrame, ablation: pd.DataFrame, variants: pd.DataFrame) -> list[str]:
     """What the tables say, in words, whichever way they came out."""
-    sentences = [_held_out(held_out), _ablation(ablation)]
+    sentences = [_held_out(held_out), _ablation(ablation), *_variants(variants)]
     for corpus, part in rows.groupby("corpus", sort=False):
         own = part[part["model"] == "embedded"].iloc[0]
         beside = ", ".join(f"{row.model} {row.auc:.2f}" for row in part.itertuples() if row.model != "embedded")
@@ -172,3 +230,12 @@ def _ablation(table: pd.DataFrame) -> str:
     means = by_corpus(table).set_index("corpus").loc["mean"].sort_values(ascending=False)
     told = ", ".join(f"`{name}` {value:.2f}" for name, value in means.items())
     return f"With every corpus in training and every document scored by models that have not seen it, mean AUC: {told}."
+
+
+def _variants(table: pd.DataFrame) -> list[str]:
+    return [
+        f"**{corpus}{'' if group == 'all' else ', ' + group}**, {part['n'].max()} test summaries: balanced accuracy "
+        + "; ".join(f"`{r.model}` {r.balanced_accuracy:.1f} ({r.low:.1f} to {r.high:.1f})" for r in part.itertuples())
+        + "."
+        for (corpus, group), part in table.groupby(["corpus", "group"], sort=False)
+    ]
