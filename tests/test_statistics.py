@@ -241,6 +241,34 @@ def test_paired_bootstrap_is_symmetric(rows):
     assert 1 / 200 <= p <= 1
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_labels_of_one_class_have_no_balanced_accuracy_and_no_comparison(label):
+    labels, scores = [label] * 6, [0.1, 0.9] * 3
+    difference, p = statistics.paired_bootstrap(labels, [True] * 6, [False] * 6, range(6))
+    found = [*difference, p, *statistics.bootstrap_accuracy(labels, scores, 0.5, range(6))]
+    assert np.isnan([*found, statistics.published_interval(labels, scores, 0.5)]).all()
+
+
+def test_holm_by_hand():
+    # Holm (1979): .01 x 4, then .03 x 3 over it; .04 x 2 would be less than the one before and is kept at it.
+    assert statistics.holm([0.04, 0.01, 0.5, 0.03]) == pytest.approx([0.09, 0.04, 0.5, 0.09])
+    assert statistics.holm([0.8, 0.6]).tolist() == [1, 1]
+    assert statistics.holm([0.2]).tolist() == [0.2]
+    assert statistics.holm([]).tolist() == []
+
+
+@given(st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12))
+def test_holm_rejects_what_its_step_down_procedure_rejects(p):
+    corrected = statistics.holm(p)
+    known = sorted(value for value in p if not math.isnan(value))
+    rejected = 0
+    while rejected < len(known) and known[rejected] <= 0.05 / (len(known) - rejected):
+        rejected += 1
+    bar = known[rejected - 1] if rejected else -1.0
+    assert [bool(c <= 0.05 + 1e-12) for c in corrected] == [value <= bar for value in p]
+    assert np.isnan(corrected).tolist() == np.isnan(p).tolist()
+
+
 def test_paired_bootstrap_value_is_the_difference_in_balanced_accuracy():
     labels = [1, 1, 1, 1, 0, 0]
     first, second = [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 1]

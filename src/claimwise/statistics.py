@@ -33,6 +33,10 @@ class Interval(NamedTuple):
         return (self.high - self.low) / 2
 
 
+#: Of a value that cannot be computed.
+UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
+
+
 def best_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
     """The threshold t with the best balanced accuracy of ``score > t``, among 500 percentiles of the scores.
 
@@ -71,7 +75,12 @@ def auc(labels: Sequence[int], scores: Sequence[float]) -> float:
     1.0
     """
     labels = np.asarray(labels, int)
-    return float(roc_auc_score(labels, scores)) if 0 < labels.sum() < len(labels) else float("nan")
+    return float(roc_auc_score(labels, scores)) if _both(labels) else float("nan")
+
+
+def _both(labels: Array) -> bool:
+    """Whether there are rows of both classes."""
+    return bool(0 < labels.sum() < len(labels))
 
 
 def _group_counts(labels: Array, hits: Array, groups: Array) -> Array:
@@ -105,7 +114,7 @@ def bootstrap_accuracy(
     draws: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Balanced accuracy with a 95 % percentile bootstrap interval that draws whole documents.
+    """Balanced accuracy with a 95 % percentile bootstrap interval that draws whole documents; NaN with one class only.
 
     Args:
         labels: 0 or 1, shape (n,).
@@ -119,6 +128,8 @@ def bootstrap_accuracy(
     Interval(value=1.0, low=1.0, high=1.0)
     """
     labels, scores = np.asarray(labels, int), np.asarray(scores, float)
+    if not _both(labels):
+        return UNKNOWN
     counts = _group_counts(labels, _hits(labels, scores, threshold), np.asarray(groups))
     drawn = _balanced(_resample(len(counts), draws, seed) @ counts)
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
@@ -131,12 +142,15 @@ def published_interval(
     """The "95 % confidence interval" of AggreFact, ACUEval and others, as their code computes it.
 
     The distance from the mean to the 2.5th percentile over ``draws`` samples of 80 % of the rows *without*
-    replacement. It is about half as wide as a bootstrap interval; shown only beside published numbers.
+    replacement. It is about half as wide as a bootstrap interval; shown only beside published numbers. NaN with one
+    class only.
 
     >>> published_interval([1, 0] * 50, [1, 0] * 50, 0.5)
     0.0
     """
     labels, scores = np.asarray(labels, int), np.asarray(scores, float)
+    if not _both(labels):
+        return float("nan")
     counts = _group_counts(labels, _hits(labels, scores, threshold), np.arange(len(labels)))
     generator = np.random.default_rng(seed)
     size = int(len(labels) * 0.8)
@@ -157,7 +171,7 @@ def paired_bootstrap(
 
     Returns:
         The difference (first minus second) with its 95 % interval, and a two-sided p-value (twice the smaller
-        share of draws on one side of zero, at least 1 / draws).
+        share of draws on one side of zero, at least 1 / draws). All NaN where the labels are all the same.
 
     >>> labels = [1, 0] * 50
     >>> difference, p = paired_bootstrap(labels, labels, labels, range(100))
@@ -165,6 +179,8 @@ def paired_bootstrap(
     (0.0, 1.0)
     """
     labels = np.asarray(labels, int)
+    if not _both(labels):
+        return UNKNOWN, float("nan")
     counts = [
         _group_counts(labels, (np.asarray(side, int) == labels).astype(int), np.asarray(groups))
         for side in (first, second)
@@ -198,6 +214,26 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
+def holm(p: Sequence[float]) -> Array:
+    """p-values corrected for how many comparisons were made together (Holm 1979).
+
+    The smallest of m is multiplied by m, the next by m - 1 and so on, never below the one before and at most 1: below
+    0.05, the chance that any comparison of the family is called significant by accident is at most 5 %, however the
+    comparisons depend on each other.
+
+    Args:
+        p: one family's, shape (m,); NaN is no comparison: it stays and is not counted.
+
+    >>> holm([0.01, 0.04, 0.03, float("nan")]).tolist()
+    [0.03, 0.06, 0.06, nan]
+    """
+    p = np.asarray(p, float)
+    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]  # NaNs are sorted to the end
+    corrected = np.full(p.shape, np.nan)
+    corrected[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return corrected
+
+
 def bootstrap_mean(
     values: Sequence[float], groups: Sequence | None = None, draws: int = 2000, seed: int = 0
 ) -> Interval:
@@ -210,7 +246,7 @@ def bootstrap_mean(
     groups = np.arange(len(values)) if groups is None else np.asarray(groups)
     kept = ~np.isnan(values)
     if not kept.any():
-        return Interval(float("nan"), float("nan"), float("nan"))
+        return UNKNOWN
     codes, names = pd.factorize(groups[kept])
     sums = np.bincount(codes, weights=values[kept], minlength=len(names))
     sizes = np.bincount(codes, minlength=len(names))
@@ -232,7 +268,7 @@ def bootstrap_ratio(
     frame = pd.DataFrame({"part": np.asarray(parts, float), "whole": np.asarray(wholes, float)}).dropna()
     sums = frame.groupby(np.asarray(groups)[frame.index]).sum()
     if sums.empty or not sums["whole"].sum():
-        return Interval(float("nan"), float("nan"), float("nan"))
+        return UNKNOWN
     part, whole = _resample(len(sums), draws, seed).dot(sums.to_numpy()).T
     low, high = np.percentile(part[whole != 0] / whole[whole != 0], [2.5, 97.5])
     return Interval(float(sums["part"].sum() / sums["whole"].sum()), float(low), float(high))
