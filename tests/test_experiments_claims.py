@@ -288,3 +288,19 @@ def test_findings_name_the_best_prompt_and_the_constant_answer(claims):
     assert "more than always Yes (50.0 %)" in sentence
     assert acu_verification.headline(table) == {"support": {"acueval-verify-zeroshot": 75.0, "always Yes": 50.0}}
     assert acu_verification.sizes(table) == {"support": 16}
+
+
+@pytest.mark.parametrize(
+    ("f1", "verdict"), [(90.0, "clearly above"), (30.0, "clearly below"), (71.0, "not told apart (by intervals) from")]
+)
+def test_a_prompt_may_be_above_below_or_like_the_sentence_split(f1, verdict):
+    rows = [("sentences", 70.0), ("acueval-decompose-5shot", f1)]
+    table = pd.DataFrame(
+        [
+            {"origin": "news", "decomposer": name, "precision": 80.0, "n_claims": 3.0, "n_gold": 4.0}
+            | {"f1": value, "f1_low": value - 4, "f1_high": value + 4}
+            for name, value in rows
+        ]
+    )
+    [sentence] = acu_generation.findings(table)
+    assert f"{verdict} the sentence split's 70.0" in sentence

@@ -302,11 +302,78 @@ def test_equal_lengths_leave_the_difference_as_it_is():
     assert table["at_equal_length"].tolist() == pytest.approx([0.2] * 3)
 
 
+def copied(preferred, number, more, gain):
+    """A judgment on a document, of whose words the model's summary has ``more`` than the writer's four."""
+    words = [f"w{i}" for i in range(10)]
+    made = [" ".join(words[:shared] + ["zzz"] * (10 - shared)) for shared in (4, 4 + more)]
+    return preferred, number, f"{' '.join(words)} d{number}", made, gain
+
+
+def copying(judgments):
+    rows, values = Rows("made"), {}
+    for preferred, number, document, (one, two), gain in judgments:
+        first = rows.example(str(number), "writer", document=document, summary=one)
+        second = rows.example(str(number), "model", document=document, summary=two)
+        rows.prefer(first, second, "r1", preferred)
+        values |= {first: 0.3, second: 0.3 + gain}
+    return preference_bias.pairs(rows.corpus(), {"m": scores(values)})
+
+
+@pytest.mark.parametrize("extra", [0.0, 0.2, -0.1])
+def test_what_is_left_of_the_bias_at_equal_word_overlap(extra):
+    # Half a point a tenth of overlap, and ``extra`` beside it: what is left is ``extra``, whatever the raw gap is.
+    kinds = [(preferred, more) for preferred in ("first", "equal", "second") for more in (1, 3, 5)]
+    judgments = [copied(p, n, more, 0.05 * more + extra) for n, (p, more) in enumerate(kinds * 4)]
+    rows = copying(judgments)
+    assert rows["overlap"].tolist() == pytest.approx([0.1, 0.3, 0.5] * 12)
+    cases = preference_bias.table(rows, 50, 0)
+    [found] = preference_bias.agreement(rows, 50, 0).to_dict("records")
+    assert cases["difference"].tolist() == pytest.approx([0.15 + extra] * 3)
+    assert cases["at_equal_overlap"].tolist() == pytest.approx([extra] * 3)
+    assert found["bias"] == pytest.approx(0.15 + extra)
+    assert [found[key] for key in ("bias_at_equal_overlap", "bias_low", "bias_high")] == pytest.approx([extra] * 3)
+
+
+def test_the_interval_at_equal_overlap_is_that_of_a_regression_on_drawn_documents():
+    # Cases of equal size: least squares with a dummy a case is the estimator, by an independent library.
+    generator = np.random.default_rng(5)
+    kinds = [("first", "equal", "second")[n % 3] for n in range(60)]
+    judgments = [
+        copied(p, n, int(generator.integers(0, 6)), 0.1 + 0.05 * float(generator.normal())) for n, p in enumerate(kinds)
+    ]
+    rows = copying(judgments)
+
+    def at_zero(frame):
+        dummies = pd.get_dummies(frame["case"]).to_numpy(float)
+        design = np.column_stack([frame["overlap"], dummies])
+        return np.linalg.lstsq(design, frame["difference"], rcond=None)[0][1:].mean()
+
+    [found] = preference_bias.agreement(rows, 2000, 0).to_dict("records")
+    assert found["bias_at_equal_overlap"] == pytest.approx(at_zero(rows))
+    drawn = [at_zero(rows.sample(frac=1, replace=True, random_state=draw)) for draw in range(500)]
+    assert [found["bias_low"], found["bias_high"]] == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        ({"bias": 0.14, "bias_at_equal_overlap": 0.05, "bias_low": 0.02, "bias_high": 0.09}, "a part of it, not all"),
+        ({"bias": 0.14, "bias_at_equal_overlap": 0.01, "bias_low": -0.02, "bias_high": 0.04}, "may be all of it"),
+        ({"bias": 0.14, "bias_at_equal_overlap": 0.16, "bias_low": 0.12, "bias_high": 0.2}, "explains none of it"),
+    ],
+)
+def test_what_copying_explains_is_said_by_the_interval(row, verdict):
+    rows = preferences([(p, 0.5, 0.6, 9, 9) for p in ("first", "equal", "second")])
+    cases, ordered = preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0).assign(**row)
+    [sentence] = [s for s in preference_bias.findings(cases, ordered) if "word overlap" in s]
+    assert sentence.endswith(verdict + ".")
+
+
 def sentence_of(worse, equal, better):
     rows = preferences(
         [(p, 0.5, 0.5 + gap, 9, 9) for p, gap in zip(("first", "equal", "second"), (worse, equal, better), strict=True)]
     )
-    [sentence, shares] = preference_bias.findings(
+    [sentence, _, shares] = preference_bias.findings(
         preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0)
     )
     assert "% for m" in shares

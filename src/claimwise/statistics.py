@@ -97,8 +97,12 @@ def _balanced(counts: Array) -> Array:
         return (counts[..., 1] / counts[..., 0] + counts[..., 3] / counts[..., 2]) / 2
 
 
-def _resample(n: int, draws: int, seed: int) -> Array:
-    """(draws, n) how often each of n units stands in each bootstrap draw."""
+def resample(n: int, draws: int, seed: int) -> Array:
+    """How often each of n units stands in each bootstrap draw, shape (draws, n).
+
+    >>> resample(4, 2, seed=0).sum(axis=1).tolist()
+    [4, 4]
+    """
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
 
 
@@ -131,7 +135,7 @@ def bootstrap_accuracy(
     if not _both(labels):
         return UNKNOWN
     counts = _group_counts(labels, _hits(labels, scores, threshold), np.asarray(groups))
-    drawn = _balanced(_resample(len(counts), draws, seed) @ counts)
+    drawn = _balanced(resample(len(counts), draws, seed) @ counts)
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
     return Interval(float(_balanced(counts.sum(0))), float(low), float(high))
 
@@ -185,7 +189,7 @@ def paired_bootstrap(
         _group_counts(labels, (np.asarray(side, int) == labels).astype(int), np.asarray(groups))
         for side in (first, second)
     ]
-    weights = _resample(len(counts[0]), draws, seed)
+    weights = resample(len(counts[0]), draws, seed)
     drawn = _balanced(weights @ counts[0]) - _balanced(weights @ counts[1])
     drawn = drawn[~np.isnan(drawn)]  # draws that hold one class only say nothing
     value = float(_balanced(counts[0].sum(0)) - _balanced(counts[1].sum(0)))
@@ -250,7 +254,7 @@ def bootstrap_mean(
     codes, names = pd.factorize(groups[kept])
     sums = np.bincount(codes, weights=values[kept], minlength=len(names))
     sizes = np.bincount(codes, minlength=len(names))
-    weights = _resample(len(names), draws, seed)
+    weights = resample(len(names), draws, seed)
     low, high = np.percentile((weights @ sums) / (weights @ sizes), [2.5, 97.5])
     return Interval(float(values[kept].mean()), float(low), float(high))
 
@@ -269,7 +273,7 @@ def bootstrap_ratio(
     sums = frame.groupby(np.asarray(groups)[frame.index]).sum()
     if sums.empty or not sums["whole"].sum():
         return UNKNOWN
-    part, whole = _resample(len(sums), draws, seed).dot(sums.to_numpy()).T
+    part, whole = resample(len(sums), draws, seed).dot(sums.to_numpy()).T
     low, high = np.percentile(part[whole != 0] / whole[whole != 0], [2.5, 97.5])
     return Interval(float(sums["part"].sum() / sums["whole"].sum()), float(low), float(high))
 

@@ -154,7 +154,8 @@ def findings(rows: pd.DataFrame) -> list[str]:
             sentences.append(f"**{origin}**: none of the model's replies holds claims that could be read.")
             continue
         best, split = ours["f1"].idxmax(), part.loc[claims.Sentences.name]
-        verdict = "beyond" if ours.loc[best, "f1_low"] > split["f1_high"] else "within the interval of"
+        above, below = ours.loc[best, "f1_low"] > split["f1_high"], ours.loc[best, "f1_high"] < split["f1_low"]
+        verdict = "clearly above" if above else "clearly below" if below else "not told apart (by intervals) from"
         sentences.append(
             f"**{origin}**: the best prompt is `{best}` with F1 {ours.loc[best, 'f1']:.1f} "
             f"({ours.loc[best, 'f1_low']:.1f} to {ours.loc[best, 'f1_high']:.1f}), {verdict} the sentence split's "

@@ -9,7 +9,8 @@ import pandas as pd
 
 from claimwise import text
 from claimwise.corpora import Corpus
-from claimwise.statistics import bootstrap_mean
+from claimwise.holistic import WordOverlap
+from claimwise.statistics import bootstrap_mean, resample
 
 #: The raters' verdict on the model's summary, in the order of ACUEval's figure.
 CASES = {"first": "model worse", "equal": "equal", "second": "model better"}
@@ -20,11 +21,14 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     Returns:
         ``metric, document_id, case, writer`` and ``model`` (the two summaries' scores), ``difference`` (model minus
-        writer) and ``log_length`` (log of the model summary's words over the writer's). Judgments with an unscored
-        summary have NaN there.
+        writer), ``log_length`` (log of the model summary's words over the writer's) and ``overlap`` (share of the
+        model summary's words that are the document's, minus the writer's). Judgments with an unscored summary have NaN
+        there.
     """
     examples = corpus.examples.set_index("id")
     words = examples["summary"].map(text.word_count).clip(lower=1)
+    copied = WordOverlap().judge(examples["document"].tolist(), examples["summary"].tolist())
+    shares = pd.Series([judgement.score for judgement in copied], index=examples.index)
     frames = []
     for metric, table in scores.items():
         score = table.set_index("example_id")["score"]
@@ -41,6 +45,7 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                     "model": model,
                     "difference": model - writer,
                     "log_length": np.log(second.map(words) / first.map(words)),
+                    "overlap": second.map(shares) - first.map(shares),
                 }
             )
         )
@@ -52,13 +57,14 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 
     Returns:
         ``metric, case, n, unscored, writer, model, difference`` with its 95 % interval ``low``, ``high``, and
-        ``at_equal_length``: the mean difference that is left at equal length (intercept of a least-squares line of
-        the difference on ``log_length`` with one slope for all cases).
+        ``at_equal_length`` and ``at_equal_overlap``: the mean difference that is left at equal length, and at equal
+        word overlap with the document (intercepts of a least-squares line of the difference on ``log_length``, and on
+        ``overlap``, with one slope for all cases).
     """
     results = []
     for metric, every in rows.groupby("metric", sort=False):
         scored = every.dropna(subset=["difference"])
-        slope = _length_slope(scored)
+        length, overlap = (_slope(scored, by) for by in ("log_length", "overlap"))
         for case in CASES.values():
             part = scored[scored["case"] == case]
             interval = bootstrap_mean(part["difference"], part["document_id"], draws, seed)
@@ -73,17 +79,42 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                     "difference": interval.value,
                     "low": interval.low,
                     "high": interval.high,
-                    "at_equal_length": (part["difference"] - slope * part["log_length"]).mean(),
+                    "at_equal_length": (part["difference"] - length * part["log_length"]).mean(),
+                    "at_equal_overlap": (part["difference"] - overlap * part["overlap"]).mean(),
                 }
             )
     return pd.DataFrame(results)
 
 
-def _length_slope(rows: pd.DataFrame) -> float:
-    """Slope of difference on log length with an intercept per case (within-case least squares)."""
-    centred = rows[["difference", "log_length"]] - rows.groupby("case")[["difference", "log_length"]].transform("mean")
-    spread = float((centred["log_length"] ** 2).sum())
-    return float((centred["difference"] * centred["log_length"]).sum() / spread) if spread else 0.0
+def _slope(rows: pd.DataFrame, by: str) -> float:
+    """Slope of the difference on a column with an intercept per case (within-case least squares)."""
+    return float(_fit(_sums(rows, by).sum(axis=0))[0])
+
+
+def _sums(rows: pd.DataFrame, by: str) -> np.ndarray:
+    """(documents, cases, 5): n and the sums of x, y, x * x and x * y, y the difference and x the column."""
+    x, y = rows[by], rows["difference"]
+    table = pd.DataFrame({"n": 1.0, "x": x, "y": y, "xx": x * x, "xy": x * y})
+    summed = table.groupby([rows["document_id"], rows["case"]]).sum()
+    cases = rows["case"].nunique()
+    whole = pd.MultiIndex.from_product(summed.index.levels)
+    return summed.reindex(whole, fill_value=0.0).to_numpy().reshape(-1, cases, 5)
+
+
+def _fit(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slope within cases, and the difference at x = 0, each case with the same weight.
+
+    Args:
+        sums: (..., cases, 5), as of ``_sums``; a case without rows (in a bootstrap draw) is left out.
+    """
+    n, x, y, xx, xy = np.moveaxis(sums, -1, 0)
+    there = n > 0
+    n = np.where(there, n, 1)
+    spread, together = (xx - x * x / n).sum(-1), (xy - x * y / n).sum(-1)
+    flat = spread < 1e-12  # all alike: nothing to explain, and rounding is no slope
+    slope = np.where(flat, 0.0, together / np.where(flat, 1, spread))
+    left = (y - slope[..., None] * x) / n
+    return slope, left.sum(-1) / there.sum(-1)
 
 
 def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
@@ -92,7 +123,9 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     Returns:
         ``metric, n, ordered`` (share, equal scores count half) with ``low`` and ``high``, ``model_higher`` (share of
         all pairs in which the model's summary scores higher: .5 plus a bias or a merit), ``bias`` (mean difference over
-        the three cases, each with the same weight: 0 for a metric that only follows the raters).
+        the three cases, each with the same weight: 0 for a metric that only follows the raters), and what is left of
+        it at equal word overlap, ``bias_at_equal_overlap`` with ``bias_low`` and ``bias_high`` (as
+        ``at_equal_overlap`` of ``table``; the slope is fitted anew in every draw of documents).
     """
     results = []
     for metric, every in rows.groupby("metric", sort=False):
@@ -101,6 +134,9 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         sign = np.where(decided["case"] == "model better", 1, -1)
         order = (np.sign(decided["difference"] * sign) + 1) / 2
         interval = bootstrap_mean(order, decided["document_id"], draws, seed)
+        sums = _sums(scored, "overlap")
+        drawn = np.tensordot(resample(len(sums), draws, seed), sums, axes=1)
+        low, high = np.percentile(_fit(drawn)[1], [2.5, 97.5])
         results.append(
             {
                 "metric": metric,
@@ -110,6 +146,9 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                 "high": interval.high,
                 "model_higher": float(((np.sign(scored["difference"]) + 1) / 2).mean()),
                 "bias": float(scored.groupby("case")["difference"].mean().mean()),
+                "bias_at_equal_overlap": float(_fit(sums.sum(axis=0))[1]),
+                "bias_low": float(low),
+                "bias_high": float(high),
             }
         )
     return pd.DataFrame(results)
@@ -158,8 +197,24 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
             f"{int(row['n'])} decided judgments as the raters did ({100 * row['low']:.0f} to {100 * row['high']:.0f})."
         )
     shares = ordered.set_index("metric")["model_higher"]
+    sentences += [_copying(row) for row in ordered.itertuples() if row.metric != WordOverlap.name]
     sentences.append(
         "The metrics' scales differ, so their gaps do not compare; the share of judgments in which the model's summary "
         "scores higher does: " + ", ".join(f"{100 * share:.0f} % for {name}" for name, share in shares.items()) + "."
     )
     return sentences
+
+
+def _copying(row) -> str:
+    """Whether copying explains a metric's bias, from its row of ``agreement``."""
+    if row.bias_low <= 0 <= row.bias_high:
+        verdict = "what is left is within chance of nothing, so that copying may be all of it"
+    elif abs(row.bias_at_equal_overlap) < abs(row.bias):
+        verdict = "copying more of the document's words explains a part of it, not all"
+    else:
+        verdict = "copying more of the document's words explains none of it"
+    return (
+        f"**{row.metric}**: of the {row.bias:+.3f} by which it scores the model's summary higher, the three cases weighed "
+        f"alike, {row.bias_at_equal_overlap:+.3f} ({row.bias_low:+.3f} to {row.bias_high:+.3f}) are left where both "
+        f"summaries have the same word overlap with the document: {verdict}."
+    )
