@@ -76,7 +76,7 @@ def test_scores_of_a_file():
     assert list(table.columns) == COLUMNS
     assert table["id"].tolist() == ["a", "b", "c", "d", "é"]
     assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
-    assert table["n_unparsed"].tolist() == [0, 0, 1, 1, 0]
+    assert table["n_unparsed"].tolist() == [0, 0, 0, 0, 0]
     assert table["reason"].fillna("").tolist() == ["", "", "empty summary", "empty document", ""]
 
 

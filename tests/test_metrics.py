@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claimwise import metrics, schema
+from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
 from claimwise.models.base import Verdict
 
@@ -178,17 +179,56 @@ def test_bad_input_is_nan_with_a_reason(examples_table):
     assert found["score"].isna().tolist() == [True] * 5 + [False]
     assert found["score"].iloc[5] == 0
     assert found["n_claims"].tolist() == [1, 1, 0, 0, 0, 1]
-    assert found["n_unparsed"].tolist() == [1, 1, 0, 0, 0, 0]
+    assert found["n_unparsed"].tolist() == [0] * 6  # of the blank ones nothing was asked
 
 
 @pytest.mark.parametrize("spec", [HOLISTIC, OVERLAP], ids=["prompted", "word-overlap"])
-def test_a_judge_has_no_claims_and_counts_a_lost_reply(spec, examples_table):
-    found = run(spec, examples_table({}, {"document": ""}))
+def test_a_judge_has_no_claims_and_a_blank_text_is_no_lost_reply(spec, examples_table):
+    found = run(spec, examples_table({}, {"document": ""}, {"summary": " "}))
     assert len(found.claims) == len(found.verdicts) == 0
-    assert found.scores["score"].tolist() == pytest.approx([1, math.nan], nan_ok=True)
-    assert found.scores["n_claims"].tolist() == [0, 0]
-    assert found.scores["n_unparsed"].tolist() == [0, 1]
-    assert found.scores["reason"].tolist() == [None, "empty document"]
+    assert found.scores["score"].tolist() == pytest.approx([1, math.nan, math.nan], nan_ok=True)
+    assert found.scores["n_claims"].tolist() == [0, 0, 0]
+    assert found.scores["n_unparsed"].tolist() == [0, 0, 0]
+    assert found.scores["reason"].tolist() == [None, "empty document", "empty summary"]
+
+
+def test_a_judges_lost_reply_is_counted(examples_table):
+    found = run(HOLISTIC, examples_table({}, {"summary": "mumble"})).scores
+    assert found["n_unparsed"].tolist() == [0, 1]
+    assert found["reason"].tolist() == [None, "no rating in the reply"]
+
+
+def test_a_frame_of_ones_own_needs_id_document_and_summary_only(examples_table):
+    table = examples_table({"summary": "The cat sat."}, {"document": "A dog."}, {"summary": "A dog barked."})
+    pd.testing.assert_frame_equal(run(ACUEVAL, table[["id", "document", "summary"]]).scores, run(ACUEVAL, table).scores)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda table: table.drop(columns="summary"), "examples lack the column 'summary'; expected id, document and"),
+        (lambda table: table.assign(id="x"), "the id 'x' stands twice"),
+        (lambda table: table.assign(document=[None, "It rained."]), r"row 0 \(from 0\), column 'document': .*got nan"),
+    ],
+)
+def test_a_frame_that_is_none_of_examples_is_named(examples_table, spoil, message):
+    with pytest.raises(MetricError, match=message):
+        run(ACUEVAL, spoil(examples_table({}, {})))
+
+
+@pytest.mark.parametrize(
+    ("spec", "role", "example"),
+    [
+        ({"decompose": "acueval-verify-zeroshot", "verify": "acueval-verify-zeroshot"}, "decompose", "5shot"),
+        ({"decompose": "sentences", "verify": "belugaeval-judge-consistency"}, "verify", "acueval-verify-zeroshot"),
+        ({"judge": "acueval-verify-zeroshot"}, "judge", "belugaeval-judge-consistency"),
+    ],
+)
+def test_a_prompt_for_another_role_is_refused_before_anything_is_asked(examples_table, spec, role, example):
+    model = FakeModel()
+    with pytest.raises(ClaimwiseError, match=f"prompt '.*' is for .*, expected one for {role}: .*{example}"):
+        run(MetricSpec(**spec), examples_table({}), model)
+    assert not model.calls
 
 
 def test_recorded_claims_are_scored_in_place_of_the_models(examples_table):

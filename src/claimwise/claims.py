@@ -103,7 +103,7 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
     """The decomposer of that name: ``sentences``, ``summary``, ``recorded:NAME``, or a decomposition prompt.
 
     Raises:
-        prompts.PromptError: there is no such prompt.
+        prompts.PromptError: there is no such prompt, or it is for another role.
         ClaimwiseError: recorded claims were asked for and none were given.
     """
     if name == Sentences.name:
@@ -114,4 +114,4 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
         if recorded is None or recorded.empty:
             raise ClaimwiseError(f"decomposer {name!r} needs recorded claims, and these examples have none")
         return RecordedClaims(recorded, name.removeprefix("recorded:"))
-    return PromptedDecomposer(model, prompts.load(name))
+    return PromptedDecomposer(model, prompts.load_for("decompose", name))

@@ -11,6 +11,8 @@ from claimwise.claims import EMPTY_SUMMARY
 from claimwise.models.base import NAN, Judgement, Model
 from claimwise.verification import EMPTY_DOCUMENT
 
+NO_WORDS = "no words in the summary"
+
 
 class Judge(Protocol):
     """Scores whole summaries in [0, 1]."""
@@ -58,7 +60,7 @@ class WordOverlap:
 def _overlap(document: str, summary: str) -> Judgement:
     wanted = Counter(text.words(summary))
     if not wanted:
-        return Judgement(NAN, "no words in the summary")
+        return Judgement(NAN, NO_WORDS)
     found = wanted & Counter(text.words(document))
     return Judgement(found.total() / wanted.total())
 
@@ -70,5 +72,9 @@ def _blank(document: str, summary: str) -> Judgement | None:
 
 
 def judge(name: str, model: Model) -> Judge:
-    """The judge of that name: ``word-overlap``, or a judging prompt put to the model."""
-    return WordOverlap() if name == WordOverlap.name else PromptedJudge(model, prompts.load(name))
+    """The judge of that name: ``word-overlap``, or a judging prompt put to the model.
+
+    Raises:
+        prompts.PromptError: there is no such prompt, or it is for another role.
+    """
+    return WordOverlap() if name == WordOverlap.name else PromptedJudge(model, prompts.load_for("judge", name))

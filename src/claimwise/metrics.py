@@ -45,6 +45,8 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
 #: What an aligned verdict says besides: where the best premise stands, and the three probabilities behind support.
 ALIGNMENT_COLUMNS = ("level", "premise", "premise_start", "premise_end", "p_entail", "p_neutral", "p_contradict")
 
+_NOT_ASKED = (claims.EMPTY_SUMMARY, verification.EMPTY_DOCUMENT, verification.EMPTY_CLAIM, holistic.NO_WORDS)
+
 
 class MetricError(ClaimwiseError):
     """There is no metric of that name, or its definition in params.yaml is wrong."""
@@ -175,16 +177,19 @@ def evaluate(
         name: the metric's name, for the ``metric`` column.
         spec: what it is made of.
         model: plays the roles.
-        examples: a table of schema ``examples``.
+        examples: a table of schema ``examples``; of its columns only id, document and summary are needed.
         recorded: published claims, for ``recorded:`` decomposers.
         batch: examples a step; finished steps are in the response cache whatever happens later.
         progress: show a bar with an estimate of the time left on standard error.
 
     Returns:
         Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.
+
+    Raises:
+        MetricError: the examples lack a column or a text, or an id stands twice.
+        ClaimwiseError: the metric names a prompt that is not there, or one for another role.
     """
-    # Summaries of one document go together, so that a backend reads the document once.
-    order = examples.assign(_at=range(len(examples))).sort_values("document_id", kind="stable")["_at"].to_numpy()
+    order = _by_document(examples)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
     steps = bar(len(examples), name, "summary", show=progress)
     claim_rows: dict[int, Decomposition] = {}
@@ -210,6 +215,24 @@ def evaluate(
     )
 
 
+def _by_document(examples: pd.DataFrame) -> np.ndarray:
+    """Positions of the examples, summaries of one document together, so that a backend reads the document once."""
+    if missing := [name for name in ("id", "document", "summary") if name not in examples]:
+        raise MetricError(
+            f"examples lack the column {missing[0]!r}; expected id, document and summary, got "
+            f"{', '.join(map(str, examples.columns))} (claimwise.corpora.read_examples reads and checks a file)"
+        )
+    for name in ("id", "document", "summary"):
+        for row, value in enumerate(examples[name]):
+            if not isinstance(value, str):
+                raise MetricError(f"examples, row {row} (from 0), column {name!r}: expected text, got {value!r}")
+    if examples["id"].duplicated().any():
+        twice = examples.loc[examples["id"].duplicated(), "id"].iloc[0]
+        raise MetricError(f"examples: the id {twice!r} stands twice; ids must be unique, give one of them another")
+    documents = examples["document_id" if "document_id" in examples else "document"]
+    return np.argsort(documents.to_numpy(), kind="stable")
+
+
 def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
     for start in range(0, len(order), size):
         yield order[start : start + size].tolist()
@@ -226,7 +249,7 @@ def _judged(spec: MetricSpec, model: Model):
 
 
 def _judged_row(judgement: Judgement) -> tuple:
-    return judgement.score, 0, int(np.isnan(judgement.score)), judgement.reason
+    return judgement.score, 0, _unread([judgement.score], [judgement.reason]), judgement.reason
 
 
 def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
@@ -235,7 +258,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
         verifier = Aligner.of(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
     else:
-        verifier = verification.PromptedVerifier(model, prompts.load(spec.verify))
+        verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
 
     def run(examples: pd.DataFrame):
         decompositions = decomposer.decompose(examples)
@@ -253,7 +276,13 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     reason = None
     if np.isnan(score):
         reason = decomposition.reason or (verdicts[0].reason if verdicts else claims.NO_CLAIMS)
-    return score, len(verdicts), int(np.isnan(supports).sum()), reason
+    return score, len(verdicts), _unread(supports, [verdict.reason for verdict in verdicts]), reason
+
+
+def _unread(values: Sequence[float], reasons: Sequence[str | None]) -> int:
+    """How many replies had no value; where nothing was asked there was no reply."""
+    pairs = zip(values, reasons, strict=True)
+    return sum(bool(np.isnan(value)) and reason not in _NOT_ASKED for value, reason in pairs)
 
 
 def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataFrame:

@@ -55,7 +55,7 @@ def render(evaluation: Evaluation, examples: pd.DataFrame, *, metric: str, model
         n=len(scored),
         mean=scored["score"].mean(),
         unscored=int(scored["score"].isna().sum()),
-        unread=int(scored["n_unparsed"].sum()),
+        unread=int((evaluation.verdicts["support"].isna() if len(evaluation.verdicts) else scored["n_unparsed"]).sum()),
         n_claims=len(evaluation.verdicts),
         n_unsupported=int((evaluation.verdicts["support"] < _SUPPORTED).sum()),
         labelled=bool(scored["label"].notna().any()),

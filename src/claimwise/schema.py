@@ -160,7 +160,9 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         metric=_name("the metric"),
         score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty where there is none"),
         n_claims=_count("number of claims"),
-        n_unparsed=_count("how many of them (or, for a holistic metric, replies) had no value"),
+        n_unparsed=_count(
+            "how many replies (a claim's, or a judge's) had no value; where nothing was asked there is none"
+        ),
         reason=_optional("why there is no score, or empty"),
     ),
 }

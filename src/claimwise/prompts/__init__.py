@@ -22,6 +22,7 @@ summarise  ``Sources`` (each with ``reference``, ``title``, ``text``), ``Questio
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -173,7 +174,7 @@ def load(name: str) -> Prompt:
     folder = resources.files(__name__)
     file = folder / f"{name}.txt"
     if not file.is_file():
-        raise PromptError(f"no prompt named {name!r}; there are: {', '.join(names())}")
+        raise PromptError(f"no prompt named {name!r}{_near(name, names())} there are: {', '.join(names())}")
     header, template = _read(file)
     if header.template:
         _, template = _read(folder / f"{header.template}.txt")
@@ -189,6 +190,32 @@ def load(name: str) -> Prompt:
         demonstrations=demonstrations,
         **header.model_dump(exclude={"demonstrations", "shots", "template"}),
     )
+
+
+def load_for(role: Role, name: str) -> Prompt:
+    """Read a prompt that must be for a role: the reply to another would be read as what it is not.
+
+    Raises:
+        PromptError: no such prompt, or it is for another role; the message lists those of the role.
+
+    >>> load_for("judge", "belugaeval-judge-consistency").role
+    'judge'
+    >>> load_for("verify", "fenice-decompose-json")
+    Traceback (most recent call last):
+    ...
+    claimwise.prompts.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
+    """
+    right = names(role)
+    if name in right:
+        return load(name)
+    if name in names():
+        raise PromptError(f"prompt {name!r} is for {load(name).role}, expected one for {role}: {', '.join(right)}")
+    raise PromptError(f"no prompt named {name!r}{_near(name, right)} there are: {', '.join(right)}")
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ";"
 
 
 def _read(file: Traversable) -> tuple[_Header, str]:
