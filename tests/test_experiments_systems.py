@@ -138,10 +138,37 @@ def test_published_values_stand_beside_metrics_of_the_same_kind():
 def test_findings_of_the_meta_evaluation(corpus):
     rows = meta_evaluation.collect(corpus, {"ours": noisy(corpus, 0.9), "base": noisy(corpus, 0.6, 1)}, by_origin=False)
     table = meta_evaluation.table(rows, meta_evaluation.columns(rows), "base", 200, 0).assign(corpus="made")
-    [sentence] = meta_evaluation.findings(table, "base")
+    table = meta_evaluation.corrected(table)
+    [sentence, family] = meta_evaluation.findings(table, "base")
     best = table[~table["metric"].str.contains("published")].sort_values("balanced_accuracy").iloc[-1]
     assert sentence.startswith(f"**made**: `{best['metric']}` has the highest balanced accuracy of our metrics")
     assert f"{best['balanced_accuracy']:.1f}" in sentence
+    assert family.startswith("Of 2 comparisons with base, ")
+
+
+def test_significance_is_corrected_for_every_comparison_of_the_table():
+    rows = pd.DataFrame(
+        {
+            "corpus": ["x", "x", "x", "y", "y"],
+            "group": "all",
+            "metric": ["base", "a", "b", "base", "a"],
+            "n": 9,
+            "balanced_accuracy": [50.0, 60.0, 55.0, 50.0, 58.0],
+            "low": 40.0,
+            "high": 70.0,
+            "auc": 0.7,
+            "difference": [0.0, 10.0, 5.0, 0.0, 8.0],
+            "p": [math.nan, 0.01, 0.04, math.nan, 0.03],
+        }
+    )
+    table = meta_evaluation.corrected(rows)
+    assert table["p_holm"].tolist() == pytest.approx([math.nan, 0.03, 0.06, math.nan, 0.06], nan_ok=True)
+    found = meta_evaluation.findings(table, "base")
+    assert "p = 0.010; corrected for the table's 3 comparisons = 0.030" in found[0]
+    assert found[-1] == (
+        "Of 3 comparisons with base, 3 are significant one by one (p < .05) and 1 after Holm's correction for all of "
+        "them: `a` on x (+10.0)."
+    )
 
 
 # ---------------------------------------------------------------- leaderboard

@@ -56,7 +56,8 @@ def test_they_are_rows_of_the_meta_evaluation_on_the_rows_that_all_scored(judged
     assert result["n"].tolist() == [7, 7, 7]  # eight test rows, one of them not read
     assert result.loc["gpt-9 stareval (recorded)", "balanced_accuracy"] == 100
     assert result.loc["lm-1 mcq (recorded)", ["balanced_accuracy", "unscored"]].tolist() == [50, 1]
-    found = meta_evaluation.findings(result.reset_index().assign(corpus="made"), "acueval")
+    corrected = meta_evaluation.corrected(result.reset_index().assign(corpus="made"))
+    found = meta_evaluation.findings(corrected, "acueval")
     assert "`acueval` has the highest balanced accuracy of our metrics" in found[0]
     assert "replies on record, `gpt-9 stareval (recorded)` reaches 100.0" in found[1]
 
@@ -65,15 +66,30 @@ def test_a_metric_without_scores_has_no_numbers_and_does_not_narrow_the_others(j
     tables = recorded.scores(judged)
     silent = tables["lm-1 mcq (recorded)"].assign(metric="acueval", score=np.nan)
     stars = tables["gpt-9 stareval (recorded)"]
-    rows = meta_evaluation.collect(judged, {"acueval": silent, "holistic": stars}, by_origin=False)
-    result = meta_evaluation.table(rows, ["acueval", "holistic"], "holistic", draws=50, seed=0).set_index("metric")
+    collected = meta_evaluation.collect(judged, {"acueval": silent, "holistic": stars}, by_origin=False)
+    result = meta_evaluation.table(collected, ["acueval", "holistic"], "holistic", draws=50, seed=0).set_index("metric")
     assert result["n"].tolist() == [0, 8]
     assert result.loc["acueval", "unscored"] == 8
     assert np.isnan(result.loc["acueval", "balanced_accuracy"])
     assert result.loc["holistic", "balanced_accuracy"] == 100
-    rows = result.reset_index().assign(corpus="made")
+    rows = meta_evaluation.corrected(result.reset_index().assign(corpus="made"))
     assert meta_evaluation.sizes(rows) == {"made/all": "8 (50 % faithful)"}
     assert "`holistic` has the highest" in meta_evaluation.findings(rows, "holistic")[0]
+    # A baseline that scored nothing, or that is not there: nothing is claimed against it.
+    for baseline in ("acueval", "word-overlap"):
+        table = meta_evaluation.table(collected, ["acueval", "holistic"], baseline, draws=50, seed=0)
+        [sentence] = meta_evaluation.findings(meta_evaluation.corrected(table.assign(corpus="made")), baseline)
+        assert sentence.endswith(f"it cannot be compared with {baseline}, which has no result.")
+
+
+def test_a_test_part_of_one_label_has_no_balanced_accuracy_and_says_so(judged):
+    rows = meta_evaluation.collect(judged, {"a": recorded.scores(judged)["gpt-9 stareval (recorded)"]}, by_origin=False)
+    faithful = rows.assign(b=rows["a"], label=rows["label"].where(rows["split"] == "validation", 1.0))
+    table = meta_evaluation.table(faithful, ["a", "b"], "b", draws=50, seed=0)
+    assert table["n"].tolist() == [8, 8]
+    assert table[["balanced_accuracy", "low", "auc", "difference", "p"]].isna().all(axis=None)
+    [sentence] = meta_evaluation.findings(meta_evaluation.corrected(table.assign(corpus="made")), "b")
+    assert sentence == "**made**: none of our metrics can be compared with people's labels here."
 
 
 def test_equal_summaries_of_two_systems_have_the_first_reply():

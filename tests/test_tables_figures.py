@@ -99,6 +99,22 @@ def test_series_on_one_line_do_not_hide_each_other():
     assert (second - first).tolist() == pytest.approx([0.18, 0.18])
 
 
+def test_kinds_have_colours_and_names_and_stay_on_their_lines():
+    rows = ROWS.assign(kind=["ours", "recorded", "ours", "ours"])
+    figure = figures.dots(rows, value="value", label="metric", panel="panel", kind="kind", published="published")
+    first, second = figure.axes
+    assert [line.get_ydata().tolist() for line in first.lines if line.get_marker() == "o"] == [[0], [1]]
+    colours = [line.get_color() for line in first.lines if line.get_marker() == "o"]
+    assert colours[0] != colours[1]
+    assert [line.get_ydata().tolist() for line in second.lines] == [[0, 1]]
+    assert second.lines[0].get_color() == colours[0]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "ours, 95 % interval",
+        "recorded, 95 % interval",
+        "published",
+    ]
+
+
 def test_pairs_stand_at_their_values_joined_by_a_line():
     rows = pd.DataFrame(
         {

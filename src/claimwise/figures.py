@@ -46,6 +46,7 @@ def dots(
     low: str | None = None,
     high: str | None = None,
     hue: str | None = None,
+    kind: str | None = None,
     published: str | None = None,
     xlabel: str = "",
     title: str = "",
@@ -61,6 +62,7 @@ def dots(
         low: see ``value``.
         high: see ``value``.
         hue: column that separates dots on one line (P, R, F1).
+        kind: column that gives the dots of a line their colour and name (ours, recorded); not with ``hue``.
         published: column of the published value, NaN where there is none.
         xlabel: name and unit of the value.
         title: what the figure shows.
@@ -68,7 +70,8 @@ def dots(
     """
     panels = list(dict.fromkeys(table[panel]))
     labels = list(dict.fromkeys(table[label]))
-    hues = list(dict.fromkeys(table[hue])) if hue else [None]
+    series_column = hue or kind
+    hues = list(dict.fromkeys(table[series_column])) if series_column else ["ours"]
     colours = sns.color_palette(PALETTE, len(hues))
     columns = min(len(panels), MOST_PANELS_A_ROW)
     rows_of_panels = -(-len(panels) // columns)
@@ -80,11 +83,15 @@ def dots(
     for axis, name in zip(axes, panels, strict=True):
         part = table[table[panel] == name]
         for shift, (series, colour) in enumerate(zip(hues, colours, strict=True)):
-            rows = part[part[hue] == series] if hue else part
-            y = np.array([labels.index(text) for text in rows[label]]) + (shift - (len(hues) - 1) / 2) * 0.18
+            rows = part[part[series_column] == series] if series_column else part
+            y = np.array([labels.index(text) for text in rows[label]]) + (
+                (shift - (len(hues) - 1) / 2) * 0.18 if hue else 0
+            )
+            if rows.empty:
+                continue  # a panel need not have every kind, nor a legend a kind that is not there
             if low and high:
                 axis.hlines(y, rows[low], rows[high], color=colour, linewidth=2, alpha=0.7)
-            axis.plot(rows[value], y, "o", color=colour, label=series or "ours, 95 % interval", zorder=3)
+            axis.plot(rows[value], y, "o", color=colour, label=series if hue else f"{series}, 95 % interval", zorder=3)
         if published and part[published].notna().any():
             rows = part[part[published].notna()]
             y = [labels.index(text) for text in rows[label]]

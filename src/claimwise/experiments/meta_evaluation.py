@@ -14,6 +14,7 @@ import pandas as pd
 from claimwise import statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments.recorded import MARK
+from claimwise.tables import p_value
 
 #: Rows of ACUEval's Table 1 that stand beside ours, by metric.
 PUBLISHED_ROWS = {
@@ -125,6 +126,11 @@ def _agreement(test: pd.DataFrame, metric: str, threshold: float, draws: int, se
     }
 
 
+def corrected(rows: pd.DataFrame) -> pd.DataFrame:
+    """Adds ``p_holm``: ``p`` corrected for all the comparisons with the baseline in the table (every group's)."""
+    return rows.assign(p_holm=statistics.holm(rows["p"]))
+
+
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Adds ``published``: the balanced accuracy that the papers report for the metric of the same kind.
 
@@ -166,7 +172,7 @@ def panels(rows: pd.DataFrame) -> pd.Series:
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
     columns = ["corpus", "group", "metric", "n", "unscored", "threshold", "balanced_accuracy", "low", "high"]
-    return rows[[*columns, "published_interval", "auc", "difference", "p", "published"]].rename(
+    return rows[[*columns, "published_interval", "auc", "difference", "p", "p_holm", "published"]].rename(
         columns={"published_interval": "published ±"}
     )
 
@@ -186,35 +192,60 @@ def published_table(tables: Sequence[pd.DataFrame], ours: pd.DataFrame) -> pd.Da
 
 
 def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
-    """What the table says, in words, whichever way it came out."""
+    """What the table says, in words, whichever way it came out.
+
+    Args:
+        rows: what ``corrected`` returned, of all corpora.
+        baseline: the metric that the others were tested against.
+    """
     sentences = []
     for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
         read = part["metric"].str.contains(MARK, regex=False)
         ours = part[~part["metric"].str.contains("published") & ~read].set_index("metric")
-        ours = ours[ours["n"] > 0]
+        ours = ours.dropna(subset=["balanced_accuracy"])
+        if ours.empty:
+            sentences.append(f"**{corpus}**: none of our metrics can be compared with people's labels here.")
+            continue
         best = ours["balanced_accuracy"].idxmax()
         row = ours.loc[best]
-        p = f"p = {row['p']:.3f}" if row["p"] > 0.001 else "p ≤ 0.001"
-        against = (
-            "is the baseline itself"
-            if best == baseline
-            else f"is {row['difference']:+.1f} points from {baseline} ({p})"
-        )
+        if best == baseline:
+            against = "is the baseline itself"
+        elif pd.isna(row["difference"]):
+            against = f"cannot be compared with {baseline}, which has no result"
+        else:
+            against = (
+                f"is {row['difference']:+.1f} points from {baseline} (p {p_value(row['p'])}; corrected for the "
+                f"table's {rows['p'].notna().sum()} comparisons {p_value(row['p_holm'])})"
+            )
         tied = [m for m in ours.index if m != best and ours.loc[m, "high"] >= row["low"] and m != baseline]
         sentences.append(
             f"**{corpus}{'' if group == 'all' else ', ' + group}**: `{best}` has the highest balanced accuracy of our "
-            f"metrics, {row['balanced_accuracy']:.1f} ({row['low']:.1f} to {row['high']:.1f}), AUC {row['auc']:.2f}; it {against}."
+            f"metrics, {row['balanced_accuracy']:.1f} ({row['low']:.1f} to {row['high']:.1f}), AUC {row['auc']:.2f}; it "
+            f"{against}."
             + (
-                " No metric's scores rank faithful above unfaithful summaries much better than chance; a balanced accuracy above 50 beside it comes from one end of the scores."
+                " No metric's scores rank faithful above unfaithful summaries much better than chance; a balanced accuracy "
+                "above 50 beside it comes from one end of the scores."
                 if ours["auc"].max() < 0.6
                 else ""
             )
             + (f" Its interval overlaps with that of {', '.join(tied)}." if tied else "")
         )
-        if read.any():
-            top = part[read].sort_values("balanced_accuracy").iloc[-1]
+        if part.loc[read, "balanced_accuracy"].notna().any():
+            top = part.loc[part.loc[read, "balanced_accuracy"].idxmax()]
             sentences.append(
                 f"**{corpus}**: of the language models' replies on record, `{top['metric']}` reaches "
                 f"{top['balanced_accuracy']:.1f} ({top['low']:.1f} to {top['high']:.1f}), AUC {top['auc']:.2f}."
             )
+    tested = rows.dropna(subset=["p"])
+    sure = tested[tested["p_holm"] < 0.05]
+    named = [
+        f"`{row.metric}` on {row.corpus}{'' if row.group == 'all' else ', ' + row.group} ({row.difference:+.1f})"
+        for row in sure.itertuples()
+    ]
+    if len(tested):
+        sentences.append(
+            f"Of {len(tested)} comparisons with {baseline}, {(tested['p'] < 0.05).sum()} are significant one by one "
+            f"(p < .05) and {len(sure)} after Holm's correction for all of them"
+            + (f": {', '.join(named)}." if named else ".")
+        )
     return sentences

@@ -20,6 +20,15 @@ from claimwise.prompts import Prompt, load
 MARK = "(recorded)"
 
 
+def kind(name: str) -> str:
+    """Where a row's numbers come from: ``ours``, ``recorded`` replies or ``published scores``.
+
+    >>> [kind(name) for name in ("acueval", "gpt-4-0314 rts (recorded)", "fenice-t5 (published)")]
+    ['ours', 'recorded', 'published scores']
+    """
+    return "recorded" if MARK in name else "published scores" if "(published)" in name else "ours"
+
+
 def models(corpus: Corpus, role: str) -> Iterator[tuple[str, Prompt, PromptedModel]]:
     """Every (model, template) with replies on record that played this role: the row's name, the prompt, the model.
 
