@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.models.cache import ResponseCache, cached, call_key
+from claimwise.models.cache import CacheError, ResponseCache, cached, call_key
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.text()),
@@ -216,6 +216,24 @@ def test_a_killed_writer_loses_at_most_the_batch_in_flight(tmp_path):
 def test_a_file_that_is_no_database_is_not_overwritten(tmp_path):
     path = Path(tmp_path / "calls.sqlite")
     path.write_text("my notes, not a database: " * 50)
-    with pytest.raises(sqlite3.DatabaseError):
+    with pytest.raises(CacheError, match=r"calls\.sqlite: expected the file of finished calls .* not a database"):
         ResponseCache(path)
     assert path.read_text().startswith("my notes")
+
+
+def test_a_folder_is_no_file_of_calls(tmp_path):
+    with pytest.raises(CacheError, match=r"found: a folder\. Name another file under `cache` in params\.yaml"):
+        ResponseCache(tmp_path)
+
+
+def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    cache = ResponseCache(path)
+    cache.put({str(i): "x" * 1000 for i in range(100)}, model="m", role="r")
+    cache.close()
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    damaged = ResponseCache(path)
+    for read in (lambda: damaged.get(["1"]), damaged.stats, damaged.prune):
+        with pytest.raises(CacheError, match="malformed"):
+            read()

@@ -74,6 +74,19 @@ def test_no_yaml(tmp_path):
     assert "params.yaml is not YAML" in explain(tmp_path, "data: [sample\nmodel: x")
 
 
+def test_no_utf_8(tmp_path):
+    file = tmp_path / "params.yaml"
+    file.write_bytes("data: sample # é".encode("latin-1"))
+    with pytest.raises(ParamsError, match=r"params\.yaml is not UTF-8 \(byte 15 is 0xe9\); save the file as UTF-8"):
+        settings.read(file)
+
+
+def test_the_file_of_calls_is_that_of_the_settings_or_the_users_own(tmp_path, monkeypatch):
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
+    assert settings.cache_file(write(tmp_path, GOOD)) == Path("cache/calls.sqlite")
+    assert settings.cache_file(tmp_path / "absent.yaml") == Path("home/claimwise/calls.sqlite")
+
+
 @pytest.mark.parametrize("content", ["", "- a\n- b\n", "just text"])
 def test_no_mapping(tmp_path, content):
     assert "params.yaml" in explain(tmp_path, content)
@@ -98,6 +111,8 @@ def test_a_missing_key_is_named(tmp_path, key):
         (changed("score", "corpora", "publik", to={}), ["params.yaml, score.corpora.publik", "'sample' or 'public'"]),
         (changed("score", "corpora", "public", "rose", "documents", to="few"), ["rose.documents", "valid integer"]),
         (changed("cache", to=None), ["params.yaml, cache: "]),
+        (changed("corpora", to={"public": []}), ["corpora has no entry 'sample', which `data` chooses; found public"]),
+        (changed("score", "corpora", to={"public": {}}), ["score.corpora has no entry 'sample', which `data` chooses"]),
     ],
 )
 def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):

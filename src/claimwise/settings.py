@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 from typing import Any, Literal
 
+import pooch
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -56,6 +57,13 @@ class Settings(BaseModel):
             raise ValueError(f"model: found {self.model!r}, expected one of {', '.join(self.models)}")
         return self
 
+    @model_validator(mode="after")
+    def _data_is_prepared_and_scored(self) -> Settings:
+        for key, known in (("corpora", self.corpora), ("score.corpora", self.score.corpora)):
+            if self.data not in known:
+                raise ValueError(f"{key} has no entry {self.data!r}, which `data` chooses; found {', '.join(known)}")
+        return self
+
     @property
     def sections(self) -> dict[str, dict[str, Any]]:
         """The notebooks' sections by name."""
@@ -83,7 +91,7 @@ def read(path: str | Path = "params.yaml") -> Settings:
     """Read params.yaml.
 
     Raises:
-        ParamsError: the file is not there, is no YAML, or has a wrong or missing key.
+        ParamsError: the file is not there, is not UTF-8 or no YAML, or has a wrong or missing key.
     """
     path = Path(path)
     if not path.is_file():
@@ -91,8 +99,16 @@ def read(path: str | Path = "params.yaml") -> Settings:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Settings.model_validate(content)
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
+        raise ParamsError(f"{path} is not UTF-8 ({found}); save the file as UTF-8") from None
     except yaml.YAMLError as error:
         raise ParamsError(f"{path} is not YAML: {error}") from None
     except ValidationError as error:
         lines = [f"{path}, {'.'.join(map(str, e['loc'])) or 'top level'}: {e['msg']}" for e in error.errors()]
         raise ParamsError("\n".join(lines)) from None
+
+
+def cache_file(path: str | Path = "params.yaml") -> Path:
+    """The file of finished calls: as params.yaml says, or the user's own where there is no params.yaml."""
+    return Path(read(path).cache) if Path(path).is_file() else Path(pooch.os_cache("claimwise"), "calls.sqlite")

@@ -10,10 +10,12 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from claimwise.errors import ClaimwiseError
 from claimwise.models.usage import Usage, note
 
 _CREATE = """
@@ -21,6 +23,10 @@ CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, role TEXT NOT NULL, value TEXT NOT NULL
 ) WITHOUT ROWID
 """
+
+
+class CacheError(ClaimwiseError):
+    """The file of finished calls cannot be opened, read or written; nothing in it was changed."""
 
 
 def call_key(**parts: Any) -> str:
@@ -39,6 +45,9 @@ class ResponseCache:
     Args:
         path: the SQLite file, made with its folder if it is not there; ``:memory:`` for none.
 
+    Raises:
+        CacheError: the file is a folder, no SQLite database, or a damaged one; any method may find that out.
+
     >>> cache = ResponseCache(":memory:")
     >>> cache.put({"k": [1, None]}, model="m", role="verify")
     >>> cache.get(["k", "other"])
@@ -51,11 +60,26 @@ class ResponseCache:
         if str(path) != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self.hits = self.misses = 0
-        # A writer waits for another process's commit instead of failing; commits take milliseconds.
-        self._connection = sqlite3.connect(path, timeout=120, isolation_level=None, check_same_thread=False)
-        _write_ahead(self._connection)
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute(_CREATE)
+        self._path = path
+        with self._explained():
+            # A writer waits for another process's commit instead of failing; commits take milliseconds.
+            self._connection = sqlite3.connect(path, timeout=120, isolation_level=None, check_same_thread=False)
+            _write_ahead(self._connection)
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute(_CREATE)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+                raise  # a defect of ours, not of the file
+            found = "a folder" if Path(self._path).is_dir() else str(error)
+            raise CacheError(
+                f"{self._path}: expected the file of finished calls (an SQLite database that can be written), found: "
+                f"{found}. Name another file under `cache` in params.yaml, or move this one away"
+            ) from error
 
     def get(self, keys: Sequence[str]) -> dict[str, Any]:
         """The values that are there, by key."""
@@ -64,8 +88,9 @@ class ResponseCache:
         for at in range(0, len(unique), 500):  # SQLite's limit on variables in one statement is 999 in old builds
             part = unique[at : at + 500]
             marks = ",".join("?" * len(part))
-            rows = self._connection.execute(f"SELECT key, value FROM calls WHERE key IN ({marks})", part)
-            found.update((key, json.loads(value)) for key, value in rows)
+            with self._explained():
+                rows = self._connection.execute(f"SELECT key, value FROM calls WHERE key IN ({marks})", part)
+                found.update((key, json.loads(value)) for key, value in rows)
         hits = sum(key in found for key in keys)
         self.hits += hits
         self.misses += len(keys) - hits
@@ -74,24 +99,29 @@ class ResponseCache:
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
         """Store values in one transaction; a key that is there is replaced."""
         rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            self._connection.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", rows)
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
+        with self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", rows)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # SQLite has rolled back by itself after some failures (a full disk), and would hide them here.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def stats(self) -> list[tuple[str, str, int, int]]:
         """(model, role, calls, bytes) of what is stored, largest first."""
         query = "SELECT model, role, COUNT(*), SUM(LENGTH(value)) FROM calls GROUP BY model, role ORDER BY 4 DESC"
-        return [tuple(row) for row in self._connection.execute(query)]
+        with self._explained():
+            return [tuple(row) for row in self._connection.execute(query)]
 
     def prune(self, model: str | None = None) -> int:
         """Delete the calls of one model, or all; returns how many, and gives the space back."""
         where, values = ("WHERE model = ?", (model,)) if model else ("", ())
-        count = self._connection.execute(f"DELETE FROM calls {where}", values).rowcount
-        self._connection.execute("VACUUM")
+        with self._explained():
+            count = self._connection.execute(f"DELETE FROM calls {where}", values).rowcount
+            self._connection.execute("VACUUM")
         return count
 
     def close(self) -> None:
