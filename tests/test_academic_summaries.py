@@ -203,6 +203,7 @@ def test_labels_decide_what_ought_to_stay_where_there_are_any():
     right, wrong = summaries.standing(corpus, judged)
     labels = corpus.gold_claims[corpus.gold_claims["example_id"].isin(examples["id"])]["label"]
     assert (len(right), len(wrong)) == ((labels == 1).sum(), (labels == 0).sum())
+    assert summaries.standing_judge(corpus, judged, "lexical") == "people's labels"
     # The sentences that are checked are those that the corpus's author labelled.
     assert len(judged) == len(labels)
     missing = judged[judged["missing"] > 0]["sentence"]
@@ -299,12 +300,19 @@ def test_findings_say_which_way_it_came_out(corpus, examples):
     counted = {
         n: hallucinations.per_summary(versions, hallucinations.judge(versions, e, VERIFY)) for n, e in engines.items()
     }
-    right, wrong = summaries.standing(corpus, hallucinations.judge(summaries.originals(examples), Scripted(), VERIFY))
+    judged = hallucinations.judge(summaries.originals(examples), Scripted(), VERIFY)
+    right, wrong = summaries.standing(corpus, judged)
     rounds = summaries.by_version(counted, summaries.kept(versions, right, wrong), 100, 0)
     prevalence = hallucinations.prevalence(counted["critic"], hallucinations.PAPER_PRECISION, 100, 0)
     changes = {"round 2": {n: summaries.change(rows, "round 2", 100, 0) for n, rows in counted.items()}}
-    text = summaries.findings(prevalence[prevalence["version"] == "original"], rounds, changes, "critic")
-    assert "`good` has the fewest" in text[0]
+    by = summaries.standing_judge(corpus, judged, "critic")
+    text = summaries.findings(prevalence[prevalence["version"] == "original"], rounds, changes, "critic", by)
+    assert text[0].startswith("Judged by `critic`, `good` has the fewest")
     assert text[0].endswith("not among the sources: 3.")
     assert "judged by `other`, hallucinations per summary go from 1.50 to 0.50" in text[1]
-    assert len(text) == 2
+    # Which sentences were supported is the critic's word, not that of the judge before.
+    assert text[2] == (
+        "**round 2**: by the critic's own verdicts (`critic`), 100 % of the supported sentences still stand and 33 % of "
+        "the unsupported ones are left as they were."
+    )
+    assert len(text) == 3

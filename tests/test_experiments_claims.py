@@ -216,9 +216,17 @@ def test_the_table_by_hand(claims):
     assert (row["n"], row["unparsed"]) == (16, 0)
     assert row["accuracy"] == row["accuracy_low"] == row["accuracy_high"] == 75  # every document the same
     assert row["balanced_accuracy"] == 100
+    assert row["balanced_at_half"] == 75  # both right claims accepted, one of the two wrong ones
+    assert row["balanced_at_half_low"] == row["balanced_at_half_high"] == 75
     assert (row["auc"], row["yes"], row["supported"]) == (1, 0.75, 0.5)
     assert row["ece"] == pytest.approx((2 / 3) / 4)
     assert (constant["prompt"], constant["accuracy"], constant["n"]) == ("always Yes", 50, 16)
+
+
+def test_a_support_of_one_half_is_accepted_in_every_column(claims):
+    support = claims["label"].map({1: 0.5, 0: 0.4})
+    table = acu_verification.table(verdicts(claims[claims["split"] == "test"], support=support), draws=20, seed=0)
+    assert table.loc[0, ["accuracy", "balanced_at_half", "balanced_accuracy"]].tolist() == [100, 100, 100]
 
 
 def test_unparsed_verdicts_are_counted_and_left_out(claims):

@@ -139,10 +139,45 @@ def test_figures_draw_every_method_and_every_cell(rows, tmp_path):
 
 
 def test_findings_call_a_tie_a_tie(rows):
-    result, thetas = fv.table(rows, "holistic", 100, 0), fv.best_thetas(rows)
+    result, thetas = fv.table(rows, "holistic", 100, 0), fv.best_thetas(rows, "holistic")
     text = " ".join(fv.findings(result, thetas, "holistic", ["factored"]))
     assert "a tie" in text
     assert "points" in text
+
+
+def cut_apart(other_midpoint):
+    """Two methods with the same order of the test summaries; the training means put ``other``'s theta elsewhere."""
+    frames = []
+    for method, training in (("one", [1.0, 0.0]), ("other", other_midpoint)):
+        label = np.tile([1, 0], 20)
+        test = pd.DataFrame({"label": label, "score": np.where(label == 1, 0.6, 0.4), "split": "test"})
+        known = pd.DataFrame({"label": [1, 0, 1, 0], "score": [*training, 0.6, 0.4], "split": "validation"})
+        frame = pd.concat([test, known], ignore_index=True)
+        names = frame.index.astype(str)
+        frames.append(frame.assign(method=method, id=names, document_id=names, n_claims=1, reason=None))
+    return pd.concat(frames, ignore_index=True)
+
+
+def test_a_difference_that_another_cut_takes_away_is_said_to_be_the_cuts():
+    # other: its midpoint (1.0 + .6 + .9 + .4) / 4 = .725 flags every test summary; in (.4, .6] it is right of all.
+    rows = cut_apart([1.0, 0.9])
+    result, thetas = fv.table(rows, "other", 100, 0), fv.best_thetas(rows, "other")
+    assert result.set_index("method")["accuracy"].to_dict() == {"one": 100, "other": 50}
+    assert result.set_index("method").loc["one", "p_baseline"] == pytest.approx(2 * 0.5**20)
+    assert thetas.set_index("method")["its_accuracy"].to_dict() == {"one": 100, "other": 100}
+    assert thetas["its_p_baseline"].tolist() == pytest.approx([1, np.nan], nan_ok=True)
+    [sentence] = [s for s in fv.findings(result, thetas, "other", ["one"]) if "`one` is significantly above" in s]
+    assert "and not told apart from it at the theta that is best on the training part (100.0 against 100.0" in sentence
+    assert sentence.endswith("So the difference is the cut's as much as the method's.")
+
+
+def test_p_is_corrected_for_the_comparisons_of_its_column():
+    bad = [False] * 16 + [True] * 4
+    table = fv.table(made({"bad": bad, "good": [True] * 20, "middle": [True] * 12 + [False] * 8}), "bad", 100, 0)
+    assert table["p_baseline_holm"].tolist() == pytest.approx(
+        [2 * table["p_baseline"][0], table["p_baseline"][1], np.nan], nan_ok=True
+    )
+    assert table["p_holm"][0] == max(2 * min(table["p"][:2]), table["p"][0])
 
 
 def test_published_accuracies_stand_beside_the_methods_of_their_kind():
@@ -183,9 +218,9 @@ def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
     assert below.loc["few-shot", "reason"] == "this model does not learn from examples of whole summaries"
     # The others are compared on all summaries, as if the methods without scores were not there.
     assert table["n"][:2].tolist() == [60, 60]
-    assert set(fv.curves(rows)["method"]) == set(fv.best_thetas(rows)["method"]) == set(can)
+    assert set(fv.curves(rows)["method"]) == set(fv.best_thetas(rows, "holistic")["method"]) == set(can)
     assert set(fv.headline(table)) == set(can)
-    text = fv.findings(table, fv.best_thetas(rows), "holistic", ["factored, reasoned 0/1", "sentences"])
+    text = fv.findings(table, fv.best_thetas(rows, "holistic"), "holistic", ["factored, reasoned 0/1", "sentences"])
     assert text[-2].startswith(
         "Without a result: `factored, reasoned 0/1`, `chain of thought`, `single prompt` (this model"
     )

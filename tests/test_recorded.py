@@ -147,5 +147,7 @@ def test_without_a_validation_part_balanced_accuracy_is_at_one_half(verified):
     assert row[["n", "unparsed", "accuracy", "balanced_accuracy", "auc"]].tolist() == [3, 1, 100, 100, 1]
     sentences = acu_verification.findings(table.reset_index())
     assert "`acueval-verify-zeroshot` agrees with people on" in sentences[0]
-    assert "`gpt-9 explained (recorded)` 100.0 % (AUC 1.00)" in sentences[1]
+    assert row["balanced_at_half"] == 100
+    told = "`gpt-9 explained (recorded)` 100.0 (100.0 to 100.0) %, balanced 100.0 (100.0 to 100.0), AUC 1.00."
+    assert sentences[1].endswith(told)
     assert pd.isna(table.loc["always No", "accuracy_low"])

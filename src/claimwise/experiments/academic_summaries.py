@@ -105,13 +105,22 @@ def originals(examples: pd.DataFrame) -> pd.DataFrame:
     return versions(examples, examples["summary"], ORIGINAL)
 
 
+def standing_judge(corpus: Corpus, sentences: pd.DataFrame, judge: str) -> str:
+    """Whose verdicts ``standing`` takes, in words for the findings."""
+    return f"the critic's own verdicts (`{judge}`)" if _labelled(corpus, sentences).empty else "people's labels"
+
+
+def _labelled(corpus: Corpus, sentences: pd.DataFrame) -> pd.DataFrame:
+    labelled = corpus.gold_claims.dropna(subset=["label"]).rename(columns={"example_id": "id", "claim": "sentence"})
+    return labelled[labelled["id"].isin(sentences["id"])]
+
+
 def standing(corpus: Corpus, sentences: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The originals' sentences that ought to stay, and those that ought not: ``id, sentence``.
 
     By people's labels where the corpus has them, else by a judge's verdicts on the originals.
     """
-    labelled = corpus.gold_claims.dropna(subset=["label"]).rename(columns={"example_id": "id", "claim": "sentence"})
-    labelled = labelled[labelled["id"].isin(sentences["id"])]
+    labelled = _labelled(corpus, sentences)
     if labelled.empty:
         labelled = sentences.dropna(subset=["hallucinated"]).assign(label=lambda rows: 1 - rows["hallucinated"])
     columns = ["id", "sentence"]
@@ -246,7 +255,11 @@ def headline(prevalence: pd.DataFrame, rounds: pd.DataFrame, judges: Sequence[st
 
 
 def findings(
-    prevalence: pd.DataFrame, rounds: pd.DataFrame, changes: Mapping[str, Mapping[str, Interval]], critic: str
+    prevalence: pd.DataFrame,
+    rounds: pd.DataFrame,
+    changes: Mapping[str, Mapping[str, Interval]],
+    critic: str,
+    standing_by: str,
 ) -> list[str]:
     """What the tables say, in words, whichever way it came out.
 
@@ -255,18 +268,20 @@ def findings(
         rounds: what ``by_version`` returned.
         changes: by version and judge, the change of hallucinations per summary (``change``).
         critic: the judge that is the same model as the critic.
+        standing_by: who says which sentences are supported, in words (``standing_judge``).
     """
     ordered = prevalence.sort_values("reported", kind="stable")
     least, most = ordered.iloc[0], ordered.iloc[-1]
     apart = "their intervals overlap" if least["reported_high"] >= most["reported_low"] else "beyond their intervals"
     sentences = [
-        f"`{least['system']}` has the fewest reported hallucinations per summary, {least['reported']:.2f}, "
+        f"Judged by `{critic}`, `{least['system']}` has the fewest reported hallucinations per summary, {least['reported']:.2f}, "
         f"`{most['system']}` the most, {most['reported']:.2f} ({apart}). Adjusted by the judge's precision, "
         f"over all systems: {_mean(ordered, 'adjusted'):.2f} of {_mean(ordered, 'reported'):.2f} reported. "
         f"Sentences that cite a paper that is not among the sources: {(ordered['missing'] * ordered['n']).sum():.0f}."
     ]
     versions, said = rounds.set_index("version"), set()
     for version, by_judge in changes.items():
+        before = len(sentences)
         for name, interval in by_judge.items():
             if (name == critic and len(by_judge) > 1) or (name, interval) in said:
                 continue  # later rounds that changed nothing are said once
@@ -277,9 +292,13 @@ def findings(
             sentences.append(
                 f"**{version}**: judged by `{name}`, hallucinations per summary go from "
                 f"{versions.loc[ORIGINAL, name]:.2f} to {versions.loc[version, name]:.2f} ({interval.value:+.2f}, "
-                f"{interval.low:+.2f} to {interval.high:+.2f}: {moved}); "
-                f"{100 * versions.loc[version, 'supported_kept']:.0f} % of the supported sentences still stand, "
-                f"{100 * versions.loc[version, 'wrong_left']:.0f} % of the unsupported ones are left as they were."
+                f"{interval.low:+.2f} to {interval.high:+.2f}: {moved})."
+            )
+        if len(sentences) > before:
+            sentences.append(
+                f"**{version}**: by {standing_by}, {100 * versions.loc[version, 'supported_kept']:.0f} % of the supported "
+                f"sentences still stand and {100 * versions.loc[version, 'wrong_left']:.0f} % of the unsupported ones are "
+                "left as they were."
             )
     return sentences
 

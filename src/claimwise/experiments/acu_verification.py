@@ -29,6 +29,9 @@ PUBLISHED_ROWS = {
     "acueval-verify-fewshot-document": "few-shot + document",
 }
 
+#: A claim is accepted from 0.5 on: the thresholds of ``statistics`` accept what is *above* them.
+HALF = float(np.nextafter(0.5, 0))
+
 
 def labelled_claims(corpus: Corpus) -> pd.DataFrame:
     """The corpus's labelled claims with what they are checked against.
@@ -132,9 +135,10 @@ def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     """One row a (task, prompt) on the test split, and a row for the answer that is always the same.
 
     Returns:
-        ``task, prompt, n, unparsed, accuracy`` (at 0.5, with interval; percent), ``balanced_accuracy`` (at the
-        threshold tuned on validation, and at 0.5 where that has no verdicts, as with replies on record; percent), ``auc, ece, yes`` (share answered Yes) and ``supported`` (share
-        labelled so: an answer of Yes to everything has this accuracy).
+        ``task, prompt, n, unparsed, accuracy`` and ``balanced_at_half`` (balanced accuracy; both at 0.5),
+        ``balanced_accuracy`` (at the threshold tuned on validation, and at 0.5 where that has no verdicts, as with
+        replies on record), each in percent with ``_low`` and ``_high``; ``auc, ece, yes`` (share answered Yes) and
+        ``supported`` (share labelled so: an answer of Yes to everything has this accuracy).
     """
     rows = []
     for (task, name), part in verdicts.groupby(["task", "prompt"], sort=False):
@@ -150,13 +154,22 @@ def _agreement(test: pd.DataFrame, validation: pd.DataFrame, draws: int, seed: i
     correct = (test["support"] >= 0.5) == (test["label"] == 1)
     accuracy = statistics.bootstrap_mean(100 * correct, test["document_id"], draws, seed)
     tunable = validation["label"].nunique() == 2
-    threshold = statistics.best_threshold(validation["support"], validation["label"]) if tunable else 0.5
+    threshold = statistics.best_threshold(validation["support"], validation["label"]) if tunable else HALF
+    half, tuned = (
+        statistics.bootstrap_accuracy(test["label"], test["support"], cut, test["document_id"], draws, seed)
+        for cut in (HALF, threshold)
+    )
     return {
         "n": len(test),
         "accuracy": accuracy.value,
         "accuracy_low": accuracy.low,
         "accuracy_high": accuracy.high,
-        "balanced_accuracy": 100 * statistics.balanced_accuracy(test["label"], test["support"], threshold),
+        "balanced_at_half": 100 * half.value,
+        "balanced_at_half_low": 100 * half.low,
+        "balanced_at_half_high": 100 * half.high,
+        "balanced_accuracy": 100 * tuned.value,
+        "balanced_accuracy_low": 100 * tuned.low,
+        "balanced_accuracy_high": 100 * tuned.high,
         "auc": statistics.auc(test["label"], test["support"]),
         "ece": statistics.calibration(test["label"], test["support"])[0],
         "yes": float((test["support"] >= 0.5).mean()),
@@ -179,6 +192,7 @@ def _constant(verdicts: pd.DataFrame) -> pd.DataFrame:
                 "n": len(test),
                 "unparsed": 0,
                 "accuracy": 100 * accuracy_score(test["label"], answer),
+                "balanced_at_half": 50.0,
                 "balanced_accuracy": 50.0,
                 "auc": 0.5,
                 "yes": common,
@@ -208,8 +222,17 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
 
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
-    columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "balanced_accuracy"]
-    return rows[[*columns, "auc", "ece", "yes", "supported"]]
+    columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "balanced_at_half"]
+    return rows[[*columns, "balanced_accuracy", "auc", "ece", "yes", "supported"]]
+
+
+def kind(prompt: str) -> str:
+    """Where a row comes from, for the figure: ``ours``, ``recorded``, or the answer that is always the same.
+
+    >>> kind("acueval-verify-zeroshot"), kind("always Yes")
+    ('ours', 'one answer')
+    """
+    return "one answer" if prompt.startswith("always") else recorded.kind(prompt)
 
 
 def published_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -235,13 +258,19 @@ def findings(rows: pd.DataFrame) -> list[str]:
         sentences.append(
             f"**{task}**: `{best}` agrees with people on {part.loc[best, 'accuracy']:.1f} % of {part.loc[best, 'n']} "
             f"claims ({low:.1f} to {high:.1f}), {verdict} "
-            f"{constant['prompt']} ({constant['accuracy']:.1f} %). Its supports rank claims with an AUC of "
-            f"{part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
+            f"{constant['prompt']} ({constant['accuracy']:.1f} %). Balanced accuracy, 50 for one answer to all, is "
+            f"{_interval(part.loc[best], 'balanced_at_half')} at the same 0.5 and "
+            f"{_interval(part.loc[best], 'balanced_accuracy')} at the threshold tuned on validation. Its supports rank "
+            f"claims with an AUC of {part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
             + (" That is hardly better than chance: these errors are not found." if part["auc"].max() < 0.6 else "")
         )
-        if len(read):
-            known = [f"`{name}` {row.accuracy:.1f} % (AUC {row.auc:.2f})" for name, row in read.iterrows()]
-            sentences.append(f"**{task}**: on the same claims, of the replies on record: {', '.join(known)}.")
+        if read["n"].any():
+            known = [
+                f"`{name}` {_interval(row, 'accuracy')} %, balanced {_interval(row, 'balanced_at_half')}, "
+                f"AUC {row['auc']:.2f}"
+                for name, row in read[read["n"] > 0].iterrows()
+            ]
+            sentences.append(f"**{task}**: on the same claims, of the replies on record: {'; '.join(known)}.")
         beside = [name for name in part.index if prompts.load(name).context == "document+extra"]
         if "presence" in task and beside:
             row = part.loc[beside[0]]
@@ -250,3 +279,7 @@ def findings(rows: pd.DataFrame) -> list[str]:
                 f"claims, where {100 * row['supported']:.0f} % are present; accuracy {row['accuracy']:.1f} %."
             )
     return sentences
+
+
+def _interval(row: pd.Series, name: str) -> str:
+    return f"{row[name]:.1f} ({row[f'{name}_low']:.1f} to {row[f'{name}_high']:.1f})"

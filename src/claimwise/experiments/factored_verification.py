@@ -104,8 +104,9 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
         ``method, n, unscored, claims`` (mean number), ``theta``, ``accuracy`` with ``low`` and ``high``, the share
         ``found`` of the hallucinated summaries and the share ``kept`` of the faithful ones, all in percent, ``auc``,
         ``next_best`` (the method below) and the exact McNemar ``p`` against it, ``p_baseline`` against the baseline,
-        and the commonest ``reason`` why summaries have no score. A method that scored less than ``ENOUGH`` of the
-        summaries has no numbers but ``unscored``.
+        ``p_holm`` and ``p_baseline_holm`` corrected for all comparisons in their column (Holm), and the
+        commonest ``reason`` why summaries have no score. A method that scored less than ``ENOUGH`` of the summaries has
+        no numbers but ``unscored``.
     """
     common = _scored_by_all(rows)
     if common.empty:
@@ -138,6 +139,7 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
         result[column] = [
             statistics.mcnemar(answers[m], answers[other[m]]) if m in other else np.nan for m in result["method"]
         ]
+        result[f"{column}_holm"] = statistics.holm(result[column])
     result.insert(result.columns.get_loc("p"), "next_best", result["method"].map(below))
     return _with_unscored(result, rows)
 
@@ -186,20 +188,26 @@ AXES = {
 }
 
 
-def best_thetas(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
+def best_thetas(rows: pd.DataFrame, baseline: str, steps: int = 200) -> pd.DataFrame:
     """What the midpoint costs: test accuracy at theta, and at the theta that is best on the *training* part.
 
     Returns:
-        ``method, theta, accuracy, best_training_theta, its_accuracy``, accuracies in percent on the test part.
+        ``method, theta, accuracy, best_training_theta, its_accuracy``, accuracies in percent on the test part, and
+        ``its_p_baseline``: McNemar's p against the baseline with both at their best training theta, and
+        ``its_p_baseline_holm``, corrected for all of these comparisons.
     """
-    results = []
+    results, answers = [], {}
     for name, part in _scored_by_all(rows).groupby("method", sort=False):
         training, test = part[part["split"] == TRAINING], part[part["split"] == TEST]
         cut = theta(training)
         places = np.linspace(0, 1, steps + 1)
         best = float(places[int(np.argmax([right(training, place).mean() for place in places]))])
-        results.append((name, cut, 100 * right(test, cut).mean(), best, 100 * right(test, best).mean()))
-    return pd.DataFrame(results, columns=["method", "theta", "accuracy", "best_training_theta", "its_accuracy"])
+        answers[name] = right(test, best).to_numpy()
+        results.append((name, cut, 100 * right(test, cut).mean(), best, 100 * answers[name].mean()))
+    result = pd.DataFrame(results, columns=["method", "theta", "accuracy", "best_training_theta", "its_accuracy"])
+    others = set(answers) - {baseline} if baseline in answers else set()
+    tested = [statistics.mcnemar(answers[m], answers[baseline]) if m in others else np.nan for m in result["method"]]
+    return result.assign(its_p_baseline=tested, its_p_baseline_holm=statistics.holm(tested))
 
 
 def constant(rows: pd.DataFrame) -> float:
@@ -236,6 +244,15 @@ def dots(result: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).assign(panel="accuracy, test part")
 
 
+def _against(gap: float, p: float) -> str:
+    """What a test says of two methods' accuracies: only a significant gap has a direction.
+
+    >>> _against(5.3, 0.004), _against(-0.2, 0.9)
+    ('significantly above', 'not told apart from')
+    """
+    return "not told apart from" if not p < 0.05 else f"significantly {'above' if gap > 0 else 'below'}"
+
+
 def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored: Sequence[str]) -> list[str]:
     """What the tables say, in words, whichever way they came out."""
     unscored, result = result[result["n"] == 0], result[result["n"] > 0]
@@ -245,9 +262,9 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
         + (
             "it is the only one."
             if len(result) == 1
-            else f"the next, `{best['next_best']}`, is told apart from it (McNemar p {p_value(best['p'])})."
-            if best["p"] < 0.05
-            else f"the next, `{best['next_best']}`, is not told apart from it (McNemar p {p_value(best['p'])}): a tie."
+            else f"the next, `{best['next_best']}`, is told apart from it (McNemar p {p_value(best['p_holm'])}, corrected)."
+            if best["p_holm"] < 0.05
+            else f"the next, `{best['next_best']}`, is not told apart from it (McNemar p {p_value(best['p_holm'])}, corrected): a tie."
         )
     ]
     if result["auc"].between(0.4, 0.6).all():
@@ -255,14 +272,17 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
             f"No method's scores rank hallucinated below faithful summaries much better than chance (AUC "
             f"{result['auc'].min():.2f} to {result['auc'].max():.2f}), whatever its accuracy."
         )
-    by_method = result.set_index("method")
+    by_method, tuned = result.set_index("method"), thetas.set_index("method")
     for name in (name for name in factored if {name, baseline} <= set(by_method.index)):
-        row, base = by_method.loc[name], by_method.loc[baseline]
-        gap = row["accuracy"] - base["accuracy"]
-        verdict = "significantly" if row["p_baseline"] < 0.05 else "not significantly"
+        row, base, own, others = by_method.loc[name], by_method.loc[baseline], tuned.loc[name], tuned.loc[baseline]
+        middle = _against(row["accuracy"] - base["accuracy"], row["p_baseline_holm"])
+        moved = _against(own["its_accuracy"] - others["its_accuracy"], own["its_p_baseline_holm"])
         sentences.append(
-            f"`{name}` is {abs(gap):.1f} points {'above' if gap >= 0 else 'below'} `{baseline}`, {verdict} "
-            f"(p {p_value(row['p_baseline'])}); AUC {row['auc']:.3f} against {base['auc']:.3f}."
+            f"`{name}` is {middle} `{baseline}` where both are cut at the midpoint ({row['accuracy']:.1f} against "
+            f"{base['accuracy']:.1f} %, corrected p {p_value(row['p_baseline_holm'])}), and {moved} it at the theta that "
+            f"is best on the training part ({own['its_accuracy']:.1f} against {others['its_accuracy']:.1f} %, corrected "
+            f"p {p_value(own['its_p_baseline_holm'])}); AUC, which needs no theta, {row['auc']:.3f} against {base['auc']:.3f}."
+            + (" So the difference is the cut's as much as the method's." if middle != moved else "")
         )
     costs = thetas.assign(cost=thetas["its_accuracy"] - thetas["accuracy"]).set_index("method")["cost"]
     worst = costs.abs().idxmax()
