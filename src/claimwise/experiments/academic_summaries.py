@@ -274,8 +274,8 @@ def findings(
     least, most = ordered.iloc[0], ordered.iloc[-1]
     apart = "their intervals overlap" if least["reported_high"] >= most["reported_low"] else "beyond their intervals"
     sentences = [
-        f"Judged by `{critic}`, `{least['system']}` has the fewest reported hallucinations per summary, {least['reported']:.2f}, "
-        f"`{most['system']}` the most, {most['reported']:.2f} ({apart}). Adjusted by the judge's precision, "
+        f"Judged by `{critic}`, `{least['system']}` has the fewest reported hallucinations per summary, "
+        f"{least['reported']:.2f}, `{most['system']}` the most, {most['reported']:.2f} ({apart}). Adjusted by the judge's precision, "
         f"over all systems: {_mean(ordered, 'adjusted'):.2f} of {_mean(ordered, 'reported'):.2f} reported. "
         f"Sentences that cite a paper that is not among the sources: {(ordered['missing'] * ordered['n']).sum():.0f}."
     ]
@@ -295,10 +295,10 @@ def findings(
                 f"{interval.low:+.2f} to {interval.high:+.2f}: {moved})."
             )
         if len(sentences) > before:
+            row = versions.loc[version]
             sentences.append(
-                f"**{version}**: by {standing_by}, {100 * versions.loc[version, 'supported_kept']:.0f} % of the supported "
-                f"sentences still stand and {100 * versions.loc[version, 'wrong_left']:.0f} % of the unsupported ones are "
-                "left as they were."
+                f"**{version}**: by {standing_by}, {100 * row['supported_kept']:.0f} % of the supported sentences still "
+                f"stand and {100 * row['wrong_left']:.0f} % of the unsupported ones are left as they were."
             )
     return sentences
 

@@ -257,14 +257,15 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
     """What the tables say, in words, whichever way they came out."""
     unscored, result = result[result["n"] == 0], result[result["n"] > 0]
     best = result.iloc[0]
+    told = f"told apart from it (McNemar p {p_value(best['p_holm'])}, corrected)"
     sentences = [
         f"`{best['method']}` is the most accurate, {best['accuracy']:.1f} % ({best['low']:.1f} to {best['high']:.1f}); "
         + (
             "it is the only one."
             if len(result) == 1
-            else f"the next, `{best['next_best']}`, is told apart from it (McNemar p {p_value(best['p_holm'])}, corrected)."
+            else f"the next, `{best['next_best']}`, is {told}."
             if best["p_holm"] < 0.05
-            else f"the next, `{best['next_best']}`, is not told apart from it (McNemar p {p_value(best['p_holm'])}, corrected): a tie."
+            else f"the next, `{best['next_best']}`, is not {told}: a tie."
         )
     ]
     if result["auc"].between(0.4, 0.6).all():
@@ -279,9 +280,10 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
         moved = _against(own["its_accuracy"] - others["its_accuracy"], own["its_p_baseline_holm"])
         sentences.append(
             f"`{name}` is {middle} `{baseline}` where both are cut at the midpoint ({row['accuracy']:.1f} against "
-            f"{base['accuracy']:.1f} %, corrected p {p_value(row['p_baseline_holm'])}), and {moved} it at the theta that "
-            f"is best on the training part ({own['its_accuracy']:.1f} against {others['its_accuracy']:.1f} %, corrected "
-            f"p {p_value(own['its_p_baseline_holm'])}); AUC, which needs no theta, {row['auc']:.3f} against {base['auc']:.3f}."
+            f"{base['accuracy']:.1f} %, corrected p {p_value(row['p_baseline_holm'])}), and {moved} it at the theta "
+            f"that is best on the training part ({own['its_accuracy']:.1f} against {others['its_accuracy']:.1f} %, "
+            f"corrected p {p_value(own['its_p_baseline_holm'])}); AUC, which needs no theta, {row['auc']:.3f} against "
+            f"{base['auc']:.3f}."
             + (" So the difference is the cut's as much as the method's." if middle != moved else "")
         )
     costs = thetas.assign(cost=thetas["its_accuracy"] - thetas["accuracy"]).set_index("method")["cost"]
