@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -230,6 +231,47 @@ def test_cache_stats_and_prune():
     assert runner.invoke(cli.app, ["cache", "prune", "--model", "other"]).output == "0 calls deleted\n"
     assert runner.invoke(cli.app, ["cache", "prune"]).output == "1 calls deleted\n"
     assert runner.invoke(cli.app, ["cache", "stats"]).output == ""
+
+
+def test_without_a_file_of_calls_there_is_nothing_to_tell_and_none_is_made():
+    runner = CliRunner()
+    assert runner.invoke(cli.app, ["cache", "stats"]).stdout == ""
+    assert runner.invoke(cli.app, ["cache", "prune"]).stdout == "0 calls deleted\n"
+    assert not Path("calls.sqlite").exists()
+
+
+def test_without_settings_the_cache_is_that_of_score(monkeypatch):
+    Path("params.yaml").unlink()
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
+    ResponseCache("home/claimwise/calls.sqlite").put({"k": "v"}, model="embedded", role="verify")
+    assert CliRunner().invoke(cli.app, ["cache", "prune"]).output == "1 calls deleted\n"
+
+
+def test_a_cache_that_is_a_folder_is_a_message(monkeypatch, capsys):
+    Path("calls.sqlite").mkdir()
+    for command in (["cache", "stats"], ["score", write(GOOD), "--metric", "sentences"]):
+        assert "calls.sqlite: expected the file of finished calls" in fail(monkeypatch, capsys, *command)
+
+
+def test_a_metric_before_its_corpora_names_the_command_that_makes_them(monkeypatch, capsys):
+    params = yaml.safe_load(Path("params.yaml").read_text())
+    params["score"]["corpora"]["sample"] = {"sample": {}}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    error = fail(monkeypatch, capsys, "evaluate", "word-overlap")
+    assert "`claimwise corpora` writes the tables" in error
+    assert "`dvc repro`" in error
+
+
+def test_an_unknown_corpus_is_said_before_any_is_written(monkeypatch, capsys):
+    params = yaml.safe_load(Path("params.yaml").read_text())
+    params["corpora"]["sample"] = ["sample", "sampel"]
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    assert "no corpus named 'sampel'; did you mean 'sample'?" in fail(monkeypatch, capsys, "corpora")
+    assert not Path("data").exists()
+
+
+def test_version():
+    assert CliRunner().invoke(cli.app, ["--version"]).output == f"claimwise {version('claimwise')}\n"
 
 
 def test_help_says_what_there_is():

@@ -67,6 +67,11 @@ def test_an_unknown_parameter_is_an_error_that_names_it(project):
     assert not (project / "reports").exists()
 
 
+def test_an_unknown_notebook_lists_those_there_are(project):
+    with pytest.raises(ParamsError, match=r"toi\.ipynb is not there; did you mean 'toy'\? notebooks: toy"):
+        notebook.run("toi", _settings(below=2), project)
+
+
 def test_a_missing_parameter_is_an_error_that_names_it(project):
     with pytest.raises(ParamsError, match="toy: parameter 'below' is missing"):
         notebook.run("toy", _settings(), project)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from claimwise import __version__
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 cache_app = typer.Typer(no_args_is_help=True, help="The file of finished calls.")
 app.add_typer(cache_app, name="cache")
@@ -16,9 +18,26 @@ PARAMS = Path("params.yaml")
 DRY_RUN = "say how many calls and tokens of a language model it takes, and what they cost; ask nothing"
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"claimwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version and leave")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
 @app.command()
 def score(
-    file: Annotated[Path, typer.Argument(help="examples: .jsonl, .csv or .parquet with id, document, summary")],
+    file: Annotated[
+        Path, typer.Argument(help="examples: .jsonl, .csv, .tsv (or .gz) or .parquet with id, document, summary")
+    ],
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
     model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
     out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
@@ -30,7 +49,6 @@ def score(
     """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason."""
     from claimwise import own_file
 
-    out = out or file.with_suffix(f".{metric}.csv")
     own_file.score(file, metric, model, out, claims, page, params, dry_run=dry_run)
 
 
@@ -87,10 +105,7 @@ def distil(params: Params = PARAMS) -> None:
 @cache_app.command()
 def stats(params: Params = PARAMS) -> None:
     """How many calls are stored, by model and role."""
-    from claimwise import settings
-    from claimwise.models.cache import ResponseCache
-
-    for name, role, calls, size in ResponseCache(settings.read(params).cache).stats():
+    for name, role, calls, size in _cache(params).stats():
         typer.echo(f"{name}\t{role}\t{calls} calls\t{size / 1e6:.1f} MB")
 
 
@@ -99,10 +114,19 @@ def prune(
     model: Annotated[str | None, typer.Option(help="only this model's calls")] = None, params: Params = PARAMS
 ) -> None:
     """Delete stored calls."""
+    typer.echo(f"{_cache(params).prune(model)} calls deleted")
+
+
+def _cache(params: Path):
+    """The cache that ``score`` uses with these settings; an empty one where it has made none yet, and no file."""
     from claimwise import settings
     from claimwise.models.cache import ResponseCache
 
-    typer.echo(f"{ResponseCache(settings.read(params).cache).prune(model)} calls deleted")
+    path = settings.cache_file(params)
+    if path.exists():
+        return ResponseCache(path)
+    typer.echo(f"{path} is not there: no calls are stored", err=True)
+    return ResponseCache(":memory:")
 
 
 def main() -> None:

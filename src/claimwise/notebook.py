@@ -7,6 +7,7 @@ also after a failure: a failed run leaves the copy with its traceback, which is 
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import tempfile
@@ -33,9 +34,14 @@ def parameters(settings: Settings, name: str, notebook: Path) -> dict[str, Any]:
     """What a notebook is run with: its own section, and of the shared settings those that it declares.
 
     Raises:
-        ParamsError: the section has a parameter that the notebook does not take, or lacks one that it takes
-            (papermill itself would only warn).
+        ParamsError: there is no such notebook, or the section has a parameter that the notebook does not take, or
+            lacks one that it takes (papermill itself would only warn).
     """
+    if not notebook.is_file():
+        known = sorted(path.stem for path in notebook.parent.glob("*.ipynb"))
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        raise ParamsError(f"{notebook} is not there{hint} notebooks: {', '.join(known) or 'none'}")
     declared = set(papermill.inspect_notebook(notebook))
     shared = {
         "data": settings.data,

@@ -7,7 +7,8 @@ checked against the sha256 of the original publication before use.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,7 +57,8 @@ class Encoder:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=fast_type()).eval()
+        with _no_bar():
+            self._model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=fast_type()).eval()
         self.fingerprint = SHA256
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
@@ -145,6 +147,20 @@ def _pool(states: np.ndarray, offsets: Sequence[tuple[int, int]], spans: Sequenc
         np.add.at(words, owner[real], states[real])
         words /= np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-9)
     return Encoded(words, whole.astype(np.float32))
+
+
+@contextmanager
+def _no_bar() -> Iterator[None]:
+    """Without the bar of transformers, which takes longer to read than these weights to load."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _installed_folder() -> Path:
