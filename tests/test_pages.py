@@ -69,6 +69,15 @@ def test_evidence_points_at_the_sentences_of_the_document_and_the_document_is_wh
     assert [texts(shown, f"[data-sentence='{n}']") for n in numbers] == [["Lee lost."], ["Cy left."], ["It  rained."]]
 
 
+def test_where_all_of_a_document_was_read_the_nearest_sentences_are_shown_as_such():
+    table = examples(("a", "It rained. They left. Ann won the race. No more. It ended.", "Ann won.", "x", None))
+    claim = render(evaluation([("a", "Ann won the race.", 0.9, None, [])], [("a", 0.9, 0, None)]), table).select_one(
+        "li"
+    )
+    assert "The whole document was read" in claim.get_text()
+    assert "Ann won the race." in texts(claim, "blockquote")
+
+
 def test_counts_leave_unread_claims_out(page):
     about = " ".join(page.select_one(".about").get_text().split())
     assert "2 summaries by model fake, mean score 0.550." in about

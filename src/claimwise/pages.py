@@ -13,6 +13,7 @@ import pandas as pd
 
 from claimwise import text
 from claimwise.metrics import Evaluation
+from claimwise.models.chunks import retrieve
 
 #: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
 MOST = 300
@@ -73,19 +74,23 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
         "reason": row.reason,
         "summary": row.summary,
         "document": _pieces(row.document, sentences),
-        "claims": [] if claims is None else [_claim(claim, sentences) for claim in claims.itertuples()],
+        "claims": [] if claims is None else [_claim(claim, row.document, sentences) for claim in claims.itertuples()],
     }
 
 
-def _claim(claim, sentences: list[text.Span]) -> dict:
+def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
     verdict = "unread" if pd.isna(claim.support) else "supported" if claim.support >= _SUPPORTED else "unsupported"
     evidence = [] if claim.evidence is None else [int(i) for i in claim.evidence[:_EVIDENCE]]
+    related = not evidence and bool(sentences)  # a language model reads all of a document and singles nothing out
+    if related:
+        evidence = list(retrieve(document, claim.claim, _EVIDENCE).sentences)
     return {
         "text": claim.claim,
         "support": None if verdict == "unread" else claim.support,
         "verdict": verdict,
         "reason": claim.reason,
         "evidence": evidence,
+        "related": related,
         "sentences": [sentences[i].text for i in evidence],
     }
 
