@@ -68,6 +68,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         ([GOOD, "", GOOD], "line 3, field 'id': 'a' stands in line 1 too"),
         ([{**GOOD, "id": None}], "line 1, field 'id': expected text, got null"),
         ([{**GOOD, "id": ""}], "line 1, field 'id': is empty"),
+        ([GOOD, "", {**GOOD, "id": " "}], "line 3, field 'id': is empty"),
         ([{**GOOD, "label": 0.5}], r"line 1, field 'label': expected 1 \(faithful\), 0 \(not\) or nothing, got 0.5"),
         ([{**GOOD, "label": "yes"}], "line 1, field 'label': expected 1 .* got 'yes'"),
         ([{**GOOD, "document": "a\x00b"}], "line 1, field 'document': a NUL byte at character 1; remove it"),
@@ -104,8 +105,11 @@ def test_a_csv_row_is_counted_as_an_editor_does(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('id,document,summary\na,"x\ny",z\nb,x,y,z\n', r"line 4: expected 3 fields \(id, document, summary\), got 4"),
-        ("id,document,summary\na,x\n", r"line 2: expected 3 fields .*, got 2; put a field that holds ',' between"),
+        (
+            'id,document,summary\na,"x\ny",z\nb,x,y,z\n',
+            r"line 4: expected 3 fields \(id, document, summary\), got 4; put a field that holds ',' between",
+        ),
+        ("id,document,summary\na,x\n", r"line 2: expected 3 fields .*, got 2; write a ',' for each of the others"),
         ('id,document,summary\na,x,y\nb,"x,y\nc,x,y\n', r"line 3: not a row of csv \(unexpected end of data\)"),
         ('id,document,summary\na,"x"s,y\n', "line 2: not a row of csv .*double the quotes within"),
         ("id,document,summary,summary\na,x,y,z\n", "line 1: column 'summary' stands twice in the header"),

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from claimwise import own_file
 from claimwise.corpora import ExamplesError
+from claimwise.errors import ClaimwiseError
 from claimwise.own_file import OutputError
 
 ROWS = [
@@ -99,6 +100,14 @@ def test_labels_of_some_rows_are_compared_with_their_scores(capsys):
     assert f"AUC against your labels over the 3 summaries that have a label and a score: {area:.3f}" in (
         capsys.readouterr().out
     )
+
+
+def test_an_unknown_model_is_told_that_there_are_no_settings():
+    write(ROWS)
+    with pytest.raises(
+        ClaimwiseError, match=r"'openai'; there is no params\.yaml, and without one there are: embedded, lex"
+    ):
+        score(model="openai")
 
 
 def test_both_models_that_need_no_settings_work_without_them(capsys):

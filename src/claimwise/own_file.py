@@ -55,7 +55,8 @@ def score(
     spec = specification(metric, metrics)
     model = model or chosen
     if model not in entries:
-        raise models.ModelError(f"unknown model {model!r}; {params} has: {', '.join(entries)}")
+        place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
+        raise models.ModelError(f"unknown model {model!r}; {place}: {', '.join(entries)}")
     found = read_file(file)
     examples = found.examples
     if twice := [name for name in found.carried if name in _COLUMNS]:

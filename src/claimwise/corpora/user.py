@@ -123,7 +123,7 @@ def _example(row: dict[str, Any], where: str) -> dict[str, Any]:
     example["id"] = _text(identity, "id", where)
     for name in ("id", *(set(_DEFAULTS) - {"label"})):
         value = example["id"] if name == "id" else row.get(name)
-        missing = _absent(value) or (isinstance(value, str) and not value)
+        missing = _absent(value) or (isinstance(value, str) and not value.strip())
         if missing and name == "id":
             raise ExamplesError(f"{where}, field 'id': is empty; expected a text, unique in the file")
         example[name] = _DEFAULTS[name] if missing else _text(value, name, where)

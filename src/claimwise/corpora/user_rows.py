@@ -99,9 +99,11 @@ def _separated(text: str, path: Path, separator: str) -> list[tuple[str, dict[st
             header = _header(fields, path)
         elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
             if len(fields) != len(header):
+                long = f"put a field that holds {separator!r} between quotes"
+                short = f"write a {separator!r} for each of the others, also where it is empty"
                 raise ExamplesError(
                     f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
-                    f"put a field that holds {separator!r} between quotes"
+                    f"{long if len(fields) > len(header) else short}"
                 )
             rows.append((f"line {line}", dict(zip(header, fields, strict=True))))
     if not header:
