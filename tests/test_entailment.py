@@ -49,6 +49,17 @@ def test_the_size_of_batches_changes_nothing(checkpoint):
     np.testing.assert_allclose(together[:3], together[3:6], atol=1e-6)
 
 
+def test_float32_on_a_processor_has_linear_layers_laid_out_for_onednn_and_other_types_theirs(checkpoint):
+    import torch
+
+    if not torch.backends.mkldnn.is_available():
+        pytest.skip("this torch has no oneDNN")
+    packed, plain = (SequenceClassifier(checkpoint, dtype=dtype) for dtype in ("float32", "bfloat16"))
+    kinds = [{type(m) is torch.nn.Linear for m in c._model.modules() if hasattr(m, "weight")} for c in (packed, plain)]
+    assert all(layer.weight.is_mkldnn for layer in packed._model.modules() if type(layer).__name__ == "Packed")
+    assert kinds == [{False}, {False, True}]
+
+
 def test_no_pair_and_no_text(checkpoint):
     model = SequenceClassifier(checkpoint)
     assert model.entail([], []).shape == (0, 3)

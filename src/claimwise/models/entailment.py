@@ -123,6 +123,8 @@ class SequenceClassifier:
             checkpoint, dtype=getattr(torch, dtype), use_safetensors=True, **source
         )
         self._model = model.eval().to(self._device)
+        if dtype == "float32" and self._device.type == "cpu" and torch.backends.mkldnn.is_available():
+            _pack_linear(self._model)
         self._batch_tokens = batch_tokens
         most = min(filter(None, (max_tokens, _positions(config), self._tokenizer.model_max_length)))
         self.limit = most - self._tokenizer.num_special_tokens_to_add(pair=True)
@@ -187,6 +189,30 @@ def length_batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
         batch.append(i)
     if batch:
         yield batch
+
+
+def _pack_linear(module: Any) -> None:
+    """Multiplies by oneDNN instead of the BLAS of torch's wheels, with the weights laid out for it once.
+
+    A linear layer is twice as fast on processors that are not Intel's, and its sums differ in the seventh digit.
+    These are the operations that torch.compile puts in for frozen weights.
+    """
+    import torch
+
+    class Packed(torch.nn.Module):
+        def __init__(self, linear: torch.nn.Linear) -> None:
+            super().__init__()
+            self.weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach())
+            self._bias = linear.bias
+
+        def forward(self, states: torch.Tensor) -> torch.Tensor:
+            return torch.ops.mkldnn._linear_pointwise(states, self.weight, self._bias, "none", [], "")
+
+    for name, child in module.named_children():
+        if type(child) is torch.nn.Linear:
+            setattr(module, name, Packed(child))
+        else:
+            _pack_linear(child)
 
 
 def _positions(config: Any) -> int | None:
