@@ -80,7 +80,7 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                     "low": interval.low,
                     "high": interval.high,
                     "at_equal_length": (part["difference"] - length * part["log_length"]).mean(),
-                    "at_equal_overlap": (part["difference"] - overlap * part["overlap"]).mean(),
+                    "at_equal_overlap": _left((part["difference"] - overlap * part["overlap"]).mean()),
                 }
             )
     return pd.DataFrame(results)
@@ -117,6 +117,11 @@ def _fit(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return slope, left.sum(-1) / there.sum(-1)
 
 
+def _left(value: float) -> float:
+    """Without the rounding error that is all that is left of word overlap at equal word overlap: -0.0 and 1e-17 are 0."""
+    return round(float(value), 12) + 0.0
+
+
 def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     """How often each metric orders a pair as the raters did, among the pairs that they did not call equal.
 
@@ -146,9 +151,9 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                 "high": interval.high,
                 "model_higher": float(((np.sign(scored["difference"]) + 1) / 2).mean()),
                 "bias": float(scored.groupby("case")["difference"].mean().mean()),
-                "bias_at_equal_overlap": float(_fit(sums.sum(axis=0))[1]),
-                "bias_low": float(low),
-                "bias_high": float(high),
+                "bias_at_equal_overlap": _left(_fit(sums.sum(axis=0))[1]),
+                "bias_low": _left(low),
+                "bias_high": _left(high),
             }
         )
     return pd.DataFrame(results)
