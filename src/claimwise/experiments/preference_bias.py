@@ -118,7 +118,7 @@ def _fit(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _left(value: float) -> float:
-    """Without the rounding error that is all that is left of word overlap at equal word overlap: -0.0 and 1e-17 are 0."""
+    """Without the rounding error that is all that is left of word overlap at its own zero: -0.0 and 1e-17 are 0."""
     return round(float(value), 12) + 0.0
 
 
@@ -219,7 +219,7 @@ def _copying(row) -> str:
     else:
         verdict = "copying more of the document's words explains none of it"
     return (
-        f"**{row.metric}**: of the {row.bias:+.3f} by which it scores the model's summary higher, the three cases weighed "
-        f"alike, {row.bias_at_equal_overlap:+.3f} ({row.bias_low:+.3f} to {row.bias_high:+.3f}) are left where both "
-        f"summaries have the same word overlap with the document: {verdict}."
+        f"**{row.metric}**: of its gap, model minus writer, of {row.bias:+.3f} with the three cases weighed alike, "
+        f"{row.bias_at_equal_overlap:+.3f} ({row.bias_low:+.3f} to {row.bias_high:+.3f}) is left where both summaries "
+        f"have the same word overlap with the document: {verdict}."
     )
