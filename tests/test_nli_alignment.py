@@ -115,17 +115,39 @@ def test_the_table_has_the_step_from_the_row_above_and_the_published_scores(corp
     assert rows.loc[[COREFERENCE, FULL], "step"].tolist() == [12.5, 25]
     assert np.isnan(rows.loc[SENTENCES, "step"])
     assert (rows["n"] == 15).all()
-    sentences = nli_display.findings(
-        rows.reset_index().assign(corpus="made"), nli_alignment.granularity(corpus, runs[FULL])
-    )
+    rows = nli_alignment.corrected(rows.reset_index().assign(corpus="made"))
+    sentences = nli_display.findings(rows, nli_alignment.granularity(corpus, runs[FULL]))
     assert "full 100.0 (as in the paper)" in sentences[0]
     assert "(faithful summaries)" in sentences[1]
 
 
 def test_published_values_stand_beside_their_rows():
-    ours = pd.DataFrame({"corpus": ["a", "a"], "group": ["xsum", "all"], "metric": [FULL, FULL]})
-    table = pd.DataFrame({"corpus": ["a"], "origin": ["xsum"], "row": [FULL], "value": [73.7]})
-    assert nli_alignment.with_published(ours, table)["published"].tolist() == [73.7, pytest.approx(np.nan, nan_ok=True)]
+    rows = [("ftsota", "xsum", CLAIMS), ("ftsota", "xsum", FULL), ("exf", "xsum", CLAIMS), ("exf", "xsum", FULL)]
+    ours = pd.DataFrame([*rows, ("exf", "all", FULL)], columns=["corpus", "group", "metric"])
+    columns = ["corpus", "origin", "row", "value"]
+    ablated = pd.DataFrame([("ftsota", "xsum", CLAIMS, 63.2), ("ftsota", "xsum", FULL, 73.7)], columns=columns)
+    whole = [("ftsota", "xsum", 70.1), ("exf", "xsum", 73.3)]
+    others = [("exf", "xsum", "FENICE (gpt-3.5 claims)", 73.5)]
+    benchmarks = pd.DataFrame(
+        [*((*at, nli_alignment.TABLE_2, value) for *at, value in whole), *others], columns=columns
+    )
+    found = nli_alignment.with_published(ours, ablated, benchmarks)["published"].tolist()
+    # The steps of Table 4 where it has them, else Table 2 beside the whole metric and nothing beside its parts.
+    assert found == pytest.approx([63.2, 73.7, np.nan, 73.3, np.nan], nan_ok=True)
+
+
+def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
+    made = [(SENTENCES, np.nan), (CLAIMS, 0.02), (COREFERENCE, 0.5), (FULL, 0.001)]
+    rows = pd.DataFrame(made, columns=["metric", "step_p"]).assign(corpus="made", group="all")
+    rows["balanced_accuracy"] = [50, 52, 52, 60]
+    rows = nli_alignment.corrected(rows)
+    assert rows["step_holm"].tolist() == pytest.approx([np.nan, 0.04, 0.5, 0.003], nan_ok=True)
+    levels = pd.DataFrame({"level": ["window"], "label": ["faithful"], "share": [0.5]})
+    assert "corrected for the table's 3 steps): claims, full." in nli_display.findings(rows, levels)[0]
+    two = pd.concat([rows.assign(group="cnndm"), rows.assign(group="xsum")], ignore_index=True)
+    found = nli_display.findings(nli_alignment.corrected(two), levels)
+    # The second smallest p of six is .001 x 5, the third .02 x 4.
+    assert [sentence.split("): ")[-1] for sentence in found[:2]] == ["full. Uncorrected only: claims."] * 2
 
 
 def test_granularity_counts_claims_by_their_smallest_level(corpus):
@@ -262,7 +284,7 @@ def test_a_corpus_without_what_thresholds_need_gives_rows_without_numbers(corpus
     assert (rows["n"] == 0).all()
     assert rows[["balanced_accuracy", "step"]].isna().all(axis=None)
     levels = nli_alignment.granularity(corpus, runs[FULL])
-    [said, _] = nli_display.findings(rows.assign(corpus="made"), levels)
+    [said, _] = nli_display.findings(nli_alignment.corrected(rows.assign(corpus="made")), levels)
     assert "too few labelled summaries" in said
     assert len(nli_display.example(corpus, runs[FULL])[1])
 

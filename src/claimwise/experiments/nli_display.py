@@ -50,12 +50,18 @@ def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
     columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high", "published_interval"]
-    shown = rows[[*columns, "auc", "step", "step_p", "published"]]
+    shown = rows[[*columns, "auc", "step", "step_p", "step_holm", "published"]]
     return shown.rename(columns={"published_interval": "published ±"})
 
 
 def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
-    """What the tables say, in words, whichever way it came out."""
+    """What the tables say, in words, whichever way it came out.
+
+    Args:
+        rows: what ``nli_alignment.corrected`` returned, of all corpora.
+        levels: ``nli_alignment.granularity`` of all corpora.
+    """
+    made = rows["step_p"].notna().sum()
     sentences = []
     for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
         part = part.set_index("metric")
@@ -65,16 +71,18 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
             continue
         values = [part.loc[step, "balanced_accuracy"] for step in STEPS]
         order = "as in the paper" if values == sorted(values) else "not in the paper's order"
-        sure = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05]
+        sure = [step for step in STEPS[1:] if part.loc[step, "step_holm"] < 0.05]
+        alone = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05 and step not in sure]
         sentences.append(
             f"{title}: "
             + ", ".join(f"{step} {value:.1f}" for step, value in zip(STEPS, values, strict=True))
             + f" ({order}). "
             + (
-                f"Told apart from the row above (p < .05): {', '.join(sure)}."
+                f"Told apart from the row above (p < .05, corrected for the table's {made} steps): {', '.join(sure)}."
                 if sure
-                else "No single step is significant."
+                else f"No step is significant once corrected for the table's {made}."
             )
+            + (f" Uncorrected only: {', '.join(alone)}." if alone else "")
         )
     wide = levels[levels["level"].isin(["window", "document"])].groupby("label")["share"].sum()
     sentences.append(
