@@ -1,9 +1,11 @@
 """Chains by rules on hand-written texts, and what variants make of chains."""
 
+import logging
 import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import tiny_coref
 
 from claimwise import coreference
 from claimwise.coreference import CoreferenceError, variants
@@ -117,8 +119,13 @@ def fastcoref(monkeypatch):
             clusters = [[*reversed(found), None], [(13, 18)]]
             return [SimpleNamespace(get_clusters=lambda as_strings: clusters) for _ in texts]
 
-    packages = {"fastcoref": ModuleType("fastcoref"), "spacy": ModuleType("spacy")}
+    inner = "fastcoref.coref_models.modeling_fcoref"
+    names = ("fastcoref", "fastcoref.coref_models", inner, "spacy", "datasets")
+    packages = {name: ModuleType(name) for name in names}
     packages["fastcoref"].FCoref = FCoref
+    packages[inner].FCorefModel = type("FCorefModel", (), {})
+    packages["datasets"].logging = SimpleNamespace(set_verbosity_error=lambda: None)
+    packages["datasets"].disable_progress_bars = lambda: None
     packages["spacy"].blank = lambda language: f"blank {language}"
     for name, package in packages.items():
         monkeypatch.setitem(sys.modules, name, package)
@@ -133,3 +140,45 @@ def test_the_neural_resolver_s_chains_are_ordered_placed_and_of_two_at_least(fas
 def test_a_neural_checkpoint_that_is_not_there_is_refused_by_name(fastcoref):
     with pytest.raises(CoreferenceError, match=r"fastcoref cannot load 'nowhere': OSError: no such folder; expected"):
         coreference.load({"kind": "neural", "checkpoint": "nowhere"})
+
+
+# ------------------------------------------------- fastcoref itself, where it is installed: pip install fastcoref
+
+
+def _neural(folder, **shape):
+    pytest.importorskip("fastcoref", reason="the package fastcoref is not installed: pip install fastcoref")
+    return coreference.load({"kind": "neural", "checkpoint": tiny_coref.make(folder, **shape), "device": "cpu"})
+
+
+def _named(resolver, document):
+    return [[document[a:b] for a, b in chain] for chain in resolver.chains(document)]
+
+
+def test_fastcoref_joins_what_its_checkpoint_knows_to_be_one(tmp_path):
+    resolver = _neural(tmp_path)
+    document = "Ann won. Bo cried, and she met him, his race and HE."
+    assert resolver.chains(document) == [((0, 3), (23, 26)), ((9, 11), (36, 39), (49, 51))]
+    assert _named(resolver, document) == [["Ann", "she"], ["Bo", "his", "HE"]]
+    assert variants("Ann won. She cried.", 9, 19, resolver.chains("Ann won. She cried.")) == ["Ann cried."]
+
+
+@pytest.mark.parametrize("document", ["Ann", "Ann won.", "It rained.", "...", "Ann met Bo."])
+def test_fastcoref_finds_no_chain_where_nobody_is_named_twice(tmp_path, document):
+    assert _neural(tmp_path).chains(document) == []
+
+
+def test_fastcoref_reads_a_document_shorter_than_what_it_looks_at(tmp_path):
+    assert _neural(tmp_path, share=0.25).chains("Ann") == []  # a quarter of three tokens is no span
+
+
+def test_fastcoref_reads_documents_longer_than_a_segment(tmp_path):
+    document = "Ann won. Bo cried. She met the race and he won, and her race cried." * 3
+    whole, cut = _neural(tmp_path / "whole"), _neural(tmp_path / "cut", segment=20)
+    assert cut.chains(document) == whole.chains(document)
+    assert [len(chain) for chain in whole.chains(document)] == [9, 6]
+
+
+def test_fastcoref_does_not_make_other_libraries_talk(tmp_path, capfd):
+    _neural(tmp_path).chains("Ann won. She cried.")
+    assert logging.getLogger().level == logging.WARNING
+    assert "Map:" not in capfd.readouterr().err

@@ -6,6 +6,7 @@ turns a sentence and the chains into the sentences that say the same of another 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -48,13 +49,23 @@ class NeuralResolver:
     """
 
     def __init__(self, checkpoint: str = "biu-nlp/f-coref", device: str = "cpu") -> None:
+        level = logging.getLogger().level
         try:
+            import datasets
             import spacy
             from fastcoref import FCoref
+            from fastcoref.coref_models.modeling_fcoref import FCorefModel
         except ImportError as error:
             raise CoreferenceError(
                 f"the neural resolver needs the package fastcoref ({error}): pip install fastcoref, or take {{kind: rules}}"
             ) from None
+        # Importing fastcoref makes every library talk, and it shows a bar a document.
+        logging.getLogger().setLevel(level)
+        datasets.logging.set_verbosity_error()
+        datasets.disable_progress_bars()
+        if not hasattr(FCorefModel, "all_tied_weights_keys"):
+            # transformers 5 asks every model for it; fastcoref 2.1.6 is of the time of 4, and ties no weights.
+            FCorefModel.all_tied_weights_keys = {}
         self.name = self.fingerprint = f"fastcoref:{checkpoint}"
         try:
             # Words are all that it needs of spaCy, and a blank pipeline finds them without a download.
