@@ -125,14 +125,16 @@ def test_an_unlabelled_example_is_left_out():
 def test_published_values_stand_beside_metrics_of_the_same_kind():
     ours = pd.DataFrame(
         {
-            "corpus": ["aggrefact_ftsota", "aggrefact_ftsota", "summeval", "sample"],
-            "group": ["xsum", "cnndm", "all", "all"],
-            "metric": ["acueval", "word-overlap", "holistic", "acueval"],
+            "corpus": ["aggrefact_ftsota", "aggrefact_ftsota", "summeval", "sample", "aggrefact_ftsota"],
+            "group": ["xsum", "cnndm", "all", "all", "cnndm"],
+            "metric": ["acueval", "word-overlap", "holistic", "acueval", "fenice-t5"],
         }
     )
-    rows = published("acueval", "1", folder=PUBLISHED)
+    rows = pd.concat(
+        [published(paper, number, folder=PUBLISHED) for paper, number in (("acueval", "1"), ("fenice", "3"))]
+    )
     values = meta_evaluation.with_published(ours, rows)["published"].tolist()
-    assert values == pytest.approx([74.5, math.nan, 81.1, math.nan], nan_ok=True)
+    assert values == pytest.approx([74.5, math.nan, 81.1, math.nan, 67.1], nan_ok=True)
 
 
 def test_findings_of_the_meta_evaluation(corpus):

@@ -20,6 +20,8 @@ from claimwise.tables import p_value
 PUBLISHED_ROWS = {
     "acueval": "ACUEval",
     "holistic": "BelugaEval",
+    "fenice": "FENICE (gpt-3.5 claims)",
+    "fenice-t5": "FENICE (T5 claims)",
     "fenice-t5 (published)": "FENICE (T5 claims)",
 }
 
