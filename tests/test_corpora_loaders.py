@@ -234,6 +234,30 @@ def test_llmsummeval_takes_the_majority_and_counts_ties(files):
     assert corpus.scores.score.tolist() == [pytest.approx(1 / 3), 1.0, 0.5]
 
 
+def test_frank_has_aggrefacts_texts_and_splits_and_its_own_types(files):
+    corpus = corpora.load("frank", files)
+    assert rows(corpus.examples, "id", "split", "origin", "summary", "label") == [
+        ["frank:31:TranS2S", "test", "xsum", "snow closed the pass.", 0.0],
+        ["frank:31:BERTS2S", "validation", "xsum", "snow closed the pass.", 1.0],
+    ]
+    assert rows(corpus.gold_claims, "claim", "label", "error") == [
+        ["snow closed the pass.", 0.0, "EntE, OtherE"],
+        ["snow closed the pass.", 1.0, None],
+    ]
+    own = corpus.scores[corpus.scores.example_id == "frank:31:TranS2S"]
+    assert dict(zip(own.metric, own.score, strict=True)) == {  # no DAE: it is null there
+        "FactCC (published)": 0.25,
+        "FEQA (published)": 0.5,
+        "QAGS (published)": 0.5,
+        "BERTScore (published)": 0.75,
+        "ROUGE-L (published)": 0.5,
+    }
+    assert corpus.notes == {
+        "annotated summaries without text (left out)": 1,
+        "summaries that AggreFact labels otherwise (FRANK's label kept)": 1,
+    }
+
+
 def test_wice_keeps_the_three_way_label(files):
     corpus = corpora.load("wice", files)
     assert rows(corpus.gold_claims, "example_id", "label", "error") == [
@@ -244,6 +268,23 @@ def test_wice_keeps_the_three_way_label(files):
     expected = "(meta data) TITLE: The Brack Press\nOlen Brack founded the press in 1950."
     assert set(corpus.examples.document) == {expected}
     assert corpus.examples.split.tolist() == ["validation", "test", "test"]
+
+
+def spans(corpus):
+    """The marked texts with the ids of their summaries."""
+    marked = corpus.spans.merge(corpus.examples, left_on="example_id", right_on="id")
+    return [(row.id, row.summary[row.start : row.end]) for row in marked.itertuples()]
+
+
+def test_wice_spans_are_runs_of_marked_tokens(files):
+    corpus = corpora.load("wice_spans", files)
+    assert spans(corpus) == [
+        ("wice_spans:dev1-0:0", "sold"),
+        ("wice_spans:test1-0:0", "May"),
+        ("wice_spans:test1-0:0", "and Ann Dow"),
+    ]
+    assert rows(corpus.examples, "split", "label") == [["validation", 0.0], ["test", 0.0]]
+    assert set(corpus.examples.document) == set(corpora.load("wice", files).examples.document)
 
 
 def test_wice_chunks_are_excerpts_and_know_which_was_replied_on(files):
@@ -358,7 +399,20 @@ def test_genaudit_labels_by_marked_spans(files):
         ["genaudit_usb:genaudit:A#REDDIT-1", "reddit", 0.0],
         ["genaudit_usb:usb:B#XSUM-1", "xsum", 1.0],
     ]
+    assert spans(corpus) == [
+        ("genaudit_usb:genaudit:A#REDDIT-1", "took"),
+        ("genaudit_usb:genaudit:A#REDDIT-1", "the bus"),
+    ]
     assert corpus.notes == {"rows without source or summary (left out)": 1}
+
+
+def test_spans_are_written_and_read(files, tmp_path):
+    corpus = corpora.load("wice_spans", files)
+    corpora.write(corpus, tmp_path / "with")
+    assert spans(corpora.read(tmp_path / "with")) == spans(corpus)
+    corpora.write(corpora.load("wice", files), tmp_path / "without")
+    assert not (tmp_path / "without" / "spans.parquet").exists()
+    assert corpora.read(tmp_path / "without").spans.empty
 
 
 def test_factcheck_gpt_keeps_stances_and_removes_nul_bytes(files):

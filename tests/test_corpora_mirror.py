@@ -9,6 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from claimwise import corpora
 from claimwise.prompts.sources import separated
+from claimwise.statistics import auc
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("CLAIMWISE_MIRROR"),
@@ -182,6 +183,41 @@ def test_summedits():
         "qmsumm": 431,
     }
     assert corpus.gold_claims[corpus.gold_claims.label == 0].error.notna().sum() == 1756
+
+
+def test_frank():
+    corpus = load("frank")
+    assert corpus.examples.groupby(["system", "split"]).size().to_dict() == {
+        ("BART", "test"): 175,
+        ("BART", "validation"): 75,
+        ("BERTS2S", "test"): 82,
+        ("BERTS2S", "validation"): 167,
+        ("BertSum", "test"): 175,
+        ("BertSum", "validation"): 75,
+        ("TranS2S", "test"): 84,
+        ("TranS2S", "validation"): 165,
+    }
+    assert int(corpus.examples.label.sum()) == 433
+    errors = corpus.gold_claims.error.dropna().str.split(", ").explode().value_counts().to_dict()
+    assert (errors["OutE"], errors["EntE"], errors["PredE"], errors["LinkE"]) == (301, 227, 153, 125)
+    # Every unfaithful summary has a type; its label is AggreFact's but for a few.
+    assert (corpus.gold_claims.error.isna() == (corpus.gold_claims.label == 1)).all()
+    assert corpus.notes["summaries that AggreFact labels otherwise (FRANK's label kept)"] == 52
+    # DAE's rank of BART's summaries is better than chance: the scores are of these summaries.
+    rows = corpus.examples.merge(corpus.scores, left_on="id", right_on="example_id")
+    bart = rows[(rows.system == "BART") & (rows.metric == "DAE (published)")]
+    assert auc(bart.label, bart.score) > 0.6
+
+
+def test_marked_spans():
+    wice = load("wice_spans")
+    assert wice.examples.split.value_counts().to_dict() == {"validation": 124, "test": 105}
+    assert set(wice.spans.example_id) == set(wice.examples.id)
+    assert set(wice.examples.document) <= set(load("wice").examples.document)
+    genaudit = load("genaudit_usb")
+    unfaithful = genaudit.examples[genaudit.examples.label == 0]
+    assert set(genaudit.spans.example_id) == set(unfaithful.id)
+    assert len(genaudit.spans) == 1207
 
 
 def test_training_corpora():

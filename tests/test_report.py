@@ -31,6 +31,8 @@ def test_loaders_of_the_same_documents_are_supervised_too():
         "halueval_full": "halueval",
         "rose_presence": "rose",
         "wice_chunks": "wice",
+        "wice_spans": "wice",
+        "frank": "aggrefact_exf",
     }
     for name, learned in same.items():
         assert learned in training_data.TRAINING_SPLITS

@@ -7,6 +7,7 @@ preferences       which of two summaries of one document people preferred
 claims            what a decomposer made of a summary
 recorded_claims   claims that a published system made, read from public files
 recorded_replies  what language models replied to published prompts, read from public files
+spans             parts of a summary that people marked as unsupported
 verdicts          what a verifier said of each claim
 scores            one number a summary and metric
 ================  ==================================================================================
@@ -138,6 +139,12 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         template=_name("what its prompt is called where it was published, e.g. mcq"),
         prompt=_name("the prompt of ours that reads such replies, e.g. recorded-judge-letter"),
         reply=_text("the reply, as it came"),
+    ),
+    "spans": _table(
+        key=["example_id", "start"],
+        example_id=_name("an id of the examples table"),
+        start=_count("first character of the summary that people marked as unsupported"),
+        end=_count("the character after the last"),
     ),
     "verdicts": _table(
         key=["example_id", "claim_index"],

@@ -24,7 +24,7 @@ from claimwise.errors import ClaimwiseError
 #: The tables of a corpus, in the order in which they are written.
 TABLES = ("examples", "gold_claims", "preferences", "recorded_claims", "scores")
 #: Tables that few corpora have: there is a file only where there are rows.
-RARE = ("recorded_replies",)
+RARE = ("recorded_replies", "spans")
 
 _ARROW = {"float64": pa.float64(), "int64": pa.int64()}
 
@@ -46,6 +46,8 @@ class Corpus:
         notes: what the loader left out or noticed, counted, e.g. ``{"three-way ties left out": 19}``.
         questions: for corpora that answer questions: the question of each example.
         recorded_replies: what published language models replied when they were asked about an example.
+        spans: characters of summaries that people marked as unsupported. A summary without any has no error, or none
+            whose place is known: its label says which.
     """
 
     examples: pd.DataFrame
@@ -56,6 +58,7 @@ class Corpus:
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
     recorded_replies: pd.DataFrame = field(default_factory=lambda: _frame([], "recorded_replies"))
+    spans: pd.DataFrame = field(default_factory=lambda: _frame([], "spans"))
 
     def first(self, documents: int | None) -> Corpus:
         """The corpus with the examples of so many documents only, in the order of their ids; None keeps all."""
@@ -142,6 +145,11 @@ class Rows:
         """Add a language model's reply; ``prompt`` names the prompt whose parser reads replies to this template."""
         row = {"example_id": example_id, "model": model, "template": template, "prompt": prompt, "reply": reply}
         self._rows["recorded_replies"].append(row)
+
+    def marked(self, example_id: str, spans: Iterable[tuple[int, int]]) -> None:
+        """Add the characters (start, end) of an example's summary that people marked as unsupported."""
+        for start, end in spans:
+            self._rows["spans"].append({"example_id": example_id, "start": start, "end": end})
 
     def prefer(self, first_id: str, second_id: str, rater: str, preferred: str) -> None:
         """Add a judgement: ``preferred`` is first, second or equal."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.files import read_jsonl
@@ -31,6 +32,47 @@ def load(files: Registry) -> Corpus:
             error = None if supported else entry["label"]
             rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
     return rows.corpus()
+
+
+def load_spans(files: Registry) -> Corpus:
+    """Parts of partially supported claims, with the tokens that the cited article does not support.
+
+    Published are sub-claims, as tokens with a mark each; a span is a run of marked tokens. Every one has a span: the
+    corpus says where errors are, not whether there are any.
+    """
+    rows = Rows("wice_spans")
+    for name, split in (("dev", "validation"), ("test", "test")):
+        for number, entry in enumerate(read_jsonl(files.fetch("wice", f"data/non_supported_tokens/{name}.jsonl"))):
+            example = rows.example(
+                entry["meta"]["id"],
+                number,
+                document="\n".join(entry["evidence"]),
+                summary=entry["claim"],
+                system="wikipedia",
+                split=split,
+                origin="web",
+                label=int(entry["label"] == "supported"),
+            )
+            marks = entry["non_supported_spans"]
+            rows.marked(example, marked_runs(entry["claim"], entry["claim_tokens"], marks))
+    return rows.corpus()
+
+
+def marked_runs(claim: str, tokens: Sequence[str], marks: Sequence[bool]) -> list[tuple[int, int]]:
+    """Characters of a claim's runs of marked tokens, from the first of a run to its last.
+
+    >>> marked_runs("Ann ran (fast) home.", ["Ann", "ran", "(", "fast", ")", "home", "."], [0, 0, 1, 1, 1, 0, 1])
+    [(8, 14), (19, 20)]
+    """
+    runs: list[tuple[int, int]] = []
+    end, before = 0, False
+    for token, mark in zip(tokens, marks, strict=True):
+        start = claim.index(token, end)
+        end = start + len(token)
+        if mark:
+            runs.append((runs.pop()[0] if before else start, end))
+        before = bool(mark)
+    return runs
 
 
 _CHUNKS = "code_and_resources/entailment_inputs/oracle_chunks/claim"

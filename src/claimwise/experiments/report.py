@@ -29,10 +29,12 @@ SUPERVISED = {
     "aggrefact": "verifier: the validation part of its FtSota and EXF groups",
     "aggrefact_ftsota": "verifier: the validation part",
     "aggrefact_exf": "verifier: the validation part",
+    "frank": "verifier: the part that is AggreFact's validation",
     "halueval": "verifier: the 100 validation documents",
     "halueval_full": "verifier: 100 of its documents",
     "wice": "verifier: the dev part",
     "wice_chunks": "verifier: the dev part",
+    "wice_spans": "verifier: the dev part",
     "rose": "decomposer and verifier: the CNN/DM validation part",
     "rose_presence": "decomposer and verifier: the CNN/DM validation part",
     "summedits": "verifier: all of it",
@@ -46,7 +48,7 @@ SUPERVISED = {
 }
 
 #: Variants of the embedded model (``weights``), and how the names of the corpora that they do not know start.
-UNKNOWN = {"zero-shot": ("aggrefact", "summac_")}
+UNKNOWN = {"zero-shot": ("aggrefact", "summac_", "frank")}
 
 
 def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[str]) -> Markdown:

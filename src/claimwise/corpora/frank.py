@@ -1,0 +1,93 @@
+"""FRANK (Pagnoni et al. 2021): summaries with the types of their errors, and what older metrics gave them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from claimwise.corpora import aggrefact
+from claimwise.corpora.base import Corpus, Rows
+from claimwise.corpora.files import read_json
+from claimwise.corpora.registry import Registry
+
+#: The types by their columns: of predicate (the file's RelE is the paper's PredE), entity, circumstance, coreference,
+#: link of two statements, out of the article, grammar; and others.
+TYPES = {
+    "RelE": "PredE",
+    "EntE": "EntE",
+    "CircE": "CircE",
+    "CorefE": "CorefE",
+    "LinkE": "LinkE",
+    "OutE": "OutE",
+    "GramE": "GramE",
+    "Other": "OtherE",
+}
+
+#: Metrics whose scores are published with it, by their columns; higher is more faithful.
+METRICS = {
+    "FactCC": "FactCC",
+    "Dep Entail": "DAE",
+    "FEQA": "FEQA",
+    "QAGS": "QAGS",
+    "BertScore P Art": "BERTScore",
+    "Rouge L": "ROUGE-L",
+}
+
+#: AggreFact's names of FRANK's systems, as far as AggreFact's files of modern systems have their summaries.
+SYSTEMS = {"bart": "BART", "bert_sum": "BertSum", "BERTS2S": "BERTS2S", "TranS2S": "TranS2S"}
+
+#: The parts of AggreFact that hold these summaries: XSumFaith's are those that FRANK annotated again.
+_PARTS = ("FRANK", "XSumFaith")
+
+
+def load(files: Registry) -> Corpus:
+    """Summaries of which AggreFact's files have the text, joined by the article's id and the system.
+
+    Label 1: FRANK's factuality is 1, no sentence has an error by a majority of three annotators. An unfaithful
+    summary's types of error, each in at least one of its sentences, are the ``error`` of its one gold claim, the whole
+    summary, joined by commas. ``split`` is AggreFact's: a model that learned from AggreFact's validation part has seen
+    the validation part here, whatever FRANK's own division says.
+    """
+    rows = Rows("frank")
+    texts = _texts(files)
+    metrics = read_json(files.fetch("frank", "data/baseline_factuality_metrics_outputs.json"))
+    published = {_key(entry): entry for entry in metrics}
+    for entry in read_json(files.fetch("frank", "data/human_annotations.json")):
+        key = _key(entry)
+        if key not in texts:
+            rows.note("annotated summaries without text (left out)")
+            continue
+        text = texts[key]
+        label = int(entry["Factuality"] == 1)
+        example = rows.example(
+            *key,
+            document=text.document,
+            summary=text.summary,
+            split=text.split,
+            origin=text.origin,
+            label=label,
+        )
+        if label != text.label:
+            rows.note("summaries that AggreFact labels otherwise (FRANK's label kept)")
+        types = [name for column, name in TYPES.items() if entry[column] < 1]
+        rows.gold(example, [{"claim": text.summary, "label": label, "error": None if label else ", ".join(types)}])
+        for column, metric in METRICS.items():
+            if published[key][column] is not None:
+                rows.score(example, f"{metric} (published)", published[key][column])
+    return rows.corpus()
+
+
+def _key(entry: dict) -> tuple[str, str]:
+    return entry["hash"], SYSTEMS.get(entry["model_name"], entry["model_name"])
+
+
+def _texts(files: Registry) -> dict[tuple[str, str], Any]:
+    """AggreFact's examples by the id of their article and their system."""
+    examples = pd.concat([aggrefact.load_ftsota(files).examples, aggrefact.load_exf(files).examples])
+    found = {}
+    for example in examples.itertuples():
+        _, _, part, article, system = example.id.split(":", 4)
+        if part in _PARTS:
+            found[article, system] = example
+    return found
