@@ -7,7 +7,9 @@ ones do, and score near 0, so that every claim is under the gate and every level
 is transformers alone, one pair at a time, each claim of each summary anew. What batches and shared claims save is
 shown apart: one summary shares nothing. Processor seconds are of all threads; on a busy machine they are steadier
 than wall seconds. Memory is the peak of a fresh process over what it held with the model loaded. OMP_NUM_THREADS
-sets the threads. ``--every`` adds the story without candidates in float32, which takes minutes.
+sets the threads. All loops and scores are in float32 but for the rows that say bfloat16 (the same weights, rounded; how
+far their scores are from the loop's is printed). ``--every`` adds the story without candidates in float32, which takes
+minutes.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from claimwise.models.entailment import SequenceClassifier
 VOCABULARY = 8000
 WORDS = 18  # of a sentence, as in the paper's stories (11,818 tokens in 664 sentences)
 CLAIM_WORDS = 10
+PRECISION = {"float32": 1e-5, "bfloat16": 0.05}  # how far a score may be from the loop's
 SIZES = {"tiny": (2, 64, 2), "MiniLM": (6, 384, 12)}  # layers, width, heads
 
 
@@ -146,35 +149,40 @@ def against_the_loop(folder: str, size: str, repeats: int) -> None:
     """Rows for one summary of 6 claims, and for 4 summaries of one document that share half of their claims."""
     text = document(25)
     asked = [claims(3) + claims(6 + 3 * i)[3 + 3 * i :] for i in range(4)]
-    loop, model = Literal(folder), Counted(folder)
-    loop.score(text[:6], asked[0][0])  # warms both up
-    model.entail(text[:6], asked[0])
+    loop = Literal(folder)
+    loop.score(text[:6], asked[0][0])  # warms up
     loop.calls = 0
     alone = timed(lambda: [loop.score(text, claim) for claim in asked[0]])
     others = timed(lambda: [[loop.score(text, claim) for claim in group] for group in asked[1:]])
-    for what, groups in (("1 summary", asked[:1]), ("4 summaries", asked)):
-        slow = Cost(alone[0], alone[1], loop.calls // 4, loop.calls // 4)
-        expected = [alone[2]]
-        if len(groups) > 1:
-            slow = Cost(alone[0] + others[0], alone[1] + others[1], loop.calls, loop.calls)
-            expected += others[2]
-        model.pairs = model.calls = 0
-        wall, processor, found = timed(
-            lambda groups=groups: Aligner(model, gate=2).align(["\n".join(text)] * len(groups), groups), repeats
-        )
-        fast = Cost(wall, processor, model.calls // repeats, model.pairs // repeats)
-        apart = max(
-            abs(verdict.nli_score - score)
-            for verdicts, scores in zip(found, expected, strict=True)
-            for verdict, score in zip(verdicts, scores, strict=True)
-        )
-        assert apart < 1e-5, f"{size}, {what}: scores differ from the loop's by {apart}"
-        print(
-            f"  {size:7} {what:12} {slow.calls:6} {fast.calls:6} {slow.pairs:6} {fast.pairs:6}"
-            f" {slow.wall:8.2f} {fast.wall:8.2f} {slow.processor:8.2f} {fast.processor:8.2f}"
-            f" {slow.wall / fast.wall:6.1f}x {slow.processor / fast.processor:6.1f}x",
-            flush=True,
-        )
+    models = {dtype: Counted(folder, dtype=dtype) for dtype in PRECISION}
+    for dtype, model in models.items():
+        model.entail(text[:6], asked[0])
+        for what, groups in (("1 summary", asked[:1]), ("4 summaries", asked)):
+            slow = Cost(alone[0], alone[1], loop.calls // 4, loop.calls // 4)
+            expected = [alone[2]]
+            if len(groups) > 1:
+                slow = Cost(alone[0] + others[0], alone[1] + others[1], loop.calls, loop.calls)
+                expected += others[2]
+            model.pairs = model.calls = 0
+            wall, processor, found = timed(
+                lambda model=model, groups=groups: Aligner(model, gate=2).align(
+                    ["\n".join(text)] * len(groups), groups
+                ),
+                repeats,
+            )
+            fast = Cost(wall, processor, model.calls // repeats, model.pairs // repeats)
+            off = max(
+                abs(verdict.nli_score - score)
+                for verdicts, scores in zip(found, expected, strict=True)
+                for verdict, score in zip(verdicts, scores, strict=True)
+            )
+            assert off < PRECISION[dtype], f"{size} in {dtype}, {what}: scores are up to {off} from the loop's"
+            print(
+                f"  {size:7} {dtype:9} {what:12} {slow.calls:6} {fast.calls:6} {slow.pairs:6} {fast.pairs:6}"
+                f" {slow.wall:8.2f} {fast.wall:8.2f} {slow.processor:8.2f} {fast.processor:8.2f}"
+                f" {slow.wall / fast.wall:6.1f}x {slow.processor / fast.processor:6.1f}x {off:9.0e}",
+                flush=True,
+            )
 
 
 def _peak(folder: str, sentences: int, count: int, candidates: int | None, dtype: str, out) -> None:
@@ -211,10 +219,18 @@ def main() -> None:
         folders = {size: checkpoint(Path(base) / size, size) for size in SIZES}
 
         print(f"A document of 25 sentences, summaries of 6 claims; {torch.get_num_threads()} threads")
-        print(
-            "                        model calls         pairs       wall seconds  processor seconds    times as fast"
+        heads = (
+            ("model calls", 13),
+            ("pairs", 13),
+            ("wall seconds", 17),
+            ("processor seconds", 17),
+            ("times as fast", 15),
         )
-        print("  model   summaries      loop   ours   loop   ours     loop     ours     loop     ours    wall    proc.")
+        print(" " * 33 + " ".join(f"{title:^{width}}" for title, width in heads))
+        print(
+            "  model   dtype     summaries      loop   ours   loop   ours     loop     ours     loop     ours"
+            "    wall   proc.  apart by"
+        )
         for size, folder in folders.items():
             against_the_loop(folder, size, options.repeats)
 
