@@ -142,12 +142,22 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     rows["balanced_accuracy"] = [50, 52, 52, 60]
     rows = nli_alignment.corrected(rows)
     assert rows["step_holm"].tolist() == pytest.approx([np.nan, 0.04, 0.5, 0.003], nan_ok=True)
-    levels = pd.DataFrame({"level": ["window"], "label": ["faithful"], "share": [0.5]})
+    levels = pd.DataFrame(
+        {"level": ["window", "sentence"], "label": ["faithful"] * 2, "n": [1, 3], "share": [0.25, 0.75]}
+    )
     assert "corrected for the table's 3 steps): claims, full." in nli_display.findings(rows, levels)[0]
     two = pd.concat([rows.assign(group="cnndm"), rows.assign(group="xsum")], ignore_index=True)
     found = nli_display.findings(nli_alignment.corrected(two), levels)
     # The second smallest p of six is .001 x 5, the third .02 x 4.
     assert [sentence.split("): ")[-1] for sentence in found[:2]] == ["full. Uncorrected only: claims."] * 2
+
+
+def test_claims_beyond_one_sentence_are_counted_over_all_corpora():
+    rows = [("a", "faithful", "sentence", 3, 0.75), ("a", "faithful", "document", 1, 0.25)]
+    rows += [("b", "faithful", "window", 4, 1.0), ("b", "not faithful", "coreference", 2, 1.0)]
+    levels = pd.DataFrame(rows, columns=["corpus", "label", "level", "n", "share"])
+    [said] = nli_display.findings(pd.DataFrame(columns=["corpus", "group", "step_p"]), levels)
+    assert said.endswith("beyond one sentence: 62 % (faithful summaries), 0 % (not faithful summaries).")
 
 
 def test_granularity_counts_claims_by_their_smallest_level(corpus):

@@ -84,9 +84,11 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
             )
             + (f" Uncorrected only: {', '.join(alone)}." if alone else "")
         )
-    wide = levels[levels["level"].isin(["window", "document"])].groupby("label")["share"].sum()
+    claims = levels.groupby("label")["n"].sum()
+    beyond = levels[levels["level"].isin(["window", "document"])].groupby("label")["n"].sum()
+    wide = beyond.reindex(claims.index, fill_value=0) / claims
     sentences.append(
-        "Claims that find their best premise beyond one sentence: "
+        "Claims, of all corpora, that find their best premise beyond one sentence: "
         + ", ".join(f"{100 * share:.0f} % ({label} summaries)" for label, share in wide.items())
         + "."
     )
