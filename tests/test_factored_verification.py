@@ -74,7 +74,7 @@ def made(answers: dict[str, list[bool]]) -> pd.DataFrame:
         training = pd.DataFrame(
             {"id": ["v1", "v2"], "document_id": "v", "split": "validation", "label": [1, 0], "score": [1.0, 0.0]}
         )
-        frames.append(pd.concat([test, training]).assign(method=method, n_claims=1, reason=None))
+        frames.append(pd.concat([test, training]).assign(method=method, n_claims=1, reason=None, trained_on=np.nan))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -154,7 +154,9 @@ def cut_apart(other_midpoint):
         known = pd.DataFrame({"label": [1, 0, 1, 0], "score": [*training, 0.6, 0.4], "split": "validation"})
         frame = pd.concat([test, known], ignore_index=True)
         names = frame.index.astype(str)
-        frames.append(frame.assign(method=method, id=names, document_id=names, n_claims=1, reason=None))
+        frames.append(
+            frame.assign(method=method, id=names, document_id=names, n_claims=1, reason=None, trained_on=np.nan)
+        )
     return pd.concat(frames, ignore_index=True)
 
 

@@ -32,12 +32,13 @@ def load_full(files: Registry) -> Corpus:
 
 
 def _pair(rows: Rows, entry: dict[str, str], split: str, *key: str | int) -> None:
+    # As published, all right summaries end in a line break and no hallucinated one does: a label in the text.
     for system, label in (("right", 1), ("hallucinated", 0)):
         rows.example(
             *key,
             system,
             document=entry["document"],
-            summary=entry[f"{system}_summary"],
+            summary=entry[f"{system}_summary"].strip(),
             split=split,
             origin="cnndm",
             label=label,

@@ -45,7 +45,8 @@ def score(corpus: Corpus, methods: Mapping[str, Mapping], model: Model) -> pd.Da
         model: plays the roles.
 
     Returns:
-        ``method, id, document_id, split, label, score, n_claims, reason``, one row an example and method.
+        ``method, id, document_id, split, label, score, n_claims, reason, trained_on``, one row an example and method;
+        ``trained_on`` is missing: nothing was learned here (``style.score`` has rows of methods that did).
     """
     examples = corpus.examples.dropna(subset=["label"])
     examples = examples[examples["split"].isin([TRAINING, TEST])].reset_index(drop=True)
@@ -57,7 +58,7 @@ def score(corpus: Corpus, methods: Mapping[str, Mapping], model: Model) -> pd.Da
                 method=name, **{column: scores[column].to_numpy() for column in ("score", "n_claims", "reason")}
             )
         )
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames, ignore_index=True).assign(trained_on=np.nan)
 
 
 def theta(training: pd.DataFrame) -> float:
@@ -84,8 +85,8 @@ def _able(rows: pd.DataFrame) -> pd.Series:
     return rows["score"].notna().groupby(rows["method"], sort=False).mean() >= ENOUGH
 
 
-def _scored_by_all(rows: pd.DataFrame) -> pd.DataFrame:
-    """The examples that every method scored, of the methods that are compared: on the same rows."""
+def scored_by_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the examples that every compared method scored (one that scored too few is not compared)."""
     rows = rows[rows["method"].map(_able(rows))]
     without = rows.loc[rows["score"].isna(), "id"].unique()
     return rows[~rows["id"].isin(without)]
@@ -95,20 +96,22 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
     """One row a method, best first, on the test summaries that all methods scored; last those that scored too few.
 
     Args:
-        rows: what ``score`` returned.
+        rows: what ``score`` returned, and where wanted ``style.score`` below.
         baseline: the method that every other one is tested against, besides the next best.
         draws: bootstrap samples of every interval; a document's summaries are drawn together.
         seed: of the draws.
 
     Returns:
-        ``method, n, unscored, claims`` (mean number), ``theta``, ``accuracy`` with ``low`` and ``high``, the share
+        ``method, trained_on`` (validation summaries that a method learned from), ``n, unscored, claims`` (mean number),
+        ``theta``, ``accuracy`` with ``low`` and ``high``, the share
         ``found`` of the hallucinated summaries and the share ``kept`` of the faithful ones, all in percent, ``auc``,
-        ``next_best`` (the method below) and the exact McNemar ``p`` against it, ``p_baseline`` against the baseline,
+        ``next_best`` (the method below; of methods that did not learn here only, and for those that did the best of these)
+        and the exact McNemar ``p`` against it, ``p_baseline`` against the baseline,
         ``p_holm`` and ``p_baseline_holm`` corrected for all comparisons in their column (Holm), and the
         commonest ``reason`` why summaries have no score. A method that scored less than ``ENOUGH`` of the summaries has
         no numbers but ``unscored``.
     """
-    common = _scored_by_all(rows)
+    common = scored_by_all(rows)
     if common.empty:
         raise ValueError(f"no method scored {ENOUGH:.0%} of the summaries: {rows['reason'].value_counts().to_dict()}")
     results, answers = [], {}
@@ -121,6 +124,7 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
         results.append(
             {
                 "method": name,
+                "trained_on": part["trained_on"].iloc[0],
                 "n": len(test),
                 "claims": test["n_claims"].mean() if test["n_claims"].any() else np.nan,
                 "theta": cut,
@@ -133,7 +137,9 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
             }
         )
     result = pd.DataFrame(results).sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
-    below = dict(pairwise(result["method"]))
+    untaught = result.loc[result["trained_on"].isna(), "method"]
+    below = dict.fromkeys(set(answers) - set(untaught), next(iter(untaught), None)) | dict(pairwise(untaught))
+    below = {method: other for method, other in below.items() if other is not None}
     against = dict.fromkeys(set(answers) - {baseline}, baseline) if baseline in answers else {}
     for column, other in (("p", below), ("p_baseline", against)):
         result[column] = [
@@ -151,7 +157,8 @@ def _with_unscored(result: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         [*result["method"], *(m for m in methods if m not in set(result["method"]))]
     )
     without = rows[(rows["split"] == TEST) & rows["score"].isna()].groupby("method")["reason"]
-    result.insert(1, "unscored", without.size().reindex(result.index, fill_value=0))
+    result["trained_on"] = rows.groupby("method")["trained_on"].first().reindex(result.index).astype("Int64")
+    result.insert(2, "unscored", without.size().reindex(result.index, fill_value=0))
     result["n"] = result["n"].fillna(0).astype(int)
     result["reason"] = without.agg(lambda reasons: reasons.mode().get(0)).reindex(result.index)
     return result.reset_index()
@@ -164,7 +171,7 @@ def curves(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
         ``panel`` (``ROC`` or ``effect of theta``), ``method, x, y, mark``. Positive is a hallucinated summary.
     """
     parts = []
-    common = _scored_by_all(rows)
+    common = scored_by_all(rows)
     for name, part in common.groupby("method", sort=False):
         test, cut = part[part["split"] == TEST], theta(part[part["split"] == TRAINING])
         false_alarms, found, _ = roc_curve(test["label"] == 0, -test["score"])
@@ -197,7 +204,7 @@ def best_thetas(rows: pd.DataFrame, baseline: str, steps: int = 200) -> pd.DataF
         ``its_p_baseline_holm``, corrected for all of these comparisons.
     """
     results, answers = [], {}
-    for name, part in _scored_by_all(rows).groupby("method", sort=False):
+    for name, part in scored_by_all(rows).groupby("method", sort=False):
         training, test = part[part["split"] == TRAINING], part[part["split"] == TEST]
         cut = theta(training)
         places = np.linspace(0, 1, steps + 1)
@@ -212,7 +219,7 @@ def best_thetas(rows: pd.DataFrame, baseline: str, steps: int = 200) -> pd.DataF
 
 def constant(rows: pd.DataFrame) -> float:
     """Accuracy in percent of giving every test summary the answer that is right more often."""
-    common = _scored_by_all(rows)
+    common = scored_by_all(rows)
     share = common.loc[common["split"] == TEST, "label"].mean()
     return 100 * max(share, 1 - share)
 
@@ -254,7 +261,8 @@ def _against(gap: float, p: float) -> str:
 
 
 def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored: Sequence[str]) -> list[str]:
-    """What the tables say, in words, whichever way they came out."""
+    """What the tables say of the methods that learned nothing here, in words, whichever way they came out."""
+    result = result[result["trained_on"].isna()]
     unscored, result = result[result["n"] == 0], result[result["n"] > 0]
     best = result.iloc[0]
     told = f"told apart from it (McNemar p {p_value(best['p_holm'])}, corrected)"
@@ -286,7 +294,11 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
             f"{base['auc']:.3f}."
             + (" So the difference is the cut's as much as the method's." if middle != moved else "")
         )
-    costs = thetas.assign(cost=thetas["its_accuracy"] - thetas["accuracy"]).set_index("method")["cost"]
+    costs = (
+        thetas[thetas["method"].isin(result["method"])]
+        .assign(cost=thetas["its_accuracy"] - thetas["accuracy"])
+        .set_index("method")["cost"]
+    )
     worst = costs.abs().idxmax()
     sentences.append(
         f"Cutting at the midpoint of the means instead of at the training part's most accurate theta changes `{worst}` "
