@@ -1,6 +1,7 @@
 """The command line end to end on users' files, without a model: what is written, and what a mistake is told."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -277,3 +278,12 @@ def test_version():
 def test_help_says_what_there_is():
     output = CliRunner().invoke(cli.app, ["--help"]).output
     assert all(command in output for command in ("score", "corpora", "evaluate", "notebook", "cache"))
+    assert "Break summaries into claims" in output
+
+
+@pytest.mark.parametrize("command", [["score"], ["evaluate"], ["notebook"], ["cache", "prune"]])
+def test_help_says_what_every_argument_is(command):
+    output = CliRunner().invoke(cli.app, [*command, "--help"]).output
+    rows = [line.strip("│ \n") for line in output.splitlines() if "<str>" in line or "<path>" in line]
+    assert rows
+    assert all(re.search(r"<(str|path)>\s+\w", row) for row in rows), rows

@@ -67,7 +67,10 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         ([{"id": "a", "docment": "b", "summary": "c"}], "line 1: column 'document' is missing.*did you mean 'docment'"),
         ([GOOD, "", GOOD], "line 3, field 'id': 'a' stands in line 1 too"),
         ([{**GOOD, "id": None}], "line 1, field 'id': expected text, got null"),
+        ([{**GOOD, "id": True}], "line 1, field 'id': expected text, got True"),
         ([{**GOOD, "id": ""}], "line 1, field 'id': is empty"),
+        ([{"ID": "a", "document": "b", "summary": "c"}], "column 'id' is missing.*did you mean 'ID'[?] Rename it"),
+        ([{"id": "a", "document": "b", " Summary": "c"}], "'summary' is missing.*did you mean ' Summary'[?] Rename it"),
         ([GOOD, "", {**GOOD, "id": " "}], "line 3, field 'id': is empty"),
         ([{**GOOD, "label": 0.5}], r"line 1, field 'label': expected 1 \(faithful\), 0 \(not\) or nothing, got 0.5"),
         ([{**GOOD, "label": "yes"}], "line 1, field 'label': expected 1 .* got 'yes'"),
@@ -113,7 +116,6 @@ def test_a_csv_row_is_counted_as_an_editor_does(tmp_path):
         ('id,document,summary\na,x,y\nb,"x,y\nc,x,y\n', r"line 3: not a row of csv \(unexpected end of data\)"),
         ('id,document,summary\na,"x"s,y\n', "line 2: not a row of csv .*double the quotes within"),
         ("id,document,summary,summary\na,x,y,z\n", "line 1: column 'summary' stands twice in the header"),
-        ("id;document;summary\na;x;y\n", "line 2: column 'id' is missing, got id;document;summary"),
     ],
 )
 def test_a_csv_row_that_would_have_to_be_guessed_at_is_refused(tmp_path, text, message):
@@ -202,6 +204,14 @@ def test_a_parquet_null_document_is_named(tmp_path):
             r"byte 25: not UTF-8 \(byte 0xe9\); save the file as UTF-8",
         ),
         ("mine.jsonl", b'{"id": "\xff"}', "not UTF-8"),
+        ("mine.csv", "id,document,summary\n".encode("utf-16"), r"byte 0: not UTF-8 \(it is UTF-16, .*save the file as"),
+        (
+            "mine.csv",
+            b"id;document;summary\na;b;c\n",
+            "line 1: expected columns with ',' .*have ';' there: save it with ','",
+        ),
+        ("mine.csv", b"id\tdocument\tsummary\n", r"have '\\t' there: name the file \.tsv, or save it with ','"),
+        ("mine.tsv", b"id,document,summary\n", r"have ',' there: name the file \.csv, or save it with '\\t'"),
     ],
 )
 def test_a_file_of_another_kind_is_refused(tmp_path, name, content, message):
@@ -213,3 +223,8 @@ def test_a_file_of_another_kind_is_refused(tmp_path, name, content, message):
 def test_no_such_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file; expected a"):
         read_examples(tmp_path / "absent.csv")
+
+
+def test_a_folder_is_told_from_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder; name one"):
+        read_examples(tmp_path)

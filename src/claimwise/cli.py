@@ -9,7 +9,13 @@ import typer
 
 from claimwise import __version__
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
+HELP = """Break summaries into claims, verify each against its document, and score.
+
+`score` takes a file of yours and needs no settings; the others are stages of the pipeline, which `dvc repro` runs in
+order, and read params.yaml.
+"""
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=HELP, pretty_exceptions_enable=False)
 cache_app = typer.Typer(no_args_is_help=True, help="The file of finished calls.")
 app.add_typer(cache_app, name="cache")
 
@@ -54,7 +60,7 @@ def score(
 
 @app.command()
 def corpora(params: Params = PARAMS) -> None:
-    """Stage: load the corpora and write their tables."""
+    """Stage: load the corpora that `data` chooses (download, checksum) and write data/corpora."""
     from claimwise import preparation, settings
 
     for folder in preparation.prepare_corpora(settings.read(params)):
@@ -63,11 +69,11 @@ def corpora(params: Params = PARAMS) -> None:
 
 @app.command()
 def evaluate(
-    metric: str,
+    metric: Annotated[str, typer.Argument(help="a metric of params.yaml, e.g. acueval")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
-    """Stage: one metric over the corpora of the `score` section."""
+    """Stage: one metric over the corpora of the `score` section; writes data/scores."""
     from claimwise import scoring, settings
 
     if dry_run:
@@ -79,11 +85,14 @@ def evaluate(
 
 @app.command()
 def notebook(
-    name: str,
+    name: Annotated[str, typer.Argument(help="a notebook in notebooks/, e.g. meta_evaluation")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
-    """Stage: execute a notebook with its section of params.yaml."""
+    """Stage: execute a notebook with its section of params.yaml; writes reports, tables and figures.
+
+    It reads what `claimwise corpora` and `claimwise evaluate` wrote; `dvc repro NAME` runs these first where needed.
+    """
     from claimwise import notebook as notebooks
     from claimwise import settings
 
@@ -104,7 +113,7 @@ def distil(params: Params = PARAMS) -> None:
 
 @cache_app.command()
 def stats(params: Params = PARAMS) -> None:
-    """How many calls are stored, by model and role."""
+    """How many finished calls are stored, by model and role."""
     for name, role, calls, size in _cache(params).stats():
         typer.echo(f"{name}\t{role}\t{calls} calls\t{size / 1e6:.1f} MB")
 
@@ -113,7 +122,7 @@ def stats(params: Params = PARAMS) -> None:
 def prune(
     model: Annotated[str | None, typer.Option(help="only this model's calls")] = None, params: Params = PARAMS
 ) -> None:
-    """Delete stored calls."""
+    """Delete finished calls, at once and for good: asking them again is computed, or paid for, again."""
     typer.echo(f"{_cache(params).prune(model)} calls deleted")
 
 

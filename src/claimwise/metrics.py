@@ -132,7 +132,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     """
     if name not in metrics:
         close = difflib.get_close_matches(name, metrics, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         raise MetricError(f"unknown metric {name!r}{hint} There are: {', '.join(metrics)}")
     try:
         return MetricSpec.model_validate(metrics[name])

@@ -65,11 +65,14 @@ def read_file(path: str | Path) -> UserFile:
 
     Raises:
         FileNotFoundError: there is no such file.
+        IsADirectoryError: it is a folder.
         ExamplesError: bad JSON or csv, a row with more or fewer fields than the header, a missing column, an id that
             stands twice or is empty, a label that is neither 0 nor 1, text that is missing, holds NUL bytes or is no
             Unicode; names file, line and field.
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file; expected a {EXPECTED} file of examples")
     rows = read_rows(path)
@@ -105,8 +108,9 @@ def _others(row: dict[str, Any]) -> list[tuple[Any, Any]]:
 def _check_columns(row: dict[str, Any], where: str) -> None:
     missing = [name for name in _REQUIRED if name not in row]
     if missing:
-        near = difflib.get_close_matches(missing[0], [str(name) for name, _ in _others(row)], n=1, cutoff=0.6)
-        hint = f"; did you mean {near[0]!r}? Rename it" if near else ""
+        names = {str(name).strip().lower(): str(name) for name, _ in _others(row)}
+        near = difflib.get_close_matches(missing[0], names, n=1, cutoff=0.6)
+        hint = f"; did you mean {names[near[0]]!r}? Rename it" if near else ""
         raise ExamplesError(f"{where}: column {missing[0]!r} is missing, got {', '.join(map(str, row))}{hint}")
 
 
@@ -119,7 +123,8 @@ def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterable[str
 
 def _example(row: dict[str, Any], where: str) -> dict[str, Any]:
     example = {name: _text(row[name], name, where) for name in ("document", "summary")}
-    identity = row["id"] if not isinstance(row["id"], int) else str(row["id"])
+    is_number = isinstance(row["id"], int) and not isinstance(row["id"], bool)
+    identity = str(row["id"]) if is_number else row["id"]
     example["id"] = _text(identity, "id", where)
     for name in ("id", *(set(_DEFAULTS) - {"label"})):
         value = example["id"] if name == "id" else row.get(name)

@@ -6,6 +6,7 @@ puts a document where the summary belongs, and every score that follows is about
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -96,7 +97,7 @@ def _separated(text: str, path: Path, separator: str) -> list[tuple[str, dict[st
         if fields is None:
             break
         if not header:
-            header = _header(fields, path)
+            header = _header(fields, path, separator)
         elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
             if len(fields) != len(header):
                 long = f"put a field that holds {separator!r} between quotes"
@@ -111,7 +112,14 @@ def _separated(text: str, path: Path, separator: str) -> list[tuple[str, dict[st
     return rows
 
 
-def _header(fields: list[str], path: Path) -> list[str]:
+def _header(fields: list[str], path: Path, separator: str) -> list[str]:
+    if len(fields) == 1 and (other := next((mark for mark in ";\t,|" if mark in fields[0]), None)):
+        kind = next((kind for kind, mark in _SEPARATORS.items() if mark == other), None)
+        what = f"name the file {kind}, or save it" if kind else "save it"
+        raise ExamplesError(
+            f"{path}, line 1: expected columns with {separator!r} between them, got {shorten(fields[0])}; the file "
+            f"seems to have {other!r} there: {what} with {separator!r}"
+        )
     for name in fields:
         if fields.count(name) > 1:
             raise ExamplesError(f"{path}, line 1: column {name!r} stands twice in the header; rename or remove one")
@@ -125,9 +133,9 @@ def _decoded(path: Path, packed: bool) -> str:
     except (OSError, EOFError, zlib.error) as error:
         raise ExamplesError(f"{path}: not a gzip file, or a truncated one ({error})") from None
     except UnicodeDecodeError as error:
-        raise ExamplesError(
-            f"{path}, byte {error.start}: not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
-        ) from None
+        wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        found = "it is UTF-16, Excel's 'Unicode text'" if wide else f"byte 0x{error.object[error.start]:02x}"
+        raise ExamplesError(f"{path}, byte {error.start}: not UTF-8 ({found}); save the file as UTF-8") from None
 
 
 def shorten(value: object) -> str:
