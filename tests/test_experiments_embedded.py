@@ -72,6 +72,21 @@ def test_measured_tables_have_one_value_a_corpus_and_model(name, pooling, monkey
     )
 
 
+def test_calibration_on_corpora_left_out_stands_behind_their_auc():
+    table = pd.DataFrame(
+        [
+            ("a", "shipped", 0.7, 0.1),
+            ("a", "word overlap", 0.4, None),
+            ("b", "shipped", 0.5, 0.3),
+            ("c", "shipped", 0.9, None),
+        ],
+        columns=["corpus", "model", "auc", "ece"],
+    )
+    wide = embedded_model.with_calibration(table).set_index("corpus")["ECE of shipped"]
+    assert wide.to_dict() == pytest.approx({"a": 0.1, "b": 0.3, "c": float("nan"), "mean": 0.2}, nan_ok=True)
+    assert "off by 0.20 on average (0.10 on a to 0.30 on b)" in embedded_model._held_out(table)
+
+
 def test_types_of_edit_stand_once_with_the_most_frequent_first(monkeypatch):
     monkeypatch.chdir(ROOT)
     table = embedded_model.by_kind(embedded_model.measured("edit_types", "min"))

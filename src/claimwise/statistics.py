@@ -140,6 +140,38 @@ def bootstrap_accuracy(
     return Interval(float(_balanced(counts.sum(0))), float(low), float(high))
 
 
+def bootstrap_auc(
+    labels: Sequence[int], scores: Sequence[float], groups: Sequence, draws: int = 2000, seed: int = 0
+) -> Interval:
+    """Area under the ROC curve with a 95 % percentile bootstrap interval that draws whole documents; NaN with one class.
+
+    Args:
+        labels: 0 or 1, shape (n,).
+        scores: shape (n,).
+        groups: document ids, shape (n,): what is of one document stays together.
+        draws: number of bootstrap samples; those that drew only one class are left out.
+        seed: of the draws.
+
+    >>> bootstrap_auc([1, 0] * 20, [0.9, 0.1] * 20, range(40))
+    Interval(value=1.0, low=1.0, high=1.0)
+    """
+    labels, scores = np.asarray(labels, int), np.asarray(scores, float)
+    if not _both(labels):
+        return UNKNOWN
+    codes, names = pd.factorize(np.asarray(groups))
+    weights = resample(len(names), draws, seed)[:, codes].astype(float)
+    order = np.argsort(scores, kind="stable")
+    _, tie = np.unique(scores[order], return_inverse=True)
+    starts = np.flatnonzero(np.r_[True, np.diff(tie) > 0])
+    # By distinct score: how much of each class has it; ties count half.
+    right, wrong = (np.add.reduceat(weights[:, order] * (labels[order] == k), starts, axis=1) for k in (1, 0))
+    below = np.cumsum(wrong, axis=1) - wrong / 2
+    with np.errstate(invalid="ignore"):
+        drawn = (right * below).sum(1) / (right.sum(1) * wrong.sum(1))
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return Interval(auc(labels, scores), float(low), float(high))
+
+
 def published_interval(
     labels: Sequence[int], scores: Sequence[float], threshold: float, draws: int = 1000, seed: int = 0
 ) -> float:

@@ -41,6 +41,20 @@ def by_corpus(table: pd.DataFrame) -> pd.DataFrame:
     return wide.reset_index()
 
 
+def with_calibration(table: pd.DataFrame) -> pd.DataFrame:
+    """``by_corpus`` with the calibration error of what ships behind it, where training has measured it.
+
+    >>> rows = [("wice", "shipped", 0.7, 0.04), ("wice", "word overlap", 0.6, None)]
+    >>> with_calibration(pd.DataFrame(rows, columns=["corpus", "model", "auc", "ece"])).columns.tolist()
+    ['corpus', 'shipped', 'word overlap', 'ECE of shipped']
+    """
+    wide = by_corpus(table)
+    if "ece" not in table:
+        return wide
+    errors = table.groupby("corpus")["ece"].first()
+    return wide.assign(**{"ECE of shipped": wide["corpus"].map(errors).where(wide["corpus"] != "mean", errors.mean())})
+
+
 def by_kind(table: pd.DataFrame) -> pd.DataFrame:
     """AUC with models across and types of edit down, the most frequent first."""
     wide = table.pivot_table(index=["error", "n"], columns="model", values="auc", sort=False)
@@ -73,12 +87,9 @@ def by_variant(
         One row a corpus, group and variant: ``corpus, group, model, n, threshold, balanced_accuracy`` (percent) with
         ``low`` and ``high``, ``auc``, ``difference`` and its ``p`` (see ``meta_evaluation.table``).
     """
-    spec = MetricSpec(decompose="sentences", verify=verify, aggregate="mean")
     parts = []
     for corpus, content in corpora.items():
-        scores = {
-            name: evaluate(name, spec, models.load(entries[name], cache), content.examples).scores for name in variants
-        }
+        scores = summary_scores(content, variants, entries, verify, cache)
         rows = meta_evaluation.collect(content, scores, groups[corpus] == "origin")
         parts.append(meta_evaluation.table(rows, variants, variants[0], draws, seed).assign(corpus=corpus))
     columns = [
@@ -95,6 +106,14 @@ def by_variant(
         "p",
     ]
     return pd.concat(parts, ignore_index=True).rename(columns={"metric": "model"})[columns]
+
+
+def summary_scores(
+    corpus: Corpus, variants: Sequence[str], entries: Mapping[str, Mapping[str, Any]], verify: str, cache: str
+) -> dict[str, pd.DataFrame]:
+    """Of each variant the score table of a corpus's summaries: the mean support of their sentences."""
+    spec = MetricSpec(decompose="sentences", verify=verify, aggregate="mean")
+    return {name: evaluate(name, spec, models.load(entries[name], cache), corpus.examples).scores for name in variants}
 
 
 def verdicts(
@@ -220,9 +239,17 @@ def _held_out(table: pd.DataFrame) -> str:
     best = wide[own].mean().idxmax()
     below = [name for name in wide.index if wide.loc[name, best] <= wide.loc[name, "word overlap"]]
     rest = f"; it is not above on {', '.join(below)}" if below else ""
+    errors = table.groupby("corpus")["ece"].first().dropna() if "ece" in table else []
+    calibrated = (
+        f" Where the truth of single statements is known ({len(errors)} of them), supports of what ships are off by "
+        f"{errors.mean():.2f} on average ({errors.min():.2f} on {errors.idxmin()} to {errors.max():.2f} on "
+        f"{errors.idxmax()})."
+        if len(errors)
+        else ""
+    )
     return (
         f"On corpora left out of training, `{best}` has a mean AUC of {wide[best].mean():.2f} over {len(wide)} corpora, "
-        f"word overlap {wide['word overlap'].mean():.2f}{rest}."
+        f"word overlap {wide['word overlap'].mean():.2f}{rest}.{calibrated}"
     )
 
 
