@@ -86,7 +86,7 @@ def test_an_unknown_metric_is_suggested_or_listed():
         MetricError, match=r"unknown metric 'acuevel'; did you mean 'acueval'\? There are: acueval, fac"
     ):
         specification("acuevel", DEFAULT_METRICS)
-    with pytest.raises(MetricError, match="unknown metric 'zzz'; There are: acueval, factored"):
+    with pytest.raises(MetricError, match=r"unknown metric 'zzz'\. There are: acueval, factored"):
         specification("zzz", DEFAULT_METRICS)
 
 

@@ -54,6 +54,20 @@ def test_a_shown_table_is_escaped_and_marks_gaps():
     assert tables.show(frame).data == tables.show(frame).data
 
 
+def test_a_shown_p_value_is_never_zero():
+    frame = pd.DataFrame({"p": [0.004, 0.0004], "its_p_holm": [1.0, np.nan], "step": [0.004, 1.0]})
+    assert re.findall(r"<td[^>]*>([^<]*)", tables.show(frame, digits=2).data) == [
+        *("0.004", "1.000", "0.00"),
+        *("&lt; .001", "–", "1.00"),
+    ]
+
+
+def test_a_table_without_rows_shows_its_header():
+    html = tables.show(pd.DataFrame({"p": [], "name": []})).data
+    assert re.findall(r"<th [^>]*>([^<]*)", html) == ["p", "name"]
+    assert "<td" not in html
+
+
 def test_plus_minus():
     assert tables.plus_minus(Interval(0.5, 0.4, 0.7)) == "50.0 ± 15.0"
     assert tables.plus_minus(Interval(0.5, 0.4, 0.7), scale=1, digits=2) == "0.50 ± 0.15"

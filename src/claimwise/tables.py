@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -62,17 +63,19 @@ def p_value(value: float) -> str:
 def show(table: pd.DataFrame, caption: str = "", digits: int = 3) -> HTML:
     """A table for a notebook: no index, escaped text, numbers with ``digits`` decimals, gaps as an en dash.
 
+    A column of p-values (``p`` is a word of its name, as in ``p_holm``) has three decimals or ``< .001``, never a zero.
     Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes.
     """
 
-    def cell(value) -> str:
+    def cell(value, significance: bool) -> str:
         if value is None or (isinstance(value, float | np.floating) and np.isnan(value)) or value is pd.NA:
             return "–"
         if isinstance(value, float | np.floating):
-            return f"{value:.{digits}f}"
+            return p_value(value).removeprefix("= ") if significance else f"{value:.{digits}f}"
         return str(value)
 
-    shown = table.map(cell).rename(columns=lambda name: str(name).replace("_", " "))
+    shown = table.rename(columns=lambda name: str(name).replace("_", " "))
+    shown = shown.apply(lambda column: column.map(partial(cell, significance="p" in column.name.split())))
     numeric = [pd.api.types.is_numeric_dtype(table[column]) for column in table]
     header = "".join(_cell("th", escape(str(name)), right) for name, right in zip(shown.columns, numeric, strict=True))
     rows = (
