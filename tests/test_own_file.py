@@ -2,16 +2,17 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from claimwise import own_file
 from claimwise.corpora import ExamplesError
 from claimwise.errors import ClaimwiseError
-from claimwise.own_file import OutputError
+from claimwise.own_file import OutputError, ThresholdError
 
 ROWS = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
@@ -29,8 +30,26 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def score(file="mine.jsonl", metric="word-overlap", *, model=None, out=None, claims=None, page=None, dry_run=False):
-    return own_file.score(Path(file), metric, model, out, claims, page, Path("params.yaml"), dry_run=dry_run)
+#: Word overlap gives (from a to h) 1, 3/4, 2/4, 1/4 and the same again.
+SPLIT = [
+    {"id": key, "document": f"one two three four {key}", "summary": summary, "label": label, "split": split}
+    for key, summary, label, split in [
+        ("a", "one two three four", 1, "validation"),
+        ("b", "one two three nine", 1, "dev"),
+        ("c", "one two eight nine", 0, "val"),
+        ("d", "one seven eight nine", 0, "valid"),
+        ("e", "one two three four", 1, "test"),
+        ("f", "one two three nine", 0, "test"),
+        ("g", "one two eight nine", 0, ""),
+        ("h", "one seven eight nine", 1, "other"),
+        ("i", "one two three four", None, "test"),
+        ("j", "", None, "test"),
+    ]
+]
+
+
+def score(file="mine.jsonl", metric="word-overlap", *, model=None, out=None, claims=None, page=None, **options):
+    return own_file.score(Path(file), metric, model, out, claims, page, Path("params.yaml"), **options)
 
 
 def write(rows, name="mine.jsonl"):
@@ -117,3 +136,53 @@ def test_both_models_that_need_no_settings_work_without_them(capsys):
     scores = pd.read_csv("mine.sentences.csv")
     assert scores["score"].notna().tolist() == [True, True, True, False]
     assert scores["n_unparsed"].tolist() == [0, 0, 0, 0]
+
+
+def test_a_threshold_is_tuned_on_validation_rows_and_reported_on_others(capsys):
+    write(SPLIT)
+    found = score().set_index("id")
+    printed = capsys.readouterr().out
+    # between c's 0.5 and b's 0.75, and the highest such: predictions of e to h are 1, 1, 0, 0
+    assert found["faithful"].tolist() == [1, 1, 0, 0, 1, 1, 0, 0, 1, pd.NA]
+    cut = float(re.search(r"5 of 9 above the threshold (\S+), tuned on 4 labelled validation rows", printed)[1])
+    assert 0.5 <= cut < 0.75
+    right = 100 * balanced_accuracy_score([1, 0, 0, 1], [1, 1, 0, 0])
+    assert f"balanced accuracy on 4 labelled other rows: {right:.1f} % (" in printed
+    assert "have validation rows too" not in printed
+    with Path("mine.word-overlap.csv").open(encoding="utf-8", newline="") as stream:
+        assert [row["faithful"] for row in csv.DictReader(stream)] == [*"110011001", ""]
+
+
+def test_a_given_threshold_decides_as_the_tuned_one_did(capsys):
+    write(SPLIT)
+    tuned = score()
+    cut = float(re.search(r"threshold (\S+), tuned", capsys.readouterr().out)[1])
+    pd.testing.assert_frame_equal(score(threshold=cut), tuned)
+    assert "balanced accuracy on 8 labelled rows: 75.0 %" in capsys.readouterr().out
+
+
+def test_documents_on_both_sides_of_the_threshold_are_told_of(capsys):
+    write([row | {"document": "one two three four"} if row["id"] in "ae" else row for row in SPLIT])
+    score()
+    assert "1 of their documents have validation rows too" in capsys.readouterr().out
+
+
+def test_without_labels_to_report_on_nothing_is_said_of_accuracy(capsys):
+    write(SPLIT[:4])
+    score()
+    assert "how right that is only labelled rows of another split can say" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rows", [SPLIT[4:], [SPLIT[0], SPLIT[1], *SPLIT[4:]]])
+def test_nothing_is_decided_without_validation_rows_of_both_labels(rows, capsys):
+    write(rows)
+    assert "faithful" not in score()
+    assert "threshold " not in capsys.readouterr().out.replace("tune a threshold on other rows", "")
+
+
+@pytest.mark.parametrize("threshold", [1.5, -2, float("nan")])
+def test_a_threshold_that_no_score_can_meet_is_refused(folder, threshold):
+    write(SPLIT)
+    with pytest.raises(ThresholdError, match="expected a number from -1 to 1, as scores are, got"):
+        score(threshold=threshold)
+    assert not list(folder.glob("*.csv"))

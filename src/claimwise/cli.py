@@ -49,13 +49,17 @@ def score(
     out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="decide: faithful above it; default: tuned on labelled rows whose split is validation"),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
-    """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason."""
+    """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise import own_file
 
-    own_file.score(file, metric, model, out, claims, page, params, dry_run=dry_run)
+    own_file.score(file, metric, model, out, claims, page, params, dry_run=dry_run, threshold=threshold)
 
 
 @app.command()

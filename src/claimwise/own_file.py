@@ -15,10 +15,18 @@ from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
 
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
+_DECISION = "faithful"
+
+#: What people call the part of their data that a threshold is tuned on, in a file's column ``split``.
+VALIDATION = ("validation", "valid", "val", "dev")
 
 
 class OutputError(ClaimwiseError):
     """A result would be written over the examples or over another result; said before anything is asked."""
+
+
+class ThresholdError(ClaimwiseError):
+    """A threshold that no score of any metric can lie above or below; said before anything is asked."""
 
 
 def score(
@@ -31,6 +39,7 @@ def score(
     params: Path,
     *,
     dry_run: bool = False,
+    threshold: float | None = None,
 ) -> pd.DataFrame | None:
     """Score every example of a file and write the csv; returns what was written.
 
@@ -45,12 +54,17 @@ def score(
         params: the settings file; where it is not there, the metrics of the sample run with the models that need none
             (embedded, lexical).
         dry_run: only say what would be asked of the model; None is returned.
+        threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
+            one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
+            (AggreFact's search, ``statistics.best_threshold``); without such rows of both labels, nothing is decided.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong; nothing is asked or written.
     """
     out = out or file.with_name(f"{stem(file)}.{metric}.csv")
     _check_outputs(file, out, claims, page)
+    if threshold is not None and not -1 <= threshold <= 1:
+        raise ThresholdError(f"threshold: expected a number from -1 to 1, as scores are, got {threshold}")
     metrics, entries, chosen, cache = _settings(params)
     spec = specification(metric, metrics)
     model = model or chosen
@@ -59,7 +73,7 @@ def score(
         raise models.ModelError(f"unknown model {model!r}; {place}: {', '.join(entries)}")
     found = read_file(file)
     examples = found.examples
-    if twice := [name for name in found.carried if name in _COLUMNS]:
+    if twice := [name for name in found.carried if name in (*_COLUMNS, _DECISION)]:
         raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
     for hint in found.hints:
         typer.echo(hint, err=True)
@@ -71,6 +85,9 @@ def score(
     with asking.watched("score", [(examples, None)]) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
     scores = evaluation.scores.rename(columns={"example_id": "id"})[list(_COLUMNS)]
+    cut = threshold if threshold is not None else _tuned(scores, examples)
+    if cut is not None:
+        scores[_DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
     _write(pd.concat([scores, found.carried], axis=1), out)
     if claims is not None:
         _write(claim_report(evaluation, examples), claims)
@@ -82,6 +99,8 @@ def score(
             pages.render(evaluation, examples, metric=metric, model=model, source=file.name), encoding="utf-8"
         )
     _tell(scores, examples, model, out)
+    if cut is not None:
+        typer.echo(_decision(scores, examples, cut, tuned=threshold is None))
     return scores
 
 
@@ -123,13 +142,46 @@ def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame
     return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
 
 
+def _tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
+    rows = _labelled(scores, examples) & examples["split"].isin(VALIDATION)
+    labels = examples.loc[rows, "label"]
+    return statistics.best_threshold(scores.loc[rows, "score"], labels) if labels.nunique() == 2 else None
+
+
+def _decision(scores: pd.DataFrame, examples: pd.DataFrame, cut: float, *, tuned: bool) -> str:
+    """What the threshold decided, and how right that is on the labelled rows that it was not tuned on."""
+    decided = scores[_DECISION].notna()
+    line = f"  {scores[_DECISION].sum()} of {decided.sum()} above the threshold {cut!r}"
+    labelled, validation = _labelled(scores, examples), examples["split"].isin(VALIDATION)
+    if tuned:
+        line += f", tuned on {(labelled & validation).sum()} labelled validation rows (for other files: --threshold)"
+    rows = labelled & ~validation if tuned else labelled
+    reported = examples[rows]
+    if reported["label"].nunique() < 2:
+        return f"{line}; how right that is only labelled {'rows of another split' if tuned else 'rows'} can say"
+    accuracy = statistics.bootstrap_accuracy(
+        reported["label"], scores.loc[rows, "score"], cut, reported["document_id"].to_numpy()
+    )
+    value, low, high = (100 * part for part in accuracy)
+    line += f"\n  balanced accuracy on {len(reported)} labelled {'other ' if tuned else ''}rows: "
+    line += f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    shared = set(reported["document_id"]) & set(examples.loc[labelled & validation, "document_id"])
+    if tuned and shared:
+        line += f"\n  {len(shared)} of their documents have validation rows too: the accuracy on new ones may be lower"
+    return line
+
+
+def _labelled(scores: pd.DataFrame, examples: pd.DataFrame) -> pd.Series:
+    return scores["score"].notna() & examples["label"].notna()
+
+
 def _tell(scores: pd.DataFrame, examples: pd.DataFrame, model: str, out: Path) -> None:
     scored = scores["score"].notna()
     mean = f"mean {scores['score'].mean():.3f}, " if scored.any() else ""
     typer.echo(f"{out}: {len(scores)} summaries by model {model}, {mean}{(~scored).sum()} without a score")
     for reason, count in scores.loc[~scored, "reason"].value_counts().items():
         typer.echo(f"  {count} x {reason}")
-    both = scored & examples["label"].notna()
+    both = _labelled(scores, examples)
     labels = examples.loc[both, "label"]
     if labels.nunique() == 2:
         area = statistics.auc(labels, scores.loc[both, "score"])
