@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from claimwise import statistics
 from claimwise.corpora.base import Rows
@@ -264,10 +265,44 @@ def test_published_rows_of_the_leaderboard():
 
 
 def test_findings_of_the_leaderboard(systems):
-    table = leaderboard.table(systems, {"m": scores(ours(systems))}, 200, 0)
-    sentence = leaderboard.findings(table, "m")[0]
+    found = {"m": scores(ours(systems))}
+    table = leaderboard.table(systems, found, 200, 0)
+    compared = leaderboard.pairs(leaderboard.summaries(systems, found), "m")
+    sentence = leaderboard.findings(table, compared, "m")[0]
     assert sentence.startswith("`best` has the highest mean m score")
-    assert "No other system's interval overlaps" in sentence
+    assert "Of 3 pairs of systems 3 are told apart" in sentence
+    assert sentence.endswith("the first is told apart from every other system.")
+    assert table["ranks"].tolist() == ["1", "2", "3"]
+    tied = leaderboard.findings(table.assign(ranks=["1 to 2", "1 to 2", "3"]), compared, "m")[0]
+    assert tied.endswith("nothing tells these from the first: `shy`.")
+
+
+def test_systems_are_compared_on_the_documents_that_both_answered(systems):
+    values = ours(systems)
+    compared = leaderboard.pairs(leaderboard.summaries(systems, {"m": scores(values)}), "m")
+    pair = compared.set_index(["system", "other"]).loc[("best", "shy")]
+    wide = pd.Series(values).groupby(lambda key: key.rsplit(":", 1)[1]).agg(list)
+    gaps = np.subtract(wide["best"], wide["shy"])[5:]  # the first five of shy are refusals
+    assert pair["documents"] == 15
+    assert pair["difference"] == pytest.approx(gaps.mean())
+    assert pair["p"] == pytest.approx(stats.ttest_rel(gaps, np.zeros(15)).pvalue)
+    assert compared["p_holm"].tolist() == pytest.approx(statistics.holm(compared["p"]).tolist())
+
+
+def test_equal_scores_tie_and_what_cannot_be_compared_is_not_told_apart():
+    frame = pd.DataFrame(
+        {
+            "document_id": ["x", "y", "z"] * 3 + ["x"],
+            "system": ["a"] * 3 + ["b"] * 3 + ["c"] * 3 + ["lone"],
+            "answered": True,
+            "m": [0.5, 0.6, 0.7] * 2 + [0.1, 0.2, 0.31] + [0.9],
+        }
+    )
+    compared = leaderboard.pairs(frame, "m").set_index(["system", "other"])
+    assert compared.loc[("a", "b"), ["p", "difference"]].tolist() == [1, 0]
+    assert compared.loc[("a", "c"), "p"] == pytest.approx(7.06e-5, rel=0.01)
+    assert compared.loc[["lone" in pair for pair in compared.index], "p"].isna().all()
+    assert leaderboard.ranks(compared.reset_index()) == {"a": "1 to 3", "b": "1 to 3", "c": "3 to 4", "lone": "1 to 4"}
 
 
 # ---------------------------------------------------------------- preference_bias

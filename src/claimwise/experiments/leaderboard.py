@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from scipy import stats
 from claimwise import text
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
-from claimwise.statistics import bootstrap_mean
+from claimwise.statistics import bootstrap_mean, holm
 from claimwise.tables import p_value
 
 #: A reply of fewer words than this, or one that says that it will not, is no answer.
@@ -29,19 +30,15 @@ def answered(summary: str) -> bool:
     return text.word_count(summary) >= FEWEST_WORDS and not start.startswith(REFUSALS)
 
 
-def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: int) -> pd.DataFrame:
-    """One row a system, best first by the first metric.
+def summaries(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The summaries that are compared, each with its scores.
 
     Args:
         corpus: its examples; those that the first metric looked at, on the documents that all systems summarised.
         scores: score tables of our metrics; the first ranks.
-        draws: bootstrap draws.
-        seed: of the draws.
 
     Returns:
-        ``system, n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers), and for every metric, ours
-        and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for the first one;
-        ``faithful``: share of summaries that people labelled faithful, where there are labels.
+        The examples with ``answered, words`` and a column a metric, ours and published.
 
     Raises:
         ClaimwiseError: the first metric scored none of the summaries.
@@ -56,12 +53,29 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
     by_document = examples.groupby("document_id")["system"].nunique()
     common = by_document.index[by_document == examples["system"].nunique()]
     examples = examples[examples["document_id"].isin(common)]
-    frame = examples.assign(
+    return examples.assign(
         answered=examples["summary"].map(answered),
         words=examples["summary"].map(text.word_count),
         **{name: examples["id"].map(t.set_index("example_id")["score"]) for name, t in scores.items()},
         **{name: examples["id"].map(t.set_index("example_id")["score"]) for name, t in corpus.scores.groupby("metric")},
     )
+
+
+def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: int) -> pd.DataFrame:
+    """One row a system, best first by the first metric.
+
+    Args:
+        corpus: see ``summaries``.
+        scores: score tables of our metrics; the first ranks.
+        draws: bootstrap draws.
+        seed: of the draws.
+
+    Returns:
+        ``system, ranks`` (see ``ranks``), ``n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers),
+        and for every metric, ours and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for
+        the first one; ``faithful``: share of summaries that people labelled faithful, where there are labels.
+    """
+    first, frame = next(iter(scores)), summaries(corpus, scores)
     metrics = [*scores, *corpus.scores["metric"].unique()]
     rows = []
     for system, part in frame.groupby("system"):
@@ -80,8 +94,59 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
             }
         )
     result = pd.DataFrame(rows).sort_values(first, ascending=False, ignore_index=True)
-    ordered = ["system", "n", "answered", "words", first, f"{first}_low", f"{first}_high", *metrics[1:], "faithful"]
-    return result[ordered].dropna(axis=1, how="all")
+    result["ranks"] = result["system"].map(ranks(pairs(frame, first)))
+    ordered = ["system", "ranks", "n", "answered", "words", first, f"{first}_low", f"{first}_high", *metrics[1:]]
+    return result[[*ordered, "faithful"]].dropna(axis=1, how="all")
+
+
+def pairs(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Every two systems compared on the documents that both answered (paired t-test).
+
+    Args:
+        frame: what ``summaries`` returned.
+        metric: one of its columns.
+
+    Returns:
+        ``system, other, documents, difference`` (mean score of the first minus that of the other on these), ``p``, NaN
+        where they share fewer than two documents, and ``p_holm``, corrected for all pairs.
+
+    >>> frame = pd.DataFrame({"document_id": list("xyzxyz"), "system": list("aaabbb"), "answered": True})
+    >>> pairs(frame.assign(m=[0.9, 0.8, 0.9, 0.1, 0.2, 0.1]), "m").round(3).to_dict("records")
+    [{'system': 'a', 'other': 'b', 'documents': 3, 'difference': 0.733, 'p': 0.008, 'p_holm': 0.008}]
+    """
+    wide = frame[frame["answered"]].pivot_table(index="document_id", columns="system", values=metric)
+    rows = []
+    for one, other in combinations(wide.columns, 2):
+        gaps = (wide[one] - wide[other]).dropna()
+        constant = len(gaps) > 1 and np.ptp(gaps) == 0  # no spread: nothing or everything is certain
+        p = float(not gaps.any()) if constant else stats.ttest_1samp(gaps, 0).pvalue if len(gaps) > 1 else np.nan
+        rows.append((one, other, len(gaps), gaps.mean(), p))
+    result = pd.DataFrame(rows, columns=["system", "other", "documents", "difference", "p"])
+    return result.assign(p_holm=holm(result["p"]))
+
+
+def ranks(compared: pd.DataFrame) -> dict[str, str]:
+    """By system, the ranks that it may have: below those that are surely better, above those that are surely worse.
+
+    Args:
+        compared: what ``pairs`` returned. Sure is a corrected p below 0.05: with 95 % certainty no rank is wrong.
+
+    >>> ranks(pd.DataFrame({"system": list("aab"), "other": list("bcc"), "difference": 0.1, "p_holm": [0.2, 0.01, 0.5]}))
+    {'a': '1 to 2', 'b': '1 to 3', 'c': '2 to 3'}
+    """
+    names = pd.unique(pd.concat([compared["system"], compared["other"]]))
+    sure = compared[compared["p_holm"] < 0.05]
+    better = pd.concat(
+        [sure.loc[sure["difference"] > 0, "system"], sure.loc[sure["difference"] < 0, "other"]]
+    ).value_counts()
+    worse = pd.concat(
+        [sure.loc[sure["difference"] > 0, "other"], sure.loc[sure["difference"] < 0, "system"]]
+    ).value_counts()
+    found = {}
+    for name in names:
+        first, last = 1 + worse.get(name, 0), len(names) - better.get(name, 0)
+        found[str(name)] = str(first) if first == last else f"{first} to {last}"
+    return found
 
 
 def agreement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -90,7 +155,7 @@ def agreement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     Returns:
         ``beside, systems`` (how many have both), ``kendall, p, pearson``.
     """
-    skipped = {"system", "n", "answered", metric, f"{metric}_low", f"{metric}_high"}
+    skipped = {"system", "ranks", "n", "answered", metric, f"{metric}_low", f"{metric}_high"}
     results = []
     for name in [column for column in rows.columns if column not in skipped]:
         both = rows[[metric, name]].dropna()
@@ -138,17 +203,25 @@ def sizes(rows: pd.DataFrame) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def findings(rows: pd.DataFrame, metric: str) -> list[str]:
-    """What the table says, in words, whichever way it came out."""
+def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[str]:
+    """What the table says, in words, whichever way it came out.
+
+    Args:
+        rows: what ``table`` returned.
+        compared: what ``pairs`` returned for the same summaries.
+        metric: that ranks.
+    """
     best, last = rows.iloc[0], rows.iloc[-1]
-    tied = rows.loc[rows[f"{metric}_high"] >= best[f"{metric}_low"], "system"].tolist()
+    tied = [name for name, places in zip(rows["system"], rows["ranks"], strict=True) if places.split(" ")[0] == "1"]
+    sure = int((compared["p_holm"] < 0.05).sum())
     sentences = [
         f"`{best['system']}` has the highest mean {metric} score, {best[metric]:.3f}, `{last['system']}` the lowest, "
-        f"{last[metric]:.3f}. "
+        f"{last[metric]:.3f}. Of {len(compared)} pairs of systems {sure} are told apart (paired t-tests, p < .05 after "
+        "Holm's correction); "
         + (
-            f"The intervals of {len(tied) - 1} other systems overlap with the first one's: {', '.join(tied[1:])}."
+            f"nothing tells these from the first: {', '.join(f'`{name}`' for name in tied if name != best['system'])}."
             if len(tied) > 1
-            else "No other system's interval overlaps with the first one's."
+            else "the first is told apart from every other system."
         )
     ]
     for row in agreement(rows, metric).itertuples():
