@@ -141,6 +141,34 @@ def test_a_corpus_left_out_is_scored_beside_word_overlap(material, learned):
     }
 
 
+def test_calibration_of_a_corpus_left_out_is_over_statements_of_known_truth(material, learned):
+    asked = material.judged(("summedits_",))
+    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
+    assert list(table.columns)[-1] == "ece"
+    evidence = [item for [item] in asked.statements]
+    pair = learned.heads.pair_logits(evidence, [list(range(learned.heads.folds))] * len(evidence))
+    support = learned.heads.calibrations["claim"](pair.mean(axis=1))
+    right = np.array([row.label for row in asked.rows])
+    tenths = np.floor(support * 10)
+    gaps = [abs((support - right)[tenths == tenth].sum()) for tenth in set(tenths)]
+    shipped = table[table["model"] == "shipped"]
+    assert shipped["ece"].tolist() == pytest.approx([sum(gaps) / len(right)] * 2, abs=1e-3)
+    assert table[table["model"] != "shipped"]["ece"].isna().all()
+
+
+def test_sentences_of_longer_summaries_are_of_known_truth_only_where_wrong_words_are_told():
+    read = object()
+    rows = [
+        Row("a", "D.", "One. Two.", ("One.", "Two."), 1, ()),
+        Row("a", "D.", "One. Three.", ("One.", "Three."), 0),
+        Row("a", "D.", "Four.", ("Four.",), 0),
+        Row("b", "D.", "One. Two.", ("One.", "Two."), 1, ()),
+        Row("b", "D.", "One. Three.", ("One.", "Three."), 0, ((5, 10),)),
+    ]
+    truths = evaluation._truths(rows, [[read, read], [read, read], [read], ["no words", read], [read, read]])
+    assert truths.tolist() == pytest.approx([np.nan, np.nan, np.nan, np.nan, 0, 1, 1, 0], nan_ok=True)
+
+
 def test_groups_left_out_hold_every_corpus_with_judged_rows_of_other_kinds():
     loaded = {*training_data.TRAINING_SPLITS} - {"rose", "factcg"}
     started = tuple(name for group in evaluation.HELD_OUT.values() for name in group)

@@ -13,9 +13,9 @@ import pandas as pd
 
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.training_data import Row
-from claimwise.models.embedded.training_trees import Found, Table, ask
+from claimwise.models.embedded.training_trees import Found, Table, ask, statement_labels
 from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads
-from claimwise.statistics import auc
+from claimwise.statistics import auc, calibration
 
 #: Groups of corpora, by how their names start, that training leaves out together.
 HELD_OUT = {
@@ -81,7 +81,7 @@ def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray) -> pd.Data
 
 
 def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -> pd.DataFrame:
-    """AUC on corpora that training left out, and of word overlap, which needs none.
+    """AUC on corpora that training left out, and of word overlap, which needs none; calibration of what ships.
 
     Args:
         group: their name.
@@ -90,21 +90,50 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
         heads: learned without them.
 
     Returns:
-        ``corpus, held_out_with, n, model, pooling, auc``.
+        ``corpus, held_out_with, n, model, pooling, auc, ece``. ``ece``, of the shipped model only, is the calibration
+        error over statements of known truth, one by one, whatever the pooling; NaN where there is none.
     """
     chosen = [(i, e) for i, items in enumerate(statements) for e in items if not isinstance(e, str)]
     evidence: list[Evidence] = [item for _, item in chosen]
+    row_of = np.array([i for i, _ in chosen])
     ask(heads.checkers, evidence)
     pair = heads.pair_logits(evidence, [list(range(heads.folds))] * len(evidence))
     columns = {
         **_columns(np.array([item.supported.mean() for item in evidence]), pair),
         "word overlap": np.array([item.claim[_OVERLAP] for item in evidence]),
     }
+    errors = _calibration_errors(
+        rows, row_of, _truths(rows, statements), heads.calibrations["claim"](pair.mean(axis=1))
+    )
     found = []
-    for (corpus, model, pooling), part in _pooled(rows, np.array([i for i, _ in chosen]), columns):
+    for (corpus, model, pooling), part in _pooled(rows, row_of, columns):
         if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
-            found.append(_one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling))
-    return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc"])
+            error = errors.get(corpus, np.nan) if model == "shipped" else np.nan
+            found.append(_one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling) | {"ece": error})
+    return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "ece"])
+
+
+def _truths(rows: Sequence[Row], statements: Found) -> np.ndarray:
+    """Of each readable statement whether it is true; NaN where that is not known of right and wrong ones alike.
+
+    Known are statements that stand alone in their summary, and all of a corpus that tells which words are wrong.
+    Sentences of another corpus's faithful summaries are true, but none of its unfaithful ones is known to be false.
+    """
+    told = {row.corpus for row in rows if row.wrong}
+    truths = []
+    for row, items in zip(rows, statements, strict=True):
+        readable = [not isinstance(item, str) for item in items]
+        truth = statement_labels(row, items)[1][readable]
+        truths.append(truth if row.corpus in told or len(row.statements) == 1 else np.full(len(truth), np.nan))
+    return np.concatenate(truths)
+
+
+def _calibration_errors(
+    rows: Sequence[Row], row_of: np.ndarray, truth: np.ndarray, support: np.ndarray
+) -> dict[str, float]:
+    """Expected calibration error by corpus, over its statements of known truth."""
+    table = pd.DataFrame({"corpus": [rows[i].corpus for i in row_of], "truth": truth, "support": support}).dropna()
+    return {str(name): calibration(part["truth"], part["support"])[0] for name, part in table.groupby("corpus")}
 
 
 def _cross_fitted(table: Table, logits: np.ndarray) -> dict[str, np.ndarray]:
@@ -146,4 +175,4 @@ def _one(part: pd.DataFrame, **names: str) -> dict:
 
 
 def _table(found: Sequence[Mapping], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(found, columns=columns).sort_values(columns[0], kind="stable").round({"auc": 3})
+    return pd.DataFrame(found, columns=columns).sort_values(columns[0], kind="stable").round({"auc": 3, "ece": 3})
