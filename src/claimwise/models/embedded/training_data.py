@@ -10,7 +10,7 @@ import difflib
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -53,8 +53,9 @@ TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
 }
 
 _ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements taken from each ROSE document
-#: Behind the name of a corpus: sentences of its documents, and edits of them.
-EDITS = "_edits"
+#: Behind the name of a corpus: sentences of its documents, and the same and claims of them in other words; and edits.
+EDITS, RETOLD = "_edits", "_retold"
+SYNTHETIC = (EDITS, RETOLD)
 #: Sentences taken from the documents of another corpus, and the most from one document.
 _SOURCE_SENTENCES, _FROM_ONE_SOURCE = 1200, 12
 _EDITS_PER_CLAIM = (1, 2)
@@ -64,7 +65,8 @@ _LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFa
 @dataclass(frozen=True, slots=True)
 class Row:
     """A labelled text: ``statements`` are its parts, ``wrong`` spans of ``summary`` (None: not known), ``kind`` the
-    kinds of error that it is known to hold, with commas between them."""
+    kinds of error that it is known to hold, with commas between them; ``decomposed``: the statements are our decomposer's
+    claims."""
 
     corpus: str
     document: str
@@ -73,11 +75,12 @@ class Row:
     label: int
     wrong: tuple[tuple[int, int], ...] | None = None
     kind: str = ""
+    decomposed: bool = False
 
     @property
     def synthetic(self) -> bool:
-        """Whether nobody judged it: a sentence of the document, or an edit of one."""
-        return self.corpus.endswith(EDITS)
+        """Whether nobody judged it: a sentence of the document or what was made of one."""
+        return self.corpus.endswith(SYNTHETIC)
 
 
 def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
@@ -91,33 +94,43 @@ def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
     return frozenset(hashes)
 
 
-def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
-    """All rows to learn from, in a fixed order, none of a test document.
+def training_examples(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Examples to learn from, none of a test document: a corpus's name, the name of its rows (of SummEdits one a domain),
+    and the examples.
 
     Args:
         corpora: by name; those of ``TRAINING_SPLITS`` are learned from, those of ``TEST_SPLITS`` excluded.
     """
     forbidden = documents_under_test(corpora)
-    strangers = corpora["rose"].gold_claims["claim"].tolist() if "rose" in corpora else []
-    rows: list[Row] = []
     for name, splits in TRAINING_SPLITS.items():
         if name not in corpora:
             continue
-        corpus = corpora[name]
-        examples = corpus.examples[corpus.examples["split"].isin(splits)]
+        examples = corpora[name].examples[corpora[name].examples["split"].isin(splits)]
         allowed = [document_hash(d) not in forbidden and bool(d.strip()) for d in examples["document"]]
         examples = examples[allowed]
-        if name == "rose":
-            rows += _rose_rows(examples, corpus.gold_claims, corpus.recorded_claims)
+        if name != "summedits":
+            yield name, name, examples
             continue
-        rows += (
-            _summedits_rows(examples, corpus.gold_claims)
-            if name == "summedits"
-            else _plain_rows(name, examples, corpus.recorded_claims)
-        )
         for origin, part in examples.groupby("origin", sort=True):
-            source = f"summedits_{origin}" if name == "summedits" else name
-            rows += _source_rows(source, part, strangers)
+            yield name, f"summedits_{origin}", part
+
+
+def strange_claims(corpora: Mapping[str, Corpus]) -> list[str]:
+    """Claims about other documents, for errors that come from outside."""
+    return corpora["rose"].gold_claims["claim"].tolist() if "rose" in corpora else []
+
+
+def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
+    """All rows to learn from that need no decomposer, in a fixed order; ``corpora`` as in ``training_examples``."""
+    strangers = strange_claims(corpora)
+    rows: list[Row] = []
+    for name, source, examples in training_examples(corpora):
+        gold, recorded = corpora[name].gold_claims, corpora[name].recorded_claims
+        if name == "rose":
+            rows += _rose_rows(examples, gold, recorded)
+            continue
+        rows += _summedits_rows(examples, gold) if name == "summedits" else _plain_rows(name, examples, recorded)
+        rows += _source_rows(source, examples, strangers)
     return rows
 
 
@@ -126,7 +139,7 @@ def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> li
     rows = []
     for example in examples[examples["label"].notna()].itertuples():
         label = int(example.label)
-        for statements in (_sentences(example.summary), tuple(claims[example.id])):
+        for statements in (sentences(example.summary), tuple(claims[example.id])):
             if statements:
                 rows.append(Row(name, example.document, example.summary, statements, label, () if label else None))
     return rows
@@ -144,7 +157,7 @@ def _summedits_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
         if not example.label:
             wrong = changed_spans(originals[example.document_id], example.summary) or None
         name = f"summedits_{example.origin}"
-        statements = _sentences(example.summary)
+        statements = sentences(example.summary)
         kind = errors.get(example.id, "")
         rows.append(Row(name, example.document, example.summary, statements, int(example.label), wrong, kind))
     return rows
@@ -183,9 +196,9 @@ def _rose_rows(examples: pd.DataFrame, gold: pd.DataFrame, recorded: pd.DataFram
     for example in examples.itertuples():
         rng = random.Random(document_hash(example.document))
         true = _sample(claims[example.id], _ROSE_CLAIMS, rng) + _sample(others[example.id], _RECORDED_CLAIMS, rng)
-        true += _own_sentences(example.document, _ROSE_SENTENCES, rng)
+        true += own_sentences(example.document, _ROSE_SENTENCES, rng)
         lowered = rng.random() < _LOWERED
-        rows += _edited_rows("rose", example.document, true, strangers, rng, lowered)
+        rows += edited_rows("rose", example.document, true, strangers, rng, lowered)
         stranger = rng.choice(strangers)
         rows.append(
             _edited_row("rose", example.document, stranger, 0, ((0, len(stranger)),), "out-of-article", lowered)
@@ -200,13 +213,14 @@ def _source_rows(name: str, examples: pd.DataFrame, strangers: Sequence[str]) ->
     rows: list[Row] = []
     for document in documents:
         rng = random.Random(document_hash(document))
-        true = _own_sentences(document, count, rng)
-        rows += _edited_rows(name + EDITS, document, true, strangers, rng, False)
+        true = own_sentences(document, count, rng)
+        rows += edited_rows(name + EDITS, document, true, strangers, rng, False)
     return rows
 
 
-def _own_sentences(document: str, count: int, rng: random.Random) -> list[str]:
-    own = [s for s in _sentences(document) if 6 <= len(s.split()) <= 40]
+def own_sentences(document: str, count: int, rng: random.Random) -> list[str]:
+    """So many sentences of a document at most, of middling length, some cut short."""
+    own = [s for s in sentences(document) if 6 <= len(s.split()) <= 40]
     return [_shortened(s, rng) for s in _sample(own, count, rng)]
 
 
@@ -227,7 +241,10 @@ def _by_example(table: pd.DataFrame) -> dict[str, list[str]]:
     return found
 
 
-def _edited_rows(name, document, true, strangers, rng, lowered) -> list[Row]:
+def edited_rows(
+    name: str, document: str, true: Sequence[str], strangers: Sequence[str], rng: random.Random, lowered: bool
+) -> list[Row]:
+    """Supported statements, and edits of each that are not supported; ``lowered``: all in lower case."""
     rows = []
     source = Source.of(document, strangers)
     for claim in true:
@@ -243,7 +260,8 @@ def _edited_row(name, document, claim, label, wrong, kind, lowered) -> Row:
     return Row(name, document, claim, (claim,), label, wrong, kind)
 
 
-def _sentences(passage: str) -> tuple[str, ...]:
+def sentences(passage: str) -> tuple[str, ...]:
+    """The sentences of a text, as strings."""
     return tuple(span.text for span in text.sentences(passage))
 
 

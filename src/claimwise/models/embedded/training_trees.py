@@ -22,7 +22,7 @@ from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.evidence import word_spans
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.forest import Trees
-from claimwise.models.embedded.training_data import EDITS, Row, wrong_words
+from claimwise.models.embedded.training_data import SYNTHETIC, Row, wrong_words
 from claimwise.models.embedded.verifier import claim_table, document_hash
 
 FOLDS = 4
@@ -31,7 +31,7 @@ _SEED = 0
 _CHECKED_AT_ONCE = 4000
 #: Judged summaries of real systems count more, synthetic claims and web evidence less; chosen on validation rows.
 _TRUST = {"aggrefact_ftsota": 2.5, "aggrefact_exf": 2.5, "rose": 0.6, "factcg": 0.6, "factcheck_gpt": 0.6}
-_EDITS_TRUST = 0.6
+_SYNTHETIC_TRUST = 0.6
 
 #: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
 Found = Sequence[Sequence[Evidence | str]]
@@ -56,7 +56,7 @@ def corpus_weights(corpus: Sequence[str]) -> np.ndarray:
     """A corpus weighs as the root of its size times its trust: large synthetic ones must not drown the rest."""
     names = pd.Series(corpus)
     weight = names.map(names.value_counts()).to_numpy(dtype=float) ** -0.5
-    trust = [_EDITS_TRUST if name.endswith(EDITS) else _TRUST.get(name, 1.0) for name in names]
+    trust = [_SYNTHETIC_TRUST if name.endswith(SYNTHETIC) else _TRUST.get(name, 1.0) for name in names]
     weight *= np.array(trust)
     return weight / weight.mean()
 

@@ -1,0 +1,117 @@
+"""Rows that the decomposer makes: claims of judged summaries, and claims of documents told in other words.
+
+What metrics ask the verifier about are claims, which are shorter than sentences and restore subjects; so it learns from
+claims as well. Claims of a document's own sentences, and its sentences told otherwise, are supported though their words are
+not the document's; edits of them are not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from claimwise import prompts
+from claimwise.corpora import Corpus
+from claimwise.models.embedded.decomposer import Decomposer
+from claimwise.models.embedded.training_data import (
+    RETOLD,
+    Row,
+    edited_rows,
+    own_sentences,
+    sentences,
+    training_examples,
+)
+from claimwise.models.embedded.training_retelling import retold
+from claimwise.models.embedded.verifier import document_hash
+
+_PROMPT = "acueval-decompose-5shot"  # the default metric's
+#: Corpora of claims: a row's summary is one already, or is made of claims.
+_OF_CLAIMS = ("rose", "factcg", "factcheck_gpt")
+
+#: Documents of a corpus that are told in other words, and statements taken from all of them, and from one at most.
+_DOCUMENTS = {"rose": 600, "factcg": 350, "factcheck_gpt": 350}
+_DOCUMENTS_ELSE, _STATEMENTS, _STATEMENTS_OF_ROSE, _OF_ONE = 500, 800, 2400, 8
+_LOWERED = {"rose": 0.3}  # share of a corpus's documents that are put in lower case, as AggreFact's files are
+
+
+class Telling(NamedTuple):
+    """A document of a corpus, and how many of its statements are told in other words."""
+
+    corpus: str
+    document: str
+    statements: int
+
+
+def judged_once(rows: Sequence[Row]) -> list[Row]:
+    """Each summary that somebody has judged, with the statements that it came with first, equal documents together."""
+    once: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        if not row.synthetic and row.corpus not in _OF_CLAIMS:
+            once.setdefault((row.corpus, row.document, row.summary), row)
+    return sorted(once.values(), key=lambda row: document_hash(row.document))
+
+
+def decomposed_rows(judged: Sequence[Row]) -> list[Row]:
+    """Judged summaries once more, with the decomposer's claims as statements; those that it leaves as they are, not.
+
+    Of an unfaithful summary it is only known that one of its claims is wrong.
+    """
+    done = Decomposer().decompose([row.summary for row in judged], prompts.load(_PROMPT))
+    claims = [tuple(claim.text for claim in decomposition.claims) for decomposition in done]
+    return [
+        replace(row, statements=own, wrong=() if row.label else None, decomposed=True)
+        for row, own in zip(judged, claims, strict=True)
+        if own and own != row.statements
+    ]
+
+
+def tellings(corpora: Mapping[str, Corpus]) -> list[Telling]:
+    """Which documents are told in other words: of every corpus that is learned from, none that is tested on."""
+    found: list[Telling] = []
+    for name, source, examples in training_examples(corpora):
+        documents = sorted(examples["document"].unique(), key=document_hash)
+        documents = documents[: _DOCUMENTS.get(name, _DOCUMENTS_ELSE)]
+        wanted = _STATEMENTS_OF_ROSE if name == "rose" else _STATEMENTS
+        count = min(_OF_ONE, math.ceil(wanted / max(len(documents), 1)))
+        found += [Telling(source, document, count) for document in documents]
+    return sorted(found, key=lambda telling: document_hash(telling.document))
+
+
+def retold_rows(told: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
+    """Half of a document's statements are its sentences, half the decomposer's claims of two neighbouring ones; in
+    other words, and with edits of each.
+
+    Args:
+        told: documents.
+        strangers: claims of other documents, for errors from outside.
+    """
+    decomposer = Decomposer()
+    rows: list[Row] = []
+    for corpus, document, statements in told:
+        rng = random.Random(document_hash(document) + 1)
+        half = math.ceil(statements / 2)
+        true = [retold(sentence, rng) for sentence in own_sentences(document, half, rng)]
+        claims = _own_claims(decomposer, document, half, rng)
+        true += [retold(claim, rng) if rng.random() < 0.5 else claim for claim in claims]
+        lowered = corpus in _LOWERED and rng.random() < _LOWERED[corpus]
+        rows += edited_rows(corpus + RETOLD, document, list(dict.fromkeys(true)), strangers, rng, lowered)
+    return rows
+
+
+def _own_claims(decomposer: Decomposer, document: str, count: int, rng: random.Random) -> list[str]:
+    """One claim of each of so many pairs of neighbouring sentences."""
+    own = sentences(document)
+    if not own:
+        return []
+    starts = [rng.randrange(len(own)) for _ in range(count)]
+    pairs = [" ".join(own[start : start + 2]) for start in starts]
+    pairs = [pair for pair in pairs if 8 <= len(pair.split()) <= 70]
+    claims = []
+    for done in decomposer.decompose(pairs, prompts.load(_PROMPT)):
+        fitting = [claim.text for claim in done.claims if 4 <= len(claim.text.split()) <= 30]
+        if fitting:
+            claims.append(rng.choice(fitting))
+    return claims
