@@ -128,6 +128,27 @@ def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(dict.fromkeys(("sentences", "unsupported", "flagged"), "Int64"))
 
 
+def findings(found: Mapping[str, Reliability]) -> list[str]:
+    """What each judge's findings are worth, in words: beside what flagging at random would be right of.
+
+    >>> half = Interval(0.5, 0.2, 0.8)
+    >>> findings({"j": Reliability(half, half, n=40, flagged=10, wrong=12)})[0][:71]
+    'Where people labelled the sentences, `j` is right of 50 % (20 to 80) of'
+    """
+    sentences = []
+    for name, one in found.items():
+        if not one.n or one.precision.value != one.precision.value:
+            continue
+        random = one.wrong / one.n
+        better = "better than chance" if one.precision.low > random else "not told apart from chance"
+        sentences.append(
+            f"Where people labelled the sentences, `{name}` is right of {100 * one.precision.value:.0f} % "
+            f"({100 * one.precision.low:.0f} to {100 * one.precision.high:.0f}) of its {one.flagged} findings, flagging at "
+            f"random of {100 * random:.0f} %: {better}; it finds {100 * one.recall.value:.0f} % of the unsupported ones."
+        )
+    return sentences
+
+
 def per_summary(table: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
     """One row a version: ``checked`` sentences, ``hallucinations`` among them, ``missing`` (sentences that cite a paper
     that is not there), ``unread`` (without a verdict)."""
