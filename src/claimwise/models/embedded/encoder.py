@@ -7,8 +7,7 @@ checked against the sha256 of the original publication before use.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,15 +49,15 @@ class Encoder:
             EncoderError: the package is not installed, or its weights have another checksum.
         """
         from tokenizers import Tokenizer
-        from transformers import AutoModel
+
+        from claimwise.models.embedded.minilm import MiniLM
 
         folder = folder or _installed_folder()
         _verify(folder / "model.safetensors")
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        with _no_bar():
-            self._model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=fast_type()).eval()
+        self._model = MiniLM(folder / "model.safetensors", fast_type())
         self.fingerprint = SHA256
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
@@ -122,11 +121,7 @@ class Encoder:
                 ids[row, :n] = encodings[i].ids
                 mask[row, :n] = 1
             with torch.inference_mode():
-                states = (
-                    self._model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
-                    .last_hidden_state.float()
-                    .numpy()
-                )
+                states = self._model(torch.from_numpy(ids), torch.from_numpy(mask)).float().numpy()
             for row, i in enumerate(batch):
                 n = len(encodings[i].ids)
                 results[i] = _pool(states[row, :n], encodings[i].offsets, word_spans[i])
@@ -147,20 +142,6 @@ def _pool(states: np.ndarray, offsets: Sequence[tuple[int, int]], spans: Sequenc
         np.add.at(words, owner[real], states[real])
         words /= np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-9)
     return Encoded(words, whole.astype(np.float32))
-
-
-@contextmanager
-def _no_bar() -> Iterator[None]:
-    """Without the bar of transformers, which takes longer to read than these weights to load."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def _installed_folder() -> Path:
