@@ -1,13 +1,19 @@
 """Counting a run before it runs: what is remembered is not counted, and nothing made up is remembered."""
 
+import shutil
+
 import pytest
+import yaml
+from imports import ROOT
 from test_language import Scripted
 
-from claimwise import prompts
+from claimwise import citations, corpora, notebook, prompts, refinement, settings, store, text
+from claimwise.corpora.base import Rows
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.rehearsal import CLAIMS, Rehearsal
 from claimwise.models.replies import Reply
+from claimwise.prompts.sources import Source, joined
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 
@@ -53,3 +59,81 @@ def test_a_call_that_a_run_makes_twice_is_counted_once_and_no_two_summaries_shar
     assert rehearsal.decompose(["It rained."], prompt) == [first]
     assert rehearsal.estimate.calls == 2
     assert not {claim.text for claim in first.claims} & {claim.text for claim in second.claims}
+
+
+PAPERS = [Source(f"{name} (2001)", "Rain", "It rained.") for name in ("Ling", "Roy et al.", "Ek and Bo")]
+
+
+def test_a_rehearsed_summary_cites_its_papers_so_that_there_is_something_to_check():
+    rehearsal = Rehearsal(Scripted(None), ResponseCache(":memory:"))
+    [summary] = rehearsal.summarise([PAPERS], ["Does it rain?"], prompts.load("factored-summarise"))
+    lines = [span.text for span in text.sentences(summary.text)]
+    assert len(lines) == CLAIMS
+    found = [citations.resolve(line, [paper.reference for paper in PAPERS]) for line in lines]
+    assert [one.sources for [one] in found] == [(n % 3,) for n in range(CLAIMS)]
+
+
+def test_a_rehearsed_critique_and_revision_are_counted_round_by_round():
+    """Worked by hand: what is criticised first, the changed sentences, once more, nothing twice."""
+    rehearsal = Rehearsal(Scripted(None), ResponseCache(":memory:"))
+    document = joined(PAPERS)
+    [summary] = rehearsal.summarise([PAPERS], ["Does it rain?"], prompts.load("factored-summarise"))
+    [drafts] = refinement.refine(
+        rehearsal,
+        [document],
+        [summary.text],
+        critique="factored-critique-claim",
+        revise="factored-revise-critiques",
+        rounds=3,
+    )
+    assert 0 < drafts[0].unsupported < CLAIMS
+    assert len(drafts) > 1
+    revisions, criticised = len(drafts) - 1, CLAIMS + sum(draft.unsupported for draft in drafts[:-1])
+    # A draft that turned out no better is no draft of the result, but was asked about.
+    assert rehearsal.estimate.calls >= 1 + criticised + revisions
+    assert rehearsal.estimate.calls <= 1 + 2 * criticised + revisions + 1
+
+
+def test_two_models_do_not_write_the_same_summary():
+    made = []
+    for name in ("one", "other"):
+        model = Scripted(None)
+        model.name = name
+        rehearsal = Rehearsal(model, ResponseCache(":memory:"))
+        made += rehearsal.summarise([PAPERS], ["Does it rain?"], prompts.load("factored-summarise"))
+    first, second = ({span.text for span in text.sentences(one.text)} for one in made)
+    assert not first & second
+
+
+def test_summaries_that_two_models_are_to_write_are_forecast_question_by_question(tmp_path):
+    """FAVE with two language models that nobody serves: what `--dry-run` tells of the notebook before a run."""
+    rows = Rows("fave")
+    for number in range(2):
+        example = rows.example(str(number), document=joined(PAPERS), summary="", system="none", split="test")
+        rows.questions[example] = f"Does it rain, {number}?"
+    corpora.write(rows.corpus(), tmp_path / store.corpus_folder("public", "fave"))
+    labelled = corpora.load("sample_papers")
+    corpora.write(labelled, tmp_path / store.corpus_folder("public", "sample_papers"))
+    for folder in ("notebooks", "data/published"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    entry = {"kind": "openai", "base_url": "http://localhost:9/v1"}
+    params |= {"data": "public", "model": "one", "models": {name: entry | {"model": name} for name in ("one", "other")}}
+    params["academic_summaries"] |= {
+        "corpora": {"public": "fave"},
+        "labelled": {"public": "sample_papers"},
+        "systems": {"public": []},
+        "documents": {"public": {"prevalence": None, "revision": 1, "cube": 1}},
+        "models_in_cube": ["one", "other"],
+        "draws": 20,
+    }
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    told = notebook.rehearse("academic_summaries", settings.read(tmp_path / "params.yaml"), tmp_path)
+    calls = {line.split(":")[0]: int(line.split()[1]) for line in told.splitlines()}
+    gold = labelled.gold_claims.dropna(subset=["label"])
+    known = gold["example_id"].isin(labelled.examples.loc[labelled.examples["split"] == "validation", "id"]).sum()
+    # Two summaries each, and every sentence of all four before the judge; of the revised pair, both models look at all.
+    assert calls["one"] >= 2 + 4 * CLAIMS + 0.9 * known + 2 * CLAIMS
+    assert calls["other"] >= 2 + 2 * CLAIMS + 0.9 * known + 2 * CLAIMS
+    assert sum(calls.values()) < 3 * (4 + 8 * CLAIMS + 2 * known)
+    assert "at least" not in told

@@ -1,22 +1,30 @@
 """What a run would ask, before it asks: calls and tokens, without those already remembered.
 
 A rehearsal plays the roles like the model that it stands for, with made-up replies, so the same code that runs
-an experiment counts it. What depends on replies is an assumption: every decomposition gives ``CLAIMS`` claims, and
-no two replies are alike.
+an experiment counts it. What depends on replies is an assumption: every decomposition gives ``CLAIMS`` claims, a summary
+of papers as many sentences, each citing one paper; a critic finds one statement in ``SUSPECT`` unsupported; a revision
+changes the statements that it is told of; and no two replies are alike.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
+from claimwise import text
+from claimwise.models.base import Critique, Feedback, Source, Text
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.replies import LanguageModel, Reply, Tally
+from claimwise.prompts import Prompt
 
 CLAIMS = 8  # a three-sentence news summary, as ACUEval's demonstrations break one up
+
+SUSPECT = 4  # as in Factored Verification's Table 2: one to two of the seven or so cited sentences of a summary
 
 #: With a value, ``models.load`` gives rehearsals, also in a notebook's kernel.
 VARIABLE = "CLAIMWISE_REHEARSAL"
@@ -79,11 +87,33 @@ class _Rehearsed:
             self.tally.calls += 1
             self.tally.prompt_tokens += self.count(prompt)
             self.tally.reply_tokens += tokens
-            yield index, reply or Reply(_claims(self.tally.calls))
+            yield index, reply or Reply(_claims(self.name, self.tally.calls))
 
 
-def _claims(call: int) -> str:
-    return "\n".join(f"- This is claim number {k} of reply number {call}." for k in range(1, CLAIMS + 1))
+def _claims(model: str, call: int) -> str:
+    return "\n".join(f"- This is claim number {k} of reply number {call} by {model}." for k in range(1, CLAIMS + 1))
+
+
+def _citing(reply: str, references: Sequence[str]) -> str:
+    """A made-up reply as sentences that cite one paper each, in turn.
+
+    >>> _citing("- It is so.\\n- It was.\\n- It may be.", ["Ling (2009)", "Roy (2011)"])
+    'By Ling (2009), it is so. By Roy (2011), it was. By Ling (2009), it may be.'
+    """
+    lines = [line.removeprefix("- ") for line in reply.splitlines()]
+    named = zip(lines, cycle(references), strict=False)
+    return " ".join(f"By {reference}, {line[0].lower()}{line[1:]}" for line, reference in named)
+
+
+def _changed(summary: str, unsupported: Sequence[str]) -> str:
+    """The summary with the unsupported sentences changed; all of it, where none of these stands in it.
+
+    >>> _changed("It rained. It snowed.", ["It snowed."])
+    'It rained. In other words, It snowed.'
+    """
+    lines = [span.text for span in text.sentences(summary)]
+    told = set(unsupported) & set(lines) or set(lines)
+    return " ".join(f"In other words, {line}" if line in told else line for line in lines)
 
 
 class Rehearsal(PromptedModel):
@@ -104,6 +134,27 @@ class Rehearsal(PromptedModel):
             language_model.name, language_model.fingerprint, language_model.context, language_model.count
         )
         super().__init__(stand_in, _Aside(cache))
+
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
+        """See ``Model.summarise``; without sources to cite, nothing that a check of citations would look at is there."""
+        found = super().summarise(sources, questions, prompt)
+        return [
+            replace(one, text=_citing(one.text, [source.reference for source in group])) if one.text and group else one
+            for one, group in zip(found, sources, strict=True)
+        ]
+
+    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+        """See ``Model.critique``."""
+        super().critique(documents, statements, prompt)
+        told = "The papers do not say so."
+        return [Critique(told, float(zlib.crc32(statement.encode()) % SUSPECT > 0)) for statement in statements]
+
+    def revise(
+        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
+    ) -> list[Text]:
+        """See ``Model.revise``."""
+        super().revise(documents, summaries, feedback, prompt)
+        return [Text(_changed(summary, told.unsupported)) for summary, told in zip(summaries, feedback, strict=True)]
 
     @property
     def estimate(self) -> Estimate:
