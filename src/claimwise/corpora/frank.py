@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from claimwise.corpora import aggrefact
+from claimwise.corpora.aggrefact import load_exf, load_ftsota
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.files import read_json
 from claimwise.corpora.registry import Registry
@@ -84,7 +84,7 @@ def _key(entry: dict) -> tuple[str, str]:
 
 def _texts(files: Registry) -> dict[tuple[str, str], Any]:
     """AggreFact's examples by the id of their article and their system."""
-    examples = pd.concat([aggrefact.load_ftsota(files).examples, aggrefact.load_exf(files).examples])
+    examples = pd.concat([load_ftsota(files).examples, load_exf(files).examples])
     found = {}
     for example in examples.itertuples():
         _, _, part, article, system = example.id.split(":", 4)
