@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from claimwise import statistics, text
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
-from claimwise.experiments.factored_verification import TEST, TRAINING, right, scored_by_all, theta
+from claimwise.experiments.factored_verification import TEST, TRAINING, constant, right, scored_by_all, theta
 from claimwise.tables import p_value
 
 #: What a classifier may look at: how many words there are; all of ``measures``; these, and runs of one to three
@@ -197,7 +197,8 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
     if blind.empty or others.empty:
         return []
     best, other = blind.iloc[0], others.iloc[0]
-    above = best["p_holm"] < 0.05 and best["accuracy"] > other["accuracy"]
+    # A method may be worse than always giving the commoner answer: only more than the commoner answer gives is a label given away.
+    above = best["p_holm"] < 0.05 and best["accuracy"] > other["accuracy"] and best["low"] > constant(rows)
     sentences = [
         f"`{best.name}` never sees the document: **supervised** on {best['trained_on']} validation summaries, it is right "
         f"of {best['accuracy']:.1f} % ({best['low']:.1f} to {best['high']:.1f}), `{other.name}`, the best method that "
@@ -206,7 +207,7 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
             "Here the way of writing gives the label away: an accuracy up to this one, of whatever method, can be had "
             "without checking a fact, and is no evidence that facts were checked."
             if above
-            else "Here the way of writing tells no more than the other methods do."
+            else "Here the way of writing gives no label away."
         )
     ]
     answers = _answers(rows)
