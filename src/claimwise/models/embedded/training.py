@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from threadpoolctl import threadpool_limits
 
 from claimwise import corpora as registry
 from claimwise.corpora import Corpus
@@ -132,15 +133,25 @@ def _tell(line: str) -> None:
 
 def _spread(function: Callable, calls: Sequence[tuple]) -> Iterator:
     """The results of several calls in order, made by a process a processor with one thread each: threads that share
-    a sum would make its last digits depend on their number."""
-    if len(calls) == 1:
-        yield function(*calls[0])
-        return
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"), initializer=_one_thread) as pool:
-        yield from pool.map(function, *zip(*calls, strict=True))
+    a sum would make its last digits depend on their number.
+
+    Processes inherit the arguments (fork): a copy of what was read for each of them would not fit into memory.
+    """
+    _inherited[:] = [(function, call) for call in calls]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork"), initializer=_one_thread) as pool:
+        yield from pool.map(_call, range(len(calls)))
+
+
+_inherited: list[tuple[Callable, tuple]] = []
+
+
+def _call(number: int):
+    function, arguments = _inherited[number]
+    return function(*arguments)
 
 
 def _one_thread() -> None:
+    threadpool_limits(1)
     torch.set_num_threads(1)
 
 
