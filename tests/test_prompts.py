@@ -132,3 +132,133 @@ def test_summaries_are_asked_with_every_source_in_order():
 def test_unknown_prompt_lists_those_there_are():
     with pytest.raises(prompts.PromptError, match="acueval-verify-zeroshot"):
         prompts.load("acueval-verify-zero")
+
+
+VERIFY = """---
+source: hand-written here
+role: verify
+reply: yes-no
+max_tokens: 5
+---
+{{ Document }} / {{ ACU }}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Writes a prompt file into the working folder; returns its path as it would be named."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(content, name="prompts/mine.txt", encoding="utf-8"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, encoding=encoding)
+        return name
+
+    return write
+
+
+def test_a_prompt_by_its_path(mine, tmp_path):
+    prompt = prompts.load_for("verify", mine(VERIFY))
+    assert (prompt.name, prompt.role, prompt.max_tokens) == ("prompts/mine.txt", "verify", 5)
+    assert prompt.render(Document="D", ACU="C") == "D / C"
+    assert prompts.load(str(tmp_path / "prompts" / "mine.txt")).fingerprint == prompt.fingerprint
+    assert prompts.load(mine(VERIFY, "short.txt")).fingerprint == prompt.fingerprint
+
+
+def test_an_edited_file_is_another_prompt_to_every_cache(mine):
+    first = prompts.load(mine(VERIFY))
+    second = prompts.load(mine(VERIFY.replace(" / ", "\n")))
+    assert first.fingerprint != second.fingerprint
+    assert first.render(Document="D", ACU="C") != second.render(Document="D", ACU="C")
+
+
+def test_a_windows_file_is_read_alike(mine):
+    plain = prompts.load(mine(VERIFY)).fingerprint
+    assert prompts.load(mine("\ufeff" + VERIFY.replace("\n", "\r\n"))).fingerprint == plain
+
+
+def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(mine):
+    header = "---\nsource: mine\nrole: decompose\nreply: list\n{}---\n"
+    mine("- {passage: It rained., claims: [It was wet.]}\n- {passage: No., claims: []}\n", "prompts/shown.yaml")
+    path = mine(header.format("template: acueval-decompose-5shot\ndemonstrations: shown.yaml\nshots: 1\n"))
+    own = prompts.load(path)
+    assert own.template == prompts.load("acueval-decompose-5shot").template
+    assert own.render(Summary="We left.").startswith(
+        "Please breakdown the following passage into independent facts: It rained.\n\n- It was wet.\n"
+    )
+    mine(header.format("") + "Mine: {{ Summary }}", "prompts/base.txt")
+    assert prompts.load(mine(header.format("template: base\n"))).render(Summary="S") == "Mine: S"
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (("role: verify", "role: verfy"), ["line 3: role: ", "'decompose', 'verify', 'judge'", "found 'verfy'"]),
+        (("role: verify\n", ""), ["role: is missing", "decompose, verify, judge, critique, revise, summarise"]),
+        (("yes-no", "yesno"), ["line 4: reply: expected a kind of reply for verify (yes-no,", "found 'yesno'"]),
+        (("yes-no", "list"), ["line 4: reply: ", "found 'list'"]),
+        (("max_tokens: 5", "max_token: 5"), ["line 5: max_token: unknown key; did you mean 'max_tokens'"]),
+        (("max_tokens: 5", "max_tokens: 0"), ["line 5: max_tokens: ", "greater than or equal to 1, found 0"]),
+        (("max_tokens: 5", "shots: 2"), ["line 5: shots: found 2, and no `demonstrations`"]),
+        (("max_tokens: 5", "template: x"), ["line 5: template: expected no text"]),
+        (
+            ("max_tokens: 5", "demonstrations: x.yaml"),
+            ["line 5: demonstrations: expected a file in prompts", "'x.yaml'"],
+        ),
+        (("role: verify", "role: [verify"), ["line 4: not YAML"]),
+        (("---\nsource", "source"), ["line 1: expected a line '---'", "found 'source: hand-written here' first"]),
+        (
+            ("{{ ACU }}", "\n{{ Claim }}"),
+            ["line 8: unknown placeholder {{ Claim }}", "shows {{ ACU }}, {{ Document }}"],
+        ),
+        (
+            ("/ {{ ACU }}", ""),
+            ["line 7: the text lacks {{ ACU }}", "a prompt for verify shows {{ ACU }}, {{ Document }}"],
+        ),
+        (("{{ ACU }}", "\n\n{{ ACU"), ["line 9: not a template"]),
+        (("{{ ACU }}", "{{ ACU | shout }}"), ["line 7: not a template", "shout"]),
+        (("{{ ACU }}", "{{ ACU }}\n{% include 'x' %}"), ["line 8: a prompt is one file: no include"]),
+        (("role: verify\nreply: yes-no", "role: revise\nreply: text"), ["line 7: unknown placeholder {{ ACU }}"]),
+        (
+            ("role: verify\nreply: yes-no\nmax_tokens: 5\n---", "role: revise\nreply: text\n---\n{{ Summary }}"),
+            ["unknown placeholder {{ ACU }}", "and one or more of {{ Comment }}, {{ Unsupported }}"],
+        ),
+    ],
+    ids=lambda value: value[1][:30] if isinstance(value, tuple) else "",
+)
+def test_a_wrong_prompt_file_is_told_by_line_and_what_was_expected(mine, change, parts):
+    path = mine(VERIFY.replace(*change))
+    with pytest.raises(prompts.PromptError) as caught:
+        prompts.load(path)
+    assert str(caught.value).startswith(f"prompt file {path}, line ")
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("- {passage: a}\n", r"line 6: shots: expected 1 to 1, as shown\.yaml has; found 3"),
+        (
+            "- {passage: a}\n- {text: b}\n- {passage: c}\n",
+            r"shown\.yaml, demonstration 2: .*expected keys among passage",
+        ),
+        ("passage: a\n", r"shown\.yaml: expected a list of demonstrations"),
+        ("- [", r"shown\.yaml: not YAML"),
+    ],
+)
+def test_wrong_demonstrations_are_told(mine, content, message):
+    mine(content, "prompts/shown.yaml")
+    path = mine(VERIFY.replace("max_tokens: 5", "demonstrations: shown.yaml\nshots: 3"))
+    with pytest.raises(prompts.PromptError, match=message):
+        prompts.load(path)
+
+
+def test_a_prompt_file_for_another_role_in_another_encoding_or_that_is_not_there(mine):
+    with pytest.raises(prompts.PromptError, match=r"'prompts/mine\.txt' is for verify, expected one for judge"):
+        prompts.load_for("judge", mine(VERIFY))
+    with pytest.raises(prompts.PromptError, match=r"mine\.txt: not UTF-8 \(byte 15 is 0xe9\)"):
+        prompts.load(mine("---\nsource: caf\u00e9\n---\n", encoding="latin-1"))
+    with pytest.raises(prompts.PromptError, match=r"no prompt file 'prompts/absent\.txt' in .*by name: acueval-"):
+        prompts.load("prompts/absent.txt")
+    with pytest.raises(prompts.PromptError, match=r"did you mean 'acueval-verify-zeroshot', without \.txt"):
+        prompts.load("acueval-verify-zeroshot.txt")

@@ -119,12 +119,15 @@ def rehearse(name: str, settings: Settings, folder: Path = Path()) -> str:
     cache = (folder / settings.cache).resolve()
     stopped = ""
     with tempfile.TemporaryDirectory() as aside:
-        Path(aside, "data").symlink_to((folder / "data").resolve())
-        notes = Path(aside, "notes")
+        work, notes = Path(aside, "project"), Path(aside, "notes")
+        work.mkdir()
+        for entry in folder.iterdir():  # data, the user's own prompts; what the notebook writes stays aside
+            if entry.name not in ("figures", "reports", "tables"):
+                (work / entry.name).symlink_to(entry.resolve())
         with _environment({rehearsal.VARIABLE: "1", usage.VARIABLE: str(notes)}):
             try:
                 absolute = {key: str(cache) for key in ("cache",) if key in given}
-                _execute(source, Path(aside, "copy.ipynb"), given | absolute, Path(aside))
+                _execute(source, Path(aside, "copy.ipynb"), given | absolute, work)
             except papermill.PapermillExecutionError as error:
                 stopped = f"\nat least: made-up replies end in {error.ename} in cell {error.cell_index}"
         asked = usage.read(notes)

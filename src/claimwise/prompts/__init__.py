@@ -1,4 +1,4 @@
-"""Prompts as data: one text file each, named ``<paper>-<role>-<variant>.txt``.
+"""Prompts as data: one text file each, named ``<paper>-<role>-<variant>.txt``; users' own by their path.
 
 A file is YAML front matter (where it comes from, its role, how it is used) and a Jinja2 template whose
 variables are written as the papers write them (``{{ Document }}``). A missing variable is an error. Few-shot
@@ -24,63 +24,38 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import jinja2
-import yaml
-from jinja2.sandbox import SandboxedEnvironment
-from pydantic import BaseModel, ConfigDict
 
-from claimwise.errors import ClaimwiseError
 from claimwise.prompts.decoding import CHOICES, SCHEMAS, Decoding
+from claimwise.prompts.files import (
+    ENVIRONMENT,
+    ROLES,
+    Demonstration,
+    PromptError,
+    PromptFile,
+    Role,
+    check_template,
+    read,
+    read_demonstrations,
+)
 
-Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
+__all__ = ["ROLES", "Demonstration", "Prompt", "PromptError", "Role", "load", "load_for", "names"]
 
-_ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+_FOLDER = resources.files(__name__)
 
 
 @cache
 def _compiled(template: str) -> jinja2.Template:
-    return _ENVIRONMENT.from_string(template)
-
-
-class PromptError(ClaimwiseError):
-    """A prompt is not there, is malformed, or lacks a variable."""
-
-
-class Demonstration(BaseModel):
-    """A worked example in a prompt: a passage and its claims, or a document, a claim and its label.
-
-    ``extra`` is the further document that a prompt with context ``document+extra`` shows.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    passage: str
-    claims: tuple[str, ...] = ()
-    claim: str | None = None
-    label: bool | None = None
-    extra: str | None = None
-
-
-class _Header(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    source: str
-    role: Role
-    reply: str
-    scope: Literal["passage", "sentence"] = "passage"
-    context: Literal["document", "retrieved", "document+extra"] = "document"
-    demonstrations: str | None = None
-    shots: int = 0
-    max_tokens: int = 256
-    stop: tuple[str, ...] = ()
-    template: str | None = None
+    return ENVIRONMENT.from_string(template)
 
 
 @dataclass(frozen=True)
@@ -88,7 +63,7 @@ class Prompt:
     """A prompt and what an embedded model needs to know of it.
 
     Attributes:
-        name: the file's stem, e.g. ``acueval-decompose-5shot``.
+        name: as it was asked for: the file's stem, e.g. ``acueval-decompose-5shot``, or the path of a user's own.
         role: which of the model's roles it is for.
         source: paper and figure, or who wrote it.
         reply: the name of the parser that reads the model's reply.
@@ -123,7 +98,7 @@ class Prompt:
         >>> load("acueval-verify-zeroshot").render(Document="It rained.")
         Traceback (most recent call last):
         ...
-        claimwise.prompts.PromptError: prompt acueval-verify-zeroshot: 'ACU' is undefined
+        claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot: 'ACU' is undefined
         """
         try:
             return _compiled(self.template).render(demonstrations=self.demonstrations, **variables)
@@ -151,45 +126,37 @@ class Prompt:
 
 
 def names(role: Role | None = None) -> list[str]:
-    """The prompts there are, of one role or of all.
+    """The package's prompts, of one role or of all.
 
     >>> "acueval-decompose-5shot" in names("decompose")
     True
     """
-    files = sorted(f.name.removesuffix(".txt") for f in resources.files(__name__).iterdir() if f.name.endswith(".txt"))
+    files = sorted(f.name.removesuffix(".txt") for f in _FOLDER.iterdir() if f.name.endswith(".txt"))
     return [name for name in files if role is None or load(name).role == role]
 
 
-@cache
 def load(name: str) -> Prompt:
-    """Read a prompt by name.
+    """Read a prompt: one of the package by its name, one of your own by its path.
+
+    Args:
+        name: a name; or a path, which has a separator or ends in ``.txt``, relative to the working folder. A file's
+            ``template`` and ``demonstrations`` are looked for beside it, and then among the package's.
 
     Raises:
-        PromptError: no such prompt (the message lists those there are), or its file is malformed.
+        PromptError: no such prompt (the message lists those there are), or its file is malformed (names the line).
 
     >>> prompt = load("acueval-decompose-3shot")
     >>> prompt.role, len(prompt.demonstrations), prompt.demonstrations[0].claims[0]
     ('decompose', 3, 'Amie has Diamond Blackfan Anaemia')
     """
-    folder = resources.files(__name__)
-    file = folder / f"{name}.txt"
-    if not file.is_file():
-        raise PromptError(f"no prompt named {name!r}{_near(name, names())} there are: {', '.join(names())}")
-    header, template = _read(file)
-    if header.template:
-        _, template = _read(folder / f"{header.template}.txt")
-    demonstrations: tuple[Demonstration, ...] = ()
-    if header.demonstrations:
-        entries = yaml.safe_load((folder / header.demonstrations).read_text(encoding="utf-8"))
-        demonstrations = tuple(Demonstration.model_validate(entry) for entry in entries[: header.shots])
-        if len(demonstrations) < header.shots:
-            raise PromptError(f"prompt {name}: {header.shots} shots asked, {header.demonstrations} has {len(entries)}")
-    return Prompt(
-        name=name,
-        template=template.rstrip("\n"),
-        demonstrations=demonstrations,
-        **header.model_dump(exclude={"demonstrations", "shots", "template"}),
-    )
+    if not _is_path(name):
+        return _packaged(name)
+    file = Path(name).expanduser()
+    if file.is_file():
+        return _prompt(name, file, file.parent)  # read anew each time: a notebook's kernel outlives an edit
+    known = names()
+    hint = f"; did you mean {file.stem!r}, without .txt?" if file.stem in known else f"; by name: {', '.join(known)}"
+    raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
 
 
 def load_for(role: Role, name: str) -> Prompt:
@@ -203,25 +170,59 @@ def load_for(role: Role, name: str) -> Prompt:
     >>> load_for("verify", "fenice-decompose-json")
     Traceback (most recent call last):
     ...
-    claimwise.prompts.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
+    claimwise.prompts.files.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
     """
     right = names(role)
-    if name in right:
-        return load(name)
-    if name in names():
-        raise PromptError(f"prompt {name!r} is for {load(name).role}, expected one for {role}: {', '.join(right)}")
-    raise PromptError(f"no prompt named {name!r}{_near(name, right)} there are: {', '.join(right)}")
+    if not _is_path(name) and name not in names():
+        raise PromptError(f"no prompt named {name!r}{_near(name, right)} there are: {', '.join(right)}")
+    prompt = load(name)
+    if prompt.role != role:
+        raise PromptError(f"prompt {name!r} is for {prompt.role}, expected one for {role}: {', '.join(right)}")
+    return prompt
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(".txt") or "/" in name or os.sep in name
+
+
+@cache
+def _packaged(name: str) -> Prompt:
+    file = _FOLDER / f"{name}.txt"
+    if not file.is_file():
+        raise PromptError(f"no prompt named {name!r}{_near(name, names())} there are: {', '.join(names())}")
+    return _prompt(name, file, _FOLDER)
+
+
+def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
+    found = read(file)
+    header, shown = found.header, found
+    if header.template:
+        if found.template.strip():
+            raise found.error("template", f"expected no text of the file's own beside {header.template!r}")
+        shown = read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
+    check_template(shown, header)
+    demonstrations: tuple[Demonstration, ...] = ()
+    if header.demonstrations:
+        place = _beside(found, folder, "demonstrations", header.demonstrations)
+        demonstrations = read_demonstrations(found, place)
+    elif header.shots:
+        raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
+    return Prompt(
+        name=name,
+        template=shown.template.rstrip("\n"),
+        demonstrations=demonstrations,
+        **header.model_dump(exclude={"demonstrations", "shots", "template"}),
+    )
+
+
+def _beside(found: PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
+    """A file that a prompt file names: in its folder or, where there is none, in the package's."""
+    for file in (folder / name, _FOLDER / name):
+        if file.is_file():
+            return file
+    raise found.error(key, f"expected a file in {folder}, or one of claimwise's prompts folder; found no {name!r}")
 
 
 def _near(name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {near[0]!r}?" if near else ";"
-
-
-def _read(file: Traversable) -> tuple[_Header, str]:
-    """A prompt file's front matter and its template."""
-    try:
-        _, front, template = file.read_text(encoding="utf-8").split("---\n", 2)
-        return _Header.model_validate(yaml.safe_load(front)), template
-    except (ValueError, yaml.YAMLError) as error:
-        raise PromptError(f"prompt file {file.name}: expected front matter between two lines '---': {error}") from None

@@ -31,12 +31,13 @@ text                anything                                            str
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from claimwise.prompts import lists, ratings
-from claimwise.prompts.lists import EMPTY
+from claimwise.prompts.lists import EMPTY, bullets, json_claims, sentences
+from claimwise.prompts.ratings import a_to_e, one_to_five, zero_to_hundred
 
 REFUSAL = "refusal"
 
@@ -214,7 +215,7 @@ def _critique_block(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
 
 
 def _rating_comment(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
-    support, _ = ratings.one_to_five(reply, cut)
+    support, _ = one_to_five(reply, cut)
     comment = re.sub(r"^\W*(?:consistency\W*)?[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)[\s.:)\-–—]*", "", reply, flags=re.I)
     if not comment.strip():
         return None, "a score without a comment"
@@ -255,9 +256,9 @@ def _text(reply: str, cut: bool) -> tuple[str | None, str]:
 
 
 _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
-    "list": lists.bullets,
-    "json-claims": lists.json_claims,
-    "sentences": lists.sentences,
+    "list": bullets,
+    "json-claims": json_claims,
+    "sentences": sentences,
     "yes-no": _YES_NO,
     "hallucinated-yes-no": _hallucinated,
     "true-false": _answer("true", "false"),
@@ -265,10 +266,10 @@ _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
     "supported-reasoning": _supported,
     "supported-label": _supported_label,
     "claims-supported": _claims_supported,
-    "rating-1-5": ratings.one_to_five,
-    "stars": ratings.one_to_five,
-    "rating-0-100": ratings.zero_to_hundred,
-    "choice-a-e": ratings.a_to_e,
+    "rating-1-5": one_to_five,
+    "stars": one_to_five,
+    "rating-0-100": zero_to_hundred,
+    "choice-a-e": a_to_e,
     "critique-block": _critique_block,
     "rating-comment": _rating_comment,
     "feedback": _feedback,
@@ -276,3 +277,20 @@ _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
     "text": _text,
 }
 KINDS = tuple(_PARSERS)
+
+_CLAIMS = ("list", "json-claims", "sentences")
+_CRITIQUES = ("critique-block", "rating-comment", "feedback")
+_TEXTS = ("corrected-summary", "text")
+_NUMBERS = tuple(kind for kind in KINDS if kind not in (*_CLAIMS, *_CRITIQUES, *_TEXTS))
+
+#: The kinds of reply whose value a role has a use for.
+FOR_ROLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "decompose": _CLAIMS,
+        "verify": _NUMBERS,
+        "judge": _NUMBERS,
+        "critique": _CRITIQUES,
+        "revise": _TEXTS,
+        "summarise": _TEXTS,
+    }
+)

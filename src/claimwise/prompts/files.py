@@ -1,0 +1,242 @@
+"""Prompt files, read strictly: what is wrong in one is said with its line before a model is asked anything."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
+
+import jinja2
+import yaml
+from jinja2 import meta, nodes
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from claimwise.errors import ClaimwiseError
+from claimwise.prompts.parsers import FOR_ROLE, KINDS
+
+Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+
+_DEMONSTRATIONS = "demonstrations"  # every template may loop over them
+
+
+class PromptError(ClaimwiseError):
+    """A prompt is not there, is malformed, or lacks a variable."""
+
+
+class _Shown(NamedTuple):
+    """What templates of a role show: all of ``always``, and of ``choice`` what they like, but one where ``one_of``."""
+
+    always: frozenset[str]
+    choice: frozenset[str] = frozenset()
+    one_of: bool = False
+
+
+_SHOWN: Mapping[str, _Shown] = MappingProxyType(
+    {
+        "decompose": _Shown(frozenset({"Summary"})),
+        "verify": _Shown(frozenset({"Document", "ACU"})),
+        "judge": _Shown(frozenset({"Document", "Summary"})),
+        "critique": _Shown(frozenset({"Document", "Statement"}), frozenset({"References"})),
+        "revise": _Shown(frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"}), one_of=True),
+        "summarise": _Shown(frozenset({"Sources", "Question"})),
+    }
+)
+
+
+class Demonstration(BaseModel):
+    """A worked example in a prompt: a passage and its claims, or a document, a claim and its label.
+
+    ``extra`` is the further document that a prompt with context ``document+extra`` shows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    passage: str
+    claims: tuple[str, ...] = ()
+    claim: str | None = None
+    label: bool | None = None
+    extra: str | None = None
+
+
+class Header(BaseModel):
+    """The front matter of a prompt file; see ``Prompt`` for what its keys mean."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    role: Role
+    reply: str
+    scope: Literal["passage", "sentence"] = "passage"
+    context: Literal["document", "retrieved", "document+extra"] = "document"
+    demonstrations: str | None = None
+    shots: int = Field(0, ge=0)
+    max_tokens: int = Field(256, ge=1)
+    stop: tuple[str, ...] = ()
+    template: str | None = None
+
+
+class PromptFile(NamedTuple):
+    """A file's front matter and template, and where these stand: ``lines`` by key, ``start`` the template's first."""
+
+    file: Traversable
+    header: Header
+    template: str
+    lines: Mapping[str, int]
+    start: int
+
+    def error(self, key: str, what: str) -> PromptError:
+        """An error about a key of the front matter."""
+        return _error(self.file, self.lines.get(key, 1), f"{key}: {what}")
+
+
+def read(file: Traversable) -> PromptFile:
+    """Read a prompt file and check its front matter.
+
+    Raises:
+        PromptError: not UTF-8, no front matter, a key that is unknown, missing or has a wrong value, or a kind of reply
+            that the role has no use for; names file and line, and what was expected.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.txt")
+    >>> _ = file.write_text("---\\nsource: mine\\nrole: judge\\nreply: rating-1-5\\n---\\n{{ Document }} {{ Summary }}")
+    >>> read(file).header.role, read(file).template, read(file).start
+    ('judge', '{{ Document }} {{ Summary }}', 6)
+    """
+    lines = text(file).split("\n")
+    marks = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
+    if len(marks) < 2 or marks[0] != 0:
+        raise _error(
+            file,
+            1,
+            "expected a line '---', then `source`, `role` and `reply` (a line each, as in `role: verify`), a line "
+            f"'---', and the prompt's text; found {_shorten(lines[0])} first and {len(marks)} lines '---'",
+        )
+    front, start = "\n".join(lines[1 : marks[1]]), marks[1] + 2
+    try:
+        tree, content = yaml.compose(front, Loader=yaml.SafeLoader), yaml.safe_load(front)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or str(error)
+        raise _error(
+            file, mark.line + 2 if mark else 2, f"not YAML ({what}); write `key: value`, a line each"
+        ) from None
+    if not isinstance(content, dict):
+        raise _error(file, 2, f"expected `key: value`, a line each, as in `role: verify`; found {_shorten(content)}")
+    places = {key.value: key.start_mark.line + 2 for key, _ in tree.value}
+    try:
+        header = Header.model_validate(content)
+    except ValidationError as error:
+        told = [_told(file, places, one) for one in error.errors()]
+        raise PromptError("\n".join(told)) from None
+    found = PromptFile(file, header, "\n".join(lines[marks[1] + 1 :]), places, start)
+    if header.reply not in FOR_ROLE[header.role]:
+        kinds = ", ".join(FOR_ROLE[header.role])
+        raise found.error("reply", f"expected a kind of reply for {header.role} ({kinds}), found {header.reply!r}")
+    return found
+
+
+def check_template(found: PromptFile, header: Header) -> None:
+    """Check that a template can be filled, and shows what a role with this header needs and nothing else.
+
+    Raises:
+        PromptError: no Jinja2, an unknown placeholder or one too few; names file, line and the placeholders there are.
+    """
+    always, choice, one_of = _SHOWN[header.role]
+    if header.context == "document+extra":
+        always |= {"Extra"}
+    expected = f"a prompt for {header.role} shows {_braced(always)}"
+    if choice:
+        expected += f" and {'one or more' if one_of else 'perhaps some'} of {_braced(choice)}"
+    try:
+        tree = ENVIRONMENT.parse(found.template)
+        ENVIRONMENT.compile(found.template)  # finds unknown filters, too
+    except jinja2.TemplateSyntaxError as error:
+        line = found.start + error.lineno - 1
+        raise _error(found.file, line, f"not a template ({error.message}); {expected}") from None
+    if elsewhere := next(tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)), None):
+        line = found.start + elsewhere.lineno - 1
+        raise _error(found.file, line, "a prompt is one file: no include, import or extends; put the text here")
+    shown = meta.find_undeclared_variables(tree) - {_DEMONSTRATIONS}
+    if unknown := shown - always - choice:
+        name, line = min(
+            ((node.name, node.lineno) for node in tree.find_all(nodes.Name) if node.name in unknown),
+            key=lambda place: place[1],
+        )
+        raise _error(found.file, found.start + line - 1, f"unknown placeholder {{{{ {name} }}}}; {expected}")
+    if lacking := always - shown:
+        raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
+    if one_of and not shown & choice:
+        raise _error(found.file, found.start, f"the text lacks one of {_braced(choice)}; {expected}")
+
+
+def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstration, ...]:
+    """The first ``shots`` worked examples of a YAML list.
+
+    Raises:
+        PromptError: no YAML, no list, an entry that is no demonstration, or fewer than ``shots``.
+    """
+    try:
+        entries = yaml.safe_load(text(file))
+    except yaml.YAMLError as error:
+        raise PromptError(f"{file}: not YAML: {error}") from None
+    if not isinstance(entries, list):
+        raise PromptError(f"{file}: expected a list of demonstrations, found {_shorten(entries)}")
+    shots = found.header.shots
+    if not 0 < shots <= len(entries):
+        raise found.error("shots", f"expected 1 to {len(entries)}, as {found.header.demonstrations} has; found {shots}")
+    made = []
+    for number, entry in enumerate(entries[:shots], start=1):
+        try:
+            made.append(Demonstration.model_validate(entry))
+        except ValidationError as error:
+            told = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'entry'}: {e['msg']}" for e in error.errors())
+            raise PromptError(
+                f"{file}, demonstration {number}: {told}; expected keys among {', '.join(Demonstration.model_fields)}"
+            ) from None
+    return tuple(made)
+
+
+def text(file: Traversable) -> str:
+    """The file's content.
+
+    Raises:
+        PromptError: it is not UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
+        raise PromptError(f"{file}: not UTF-8 ({found}); save the file as UTF-8") from None
+
+
+def _told(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
+    key = str(error["loc"][0])
+    if error["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(key, Header.model_fields, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        what = f"unknown key{hint} there are: {', '.join(Header.model_fields)}"
+    elif error["type"] == "missing":
+        values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
+        what = f"is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
+    else:
+        what = f"{error['msg']}, found {_shorten(error['input'])}"
+    return str(_error(file, places.get(key, 1), f"{key}: {what}"))
+
+
+def _error(file: Traversable, line: int, what: str) -> PromptError:
+    return PromptError(f"prompt file {file}, line {line}: {what}")
+
+
+def _braced(names: frozenset[str]) -> str:
+    return ", ".join(f"{{{{ {name} }}}}" for name in sorted(names))
+
+
+def _shorten(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
