@@ -67,7 +67,7 @@ def fail(monkeypatch, capsys, *arguments):
     assert caught.value.code == 2
     assert "Traceback" not in printed
     error = printed[printed.index("error: ") :]  # a forecast, a warning of repeated calls may come before
-    assert printed.startswith(("error: ", "acueval: "))
+    assert printed.startswith(("error: ", "acueval: ", "warning: "))
     return error
 
 
@@ -202,7 +202,9 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     runner, file = CliRunner(), write(GOOD[:2])
     dry = runner.invoke(cli.app, ["score", file, "--model", "served", "--dry-run"])
     assert dry.exit_code == 0, dry.output
-    assert dry.output.startswith(f"{2 + 2 * CLAIMS} calls (")  # two summaries of one document, no claim of both
+    assert dry.output.startswith(
+        f"{2 + 2 * CLAIMS} calls (assuming {CLAIMS} claims a summary"
+    )  # two summaries of one document, no claim of both
     assert "time to be seen from the first calls" in dry.output
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
     done = runner.invoke(cli.app, ["score", file, "--model", "served"])
@@ -231,12 +233,13 @@ def test_cache_stats_and_prune():
     assert runner.invoke(cli.app, ["cache", "stats"]).output == "embedded\tverify\t1 calls\t0.0 MB\n"
     assert runner.invoke(cli.app, ["cache", "prune", "--model", "other"]).output == "0 calls deleted\n"
     assert runner.invoke(cli.app, ["cache", "prune"]).output == "1 calls deleted\n"
-    assert runner.invoke(cli.app, ["cache", "stats"]).output == ""
+    assert runner.invoke(cli.app, ["cache", "stats"]).output == "no calls\n"
 
 
 def test_without_a_file_of_calls_there_is_nothing_to_tell_and_none_is_made():
     runner = CliRunner()
-    assert runner.invoke(cli.app, ["cache", "stats"]).stdout == ""
+    empty = runner.invoke(cli.app, ["cache", "stats"])
+    assert (empty.stdout, empty.stderr) == ("no calls\n", "calls.sqlite is not there yet\n")
     assert runner.invoke(cli.app, ["cache", "prune"]).stdout == "0 calls deleted\n"
     assert not Path("calls.sqlite").exists()
 
@@ -252,6 +255,48 @@ def test_a_cache_that_is_a_folder_is_a_message(monkeypatch, capsys):
     Path("calls.sqlite").mkdir()
     for command in (["cache", "stats"], ["score", write(GOOD), "--metric", "sentences"]):
         assert "calls.sqlite: expected the file of finished calls" in fail(monkeypatch, capsys, *command)
+
+
+PROMPT = """---
+source: me
+role: verify
+reply: yes-no
+---
+Is it so? {{ Document }} / {{ ACU }} Yes or No?
+"""
+
+
+def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkeypatch, capsys):
+    Path("prompts").mkdir()
+    Path("prompts/mine.txt").write_text(PROMPT)
+    command = ["score", write(GOOD[:1]), "--model", "served"]
+    assert CliRunner().invoke(cli.app, command).exit_code == 0
+    before = len(served.requests)
+    done = CliRunner().invoke(cli.app, [*command, "--prompt", "prompts/mine.txt"])
+    assert done.exit_code == 0, done.output
+    assert len(served.requests) == before + 1  # the claims are remembered, verified anew
+    assert "Is it so? The cat sat on the mat. / The cat sat. Yes or No?" in json.dumps(served.requests[-1])
+    error = fail(monkeypatch, capsys, *command, "--metric", "holistic", "--prompt", "prompts/mine.txt")
+    assert "prompt 'prompts/mine.txt' is for verify; metric 'holistic' has judge" in error
+
+
+def test_settings_may_name_a_prompt_by_its_path(served):
+    Path("mine.txt").write_text(PROMPT)
+    params = yaml.safe_load(Path("params.yaml").read_text())
+    params["metrics"]["own"] = {"decompose": "sentences", "verify": "mine.txt"}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--model", "served", "--metric", "own"])
+    assert done.exit_code == 0, done.output
+    assert pd.read_csv("mine.own.csv")["score"].tolist() == [0.75]
+
+
+@pytest.mark.parametrize(("metric", "warned"), [("sentences", True), ("word-overlap", False)])
+def test_the_embedded_model_warns_of_summaries_in_another_script(metric, warned):
+    rows = [GOOD[0], GOOD[4], GOOD[4] | {"id": "f", "summary": "Шёл дождь."}]
+    done = CliRunner().invoke(cli.app, ["score", write(rows), "--metric", metric])
+    assert done.exit_code == 0, done.output
+    assert ("warning: 2 of 3 summaries are mostly not in Latin script" in done.stderr) == warned
+    assert len(pd.read_csv(f"mine.{metric}.csv")) == 3
 
 
 def test_a_metric_before_its_corpora_names_the_command_that_makes_them(monkeypatch, capsys):

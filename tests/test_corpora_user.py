@@ -183,6 +183,35 @@ def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     assert read_file(jsonl(tmp_path, {**GOOD, "labels": 1})).hints == ()  # the label is there
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
+    rows = [GOOD, {**GOOD, "id": "b", "summary": ""}]
+    expected = read_examples(jsonl(tmp_path, *rows))
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(rows, indent=indent))
+    pd.testing.assert_frame_equal(read_examples(file), expected)
+    file.write_text("\n".join(map(json.dumps, rows)))
+    pd.testing.assert_frame_equal(read_examples(file), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("mine.json", '[{"id": "a"},\n{"id" 1}]', r"mine\.json, line 2, column 7: not JSON .*an array of objects"),
+        ("mine.json", '[{"id": "a", "document": "b", "summary": "c"}, 7]', "item 2: expected an object .*got 7"),
+        ("mine.json", '[{"id": "a", "document": "b"}]', "item 1: column 'summary' is missing"),
+        ("mine.json", "[]", "no examples in the file"),
+        ("mine.json", '{\n"id": "a"\n}', "line 1.*expected one object a line, or an array of objects"),
+        ("mine.jsonl", '[{"id": "a"}]', r"line 1: .*; an array of objects goes into a \.json file"),
+        ("mine.jsonl", '[\n{"id": "a"}\n]', r"line 1.*; an array of objects goes into a \.json file"),
+    ],
+)
+def test_a_wrong_json_file_is_told_where_and_what_to_do(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ExamplesError, match=message):
+        read_examples(tmp_path / name)
+
+
 def test_a_parquet_null_document_is_named(tmp_path):
     file = tmp_path / "mine.parquet"
     pd.DataFrame([GOOD, {**GOOD, "id": "b", "document": None}]).to_parquet(file)
@@ -193,7 +222,7 @@ def test_a_parquet_null_document_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("mine.txt", b"x", r"expected a name that ends in \.jsonl, \.csv, \.tsv or \.parquet, got '\.txt'"),
+        ("mine.txt", b"x", r"expected a name that ends in \.jsonl, \.json, \.csv, \.tsv or \.parquet, got '\.txt'"),
         ("mine.parquet", b"not parquet", "not a parquet file"),
         ("mine.csv", b"", "no header; the first line must name the columns"),
         ("mine.csv.gz", b"id,document,summary\n", "not a gzip file"),

@@ -42,10 +42,16 @@ def options(
 @app.command()
 def score(
     file: Annotated[
-        Path, typer.Argument(help="examples: .jsonl, .csv, .tsv (or .gz) or .parquet with id, document, summary")
+        Path, typer.Argument(help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with id, document, summary")
     ],
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
     model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="instead of the metric's prompt of the same role: a name, or a file of yours; may be repeated"
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
@@ -59,7 +65,9 @@ def score(
     """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise import own_file
 
-    own_file.score(file, metric, model, out, claims, page, params, dry_run=dry_run, threshold=threshold)
+    own_file.score(
+        file, metric, model, out, claims, page, params, dry_run=dry_run, threshold=threshold, prompt=prompt or ()
+    )
 
 
 @app.command()
@@ -118,8 +126,11 @@ def distil(params: Params = PARAMS) -> None:
 @cache_app.command()
 def stats(params: Params = PARAMS) -> None:
     """How many finished calls are stored, by model and role."""
-    for name, role, calls, size in _cache(params).stats():
+    rows = _cache(params).stats()
+    for name, role, calls, size in rows:
         typer.echo(f"{name}\t{role}\t{calls} calls\t{size / 1e6:.1f} MB")
+    if not rows:
+        typer.echo("no calls")
 
 
 @cache_app.command()
@@ -138,7 +149,7 @@ def _cache(params: Path):
     path = settings.cache_file(params)
     if path.exists():
         return ResponseCache(path)
-    typer.echo(f"{path} is not there: no calls are stored", err=True)
+    typer.echo(f"{path} is not there yet", err=True)
     return ResponseCache(":memory:")
 
 

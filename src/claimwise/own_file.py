@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 import typer
 
-from claimwise import models, pages, settings, statistics, text
+from claimwise import models, pages, prompts, settings, statistics, text
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.corpora.user_rows import stem
 from claimwise.errors import ClaimwiseError
-from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, evaluate, specification
+from claimwise.holistic import WordOverlap
+from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
 _DECISION = "faithful"
@@ -40,6 +43,7 @@ def score(
     *,
     dry_run: bool = False,
     threshold: float | None = None,
+    prompt: Sequence[str] = (),
 ) -> pd.DataFrame | None:
     """Score every example of a file and write the csv; returns what was written.
 
@@ -57,6 +61,7 @@ def score(
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
             (AggreFact's search, ``statistics.best_threshold``); without such rows of both labels, nothing is decided.
+        prompt: prompts, by name or by path, that take the place of the metric's of the same role.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong; nothing is asked or written.
@@ -66,7 +71,7 @@ def score(
     if threshold is not None and not -1 <= threshold <= 1:
         raise ThresholdError(f"threshold: expected a number from -1 to 1, as scores are, got {threshold}")
     metrics, entries, chosen, cache = _settings(params)
-    spec = specification(metric, metrics)
+    spec = _specification(metric, metrics, prompt)
     model = model or chosen
     if model not in entries:
         place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
@@ -82,6 +87,8 @@ def score(
     if dry_run:
         typer.echo(asking.forecast([(examples, None)]))
         return None
+    if entries[model].get("kind") == "embedded" and spec.judge != WordOverlap.name:
+        _warn_of_languages(examples["summary"])
     with asking.watched("score", [(examples, None)]) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
     scores = evaluation.scores.rename(columns={"example_id": "id"})[list(_COLUMNS)]
@@ -127,6 +134,40 @@ def _settings(params: Path) -> tuple[dict, dict, str, Path]:
         read = settings.read(params)
         return read.metrics, read.models, read.model, cache
     return DEFAULT_METRICS, {kind: {"kind": kind} for kind in ("embedded", "lexical")}, "embedded", cache
+
+
+def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:
+    """The metric's specification, with these prompts in the place of its own."""
+    spec = specification(metric, metrics)
+    entry = dict(metrics[metric])
+    for name in names:
+        role = prompts.load(name).role
+        if getattr(spec, role, None) is None:
+            has = [known for known in prompts.ROLES if getattr(spec, known, None) is not None]
+            raise prompts.PromptError(
+                f"prompt {name!r} is for {role}; metric {metric!r} has {' and '.join(has)}: name a metric that has {role}"
+            )
+        entry[role] = name
+    return specification(metric, {metric: entry})
+
+
+def _warn_of_languages(summaries: pd.Series) -> None:
+    if count := sum(map(_not_latin, summaries)):
+        typer.echo(
+            f"warning: {count} of {len(summaries)} summaries are mostly not in Latin script; the embedded model is "
+            "English only, do not trust its scores of these; --model chooses a language model that reads them",
+            err=True,
+        )
+
+
+def _not_latin(summary: str) -> bool:
+    """Whether most letters are of another script.
+
+    >>> _not_latin("Café 雨"), _not_latin("雨が降った (AP)"), _not_latin("2026")
+    (False, True, False)
+    """
+    letters = [letter for letter in summary if letter.isalpha()]
+    return 2 * sum("LATIN" in unicodedata.name(letter, "") for letter in letters) < len(letters)
 
 
 def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:

@@ -139,10 +139,11 @@ def forecast(estimate: Estimate, prices: Prices | None, calls_a_second: float | 
     """What a run will ask, cost and take, in a line.
 
     >>> forecast(Estimate(calls=9000, prompt_tokens=10**6, reply_tokens=10**5), Prices(prompt=2, reply=4), 2.5)
-    '9000 calls (where claims are not known yet, 8 a summary), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40, about 60 min'
+    '9000 calls (assuming 8 claims a summary where they are not known yet; short summaries have a third of that), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40, about 60 min'
     """
     parts = [
-        f"{estimate.calls} calls (where claims are not known yet, {CLAIMS} a summary)",
+        f"{estimate.calls} calls (assuming {CLAIMS} claims a summary where they are not known yet; short summaries "
+        "have a third of that)",
         f"{estimate.prompt_tokens} prompt tokens in full",
         f"at most {estimate.reply_tokens} reply tokens",
     ]

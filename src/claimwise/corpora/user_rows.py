@@ -1,4 +1,4 @@
-"""Rows of a user's file as they stand in it: JSON lines, csv, tsv (any of them gzipped) or parquet.
+"""Rows of a user's file as they stand in it: JSON lines or a JSON array, csv, tsv (any of them gzipped) or parquet.
 
 A row that a lenient reader would guess at (a field too many, a quote that is never closed) is an error here: a guess
 puts a document where the summary belongs, and every score that follows is about something else.
@@ -20,7 +20,7 @@ import pandas as pd
 from claimwise.errors import ClaimwiseError
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
-KINDS = (".jsonl", *_SEPARATORS, ".parquet")
+KINDS = (".jsonl", ".json", *_SEPARATORS, ".parquet")
 EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
 # The csv module refuses fields of more than 131,072 characters; documents may be longer. (A C long, 32 bits on Windows.)
@@ -43,6 +43,8 @@ def stem(path: Path) -> str:
 def read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """Every row with its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
 
+    A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines.
+
     Fields of csv and tsv are text: nothing becomes a number, an empty field is an empty text.
 
     Raises:
@@ -50,8 +52,10 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """
     packed = path.suffix.lower() == ".gz"
     kind = Path(path.stem if packed else path.name).suffix.lower()
-    if kind == ".jsonl":
-        return _json_lines(_decoded(path, packed), path)
+    if kind in (".jsonl", ".json"):
+        text = _decoded(path, packed)
+        read = _json_array if kind == ".json" and text.lstrip().startswith("[") else _json_lines
+        return read(text, path)
     if kind in _SEPARATORS:
         return _separated(_decoded(path, packed), path, _SEPARATORS[kind])
     if kind == ".parquet" and not packed:
@@ -73,12 +77,30 @@ def _json_lines(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise ExamplesError(
-                f"{path}, line {number}, column {error.colno}: not JSON ({error.msg}); expected one object a line"
+                f"{path}, line {number}, column {error.colno}: not JSON ({error.msg}); expected one object a line{_array(path)}"
             ) from None
-        if not isinstance(row, dict):
-            raise ExamplesError(f"{path}, line {number}: expected an object with names and values, got {shorten(row)}")
-        rows.append((f"line {number}", row))
+        rows.append((f"line {number}", _object(row, f"{path}, line {number}", _array(path))))
     return rows
+
+
+def _json_array(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    try:
+        items = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ExamplesError(
+            f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg}); expected an array of objects"
+        ) from None
+    return [(f"item {n}", _object(item, f"{path}, item {n}")) for n, item in enumerate(items, start=1)]
+
+
+def _object(row: Any, where: str, hint: str = "") -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise ExamplesError(f"{where}: expected an object with names and values, got {shorten(row)}{hint}")
+    return row
+
+
+def _array(path: Path) -> str:
+    return ", or an array of objects" if ".json" in path.suffixes else "; an array of objects goes into a .json file"
 
 
 def _separated(text: str, path: Path, separator: str) -> list[tuple[str, dict[str, str]]]:

@@ -22,7 +22,9 @@ from claimwise.models.language import PromptedModel
 from claimwise.models.replies import LanguageModel, Reply, Tally
 from claimwise.prompts import Prompt
 
-CLAIMS = 8  # a three-sentence news summary, as ACUEval's demonstrations break one up
+#: A three-sentence news summary, as ACUEval's demonstrations break one up; one of a single sentence has two or three, and
+#: the calls that verify them are so many fewer. The cost is to be overestimated rather than the other way round.
+CLAIMS = 8
 
 SUSPECT = 4  # as in Factored Verification's Table 2: one to two of the seven or so cited sentences of a summary
 
