@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import nbformat
 import papermill
 import pytest
+from imports import ROOT
 from nbformat.v4 import new_code_cell, new_notebook
 
 from claimwise import notebook
@@ -80,20 +83,22 @@ def test_a_missing_parameter_is_an_error_that_names_it(project):
 ASKING = """
 from claimwise import models, prompts
 engine = models.load(model, cache)
-engine.verify(["It rained."], [["It rained.", "It poured.", "It rained."]], prompts.load("acueval-verify-zeroshot"))
+engine.verify(["It rained."], [["It rained.", "It poured.", "It rained."]], prompts.load("prompts/mine.txt"))
 open("result", "w").close()
 """
 
 
 @pytest.fixture
 def asking(project):
-    """The project, whose notebook asks a model of nobody knows where, and then divides."""
+    """The project, whose notebook asks a model of nobody knows where, with a prompt of its own, and then divides."""
     path = project / "notebooks" / "toy.ipynb"
     toy = nbformat.read(path, 4)
     toy.cells[0].source += '\ncache = ""'
     toy.cells[1].source = ASKING
     nbformat.write(toy, path)
     (project / "data").mkdir()
+    (project / "prompts").mkdir()
+    shutil.copy(ROOT / "src/claimwise/prompts/acueval-verify-zeroshot.txt", project / "prompts" / "mine.txt")
 
     def given(below: int) -> Settings:
         entry = {"kind": "openai", "base_url": "http://localhost:9/v1", "model": "m"}
