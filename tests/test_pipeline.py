@@ -62,7 +62,7 @@ def test_source_notebooks_are_clean_and_take_exactly_their_section(name):
     assert cells[0].source.startswith("# ")
     declared = set(papermill.inspect_notebook(path))
     shared = {"data", "model", "cache", "definitions", "entries"}
-    assert declared - shared == set(PARAMS.section(name))
+    assert declared - shared == set(PARAMS.sections[name])
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

@@ -65,6 +65,28 @@ def test_a_misspelt_section_is_suggested(tmp_path):
         read.section("leaderbord")
 
 
+BY_DATA = {"corpora": {"sample": "sample", "public": "vectara", "own": "mine"}, "seed": 0, "types": {}}
+
+
+def test_entries_for_ones_own_files_are_in_no_other_run(tmp_path):
+    content = GOOD | {"leaderboard": BY_DATA}
+    assert settings.read(write(tmp_path, content)).section("leaderboard") == BY_DATA | {
+        "corpora": {"sample": "sample", "public": "vectara"}
+    }
+    content |= {"data": "own", "corpora": {"own": ["mine"]}}
+    content["score"] = {"metrics": [], "corpora": {"own": {"mine": {}}}}
+    assert settings.read(write(tmp_path, content)).section("leaderboard") == BY_DATA
+
+
+def test_an_entry_that_data_chooses_and_that_is_not_there_is_named(tmp_path):
+    read = settings.read(write(tmp_path, GOOD | {"leaderboard": {"corpora": {"own": "mine", "public": "vectara"}}}))
+    with pytest.raises(ParamsError) as caught:
+        read.section("leaderboard")
+    assert "leaderboard.corpora has no entry 'sample', which `data` chooses; found own: mine, public: vectara" in str(
+        caught.value
+    )
+
+
 def test_no_file(tmp_path):
     with pytest.raises(ParamsError, match=r"absent\.yaml is not there; run from the project's folder"):
         settings.read(tmp_path / "absent.yaml")
@@ -101,14 +123,17 @@ def test_a_missing_key_is_named(tmp_path, key):
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        (changed("data", to="smaple"), ["params.yaml, data: ", "'sample' or 'public'"]),
+        (changed("data", to="smaple"), ["params.yaml, data: ", "'sample', 'public' or 'own'"]),
         (changed("model", to="gpt"), ["model: found 'gpt', expected one of embedded, server"]),
         (changed("score", "metric", to=["x"]), ["params.yaml, score.metric: Extra inputs"]),
         (
             changed("score", "corpora", "public", "rose", "document", to=3),
             ["params.yaml, score.corpora.public.rose.document: Extra inputs"],
         ),
-        (changed("score", "corpora", "publik", to={}), ["params.yaml, score.corpora.publik", "'sample' or 'public'"]),
+        (
+            changed("score", "corpora", "publik", to={}),
+            ["params.yaml, score.corpora.publik", "'sample', 'public' or 'own'"],
+        ),
         (changed("score", "corpora", "public", "rose", "documents", to="few"), ["rose.documents", "valid integer"]),
         (changed("cache", to=None), ["params.yaml, cache: "]),
         (changed("corpora", to={"public": []}), ["corpora has no entry 'sample', which `data` chooses; found public"]),

@@ -12,6 +12,7 @@ import typer
 from claimwise import models, pages, prompts, settings, statistics, text
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
+from claimwise.corpora.user_corpus import VALIDATION
 from claimwise.corpora.user_rows import stem
 from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
@@ -19,9 +20,6 @@ from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, Me
 
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
 _DECISION = "faithful"
-
-#: What people call the part of their data that a threshold is tuned on, in a file's column ``split``.
-VALIDATION = ("validation", "valid", "val", "dev")
 
 
 class OutputError(ClaimwiseError):

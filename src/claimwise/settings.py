@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pooch
 import yaml
@@ -12,7 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from claimwise.errors import ClaimwiseError
 
-DataName = Literal["sample", "public"]
+DataName = Literal["sample", "public", "own"]
+
+#: The value of ``data`` that reads the user's files.
+OWN = "own"
 
 
 class ParamsError(ClaimwiseError):
@@ -72,14 +75,30 @@ class Settings(BaseModel):
     def section(self, name: str) -> dict[str, Any]:
         """The parameters of one notebook.
 
+        Entries for the user's files (``own`` beside ``sample`` and ``public``) are left out where ``data`` is another:
+        whose machine a report of the sample or the public corpora was made on must not show in it.
+
         Raises:
-            ParamsError: there is no such section (with a suggestion).
+            ParamsError: there is no such section (with a suggestion), or a key of it that has an entry for each value
+                of ``data`` has none for the one that is chosen.
         """
         if name not in self.sections:
             close = difflib.get_close_matches(name, self.sections, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ParamsError(f"params.yaml has no section {name!r}{hint}")
-        return dict(self.sections[name] or {})
+        return {key: self._of_data(f"{name}.{key}", value) for key, value in (self.sections[name] or {}).items()}
+
+    def _of_data(self, place: str, value: Any) -> Any:
+        by_data = isinstance(value, dict) and bool(value) and value.keys() <= set(get_args(DataName))
+        if not by_data:
+            return value
+        if self.data not in value:
+            found = ", ".join(f"{data}: {entry}" for data, entry in value.items())
+            raise ParamsError(
+                f"params.yaml, {place} has no entry {self.data!r}, which `data` chooses; found {found}; add one of the "
+                "same kind for your files, if they have what this notebook reads"
+            )
+        return value if self.data == OWN else {data: entry for data, entry in value.items() if data != OWN}
 
     @property
     def model_settings(self) -> dict[str, Any]:
