@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from claimwise.corpora.base import Rows
-from claimwise.models.embedded import evaluation, training, training_data
+from claimwise.models.embedded import evaluation, training, training_data, training_trees
 from claimwise.models.embedded.training_data import Row
 from claimwise.models.embedded.training_trees import Table
 from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads, document_hash
@@ -89,7 +89,7 @@ def scored(rows, supports):
     flat = np.array([value for some in supports for value in some], dtype=float)
     features = np.column_stack([np.zeros((len(flat), PLAIN_FEATURES)), -flat])
     unused = np.zeros(len(flat))
-    return rows, Table(features, unused, row_of, unused, unused), np.stack([flat, flat], axis=1)
+    return rows, Table(features, unused, unused, row_of, unused, unused), np.stack([flat, flat], axis=1)
 
 
 def value(table, **where):
@@ -173,3 +173,27 @@ def test_groups_left_out_hold_every_corpus_with_judged_rows_of_other_kinds():
     loaded = {*training_data.TRAINING_SPLITS} - {"rose", "factcg"}
     started = tuple(name for group in evaluation.HELD_OUT.values() for name in group)
     assert all(f"{name}_".startswith(started) for name in loaded)
+
+
+def test_calibration_learns_from_statements_whose_truth_is_told_either_way():
+    def row(corpus, statements, label, **more):
+        return Row(corpus, "d", " ".join(statements), statements, label, **more)
+
+    rows = [
+        row("whole", ("One.", "Two."), 1, wrong=()),  # true, but nobody says which of an unfaithful one is false
+        row("whole", ("One.", "Two."), 0),
+        row("whole", ("One.",), 0),
+        row("words", ("One.", "Two."), 1, wrong=()),
+        row("words", ("One.", "Two."), 0, wrong=((0, 3),)),
+        row("words", ("One.",), 1, wrong=(), decomposed=True),
+    ]
+    assert training_trees.told_either_way(rows) == [False, False, True, True, True, False]
+
+
+def test_a_calibration_is_not_moved_by_truths_that_only_faithful_summaries_tell():
+    logits = np.r_[np.full(100, 1.0), np.full(900, 1.0)]
+    truth = np.r_[np.tile([1.0, 0.0], 50), np.ones(900)]  # half of what is told either way is true
+    told = np.arange(1000) < 100
+    unused = np.zeros(1000)
+    table = Table(unused[:, None], truth, told, unused, unused, np.ones(1000))
+    assert training_trees.calibrate(logits, table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.training_data import Row
-from claimwise.models.embedded.training_trees import Found, Table, ask, statement_labels
+from claimwise.models.embedded.training_trees import Found, Table, ask, statement_labels, told_either_way
 from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads
 from claimwise.statistics import auc, calibration
 
@@ -114,17 +114,12 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
 
 
 def _truths(rows: Sequence[Row], statements: Found) -> np.ndarray:
-    """Of each readable statement whether it is true; NaN where that is not known of right and wrong ones alike.
-
-    Known are statements that stand alone in their summary, and all of a corpus that tells which words are wrong.
-    Sentences of another corpus's faithful summaries are true, but none of its unfaithful ones is known to be false.
-    """
-    told = {row.corpus for row in rows if row.wrong}
+    """Of each readable statement whether it is true; NaN where that is not known of right and wrong ones alike."""
     truths = []
-    for row, items in zip(rows, statements, strict=True):
+    for row, items, told in zip(rows, statements, told_either_way(rows), strict=True):
         readable = [not isinstance(item, str) for item in items]
         truth = statement_labels(row, items)[1][readable]
-        truths.append(truth if row.corpus in told or len(row.statements) == 1 else np.full(len(truth), np.nan))
+        truths.append(truth if told else np.full(len(truth), np.nan))
     return np.concatenate(truths)
 
 

@@ -32,6 +32,8 @@ _CHECKED_AT_ONCE = 4000
 #: Judged summaries of real systems count more, synthetic claims and web evidence less; chosen on validation rows.
 _TRUST = {"aggrefact_ftsota": 2.5, "aggrefact_exf": 2.5, "rose": 0.6, "factcg": 0.6, "factcheck_gpt": 0.6}
 _SYNTHETIC_TRUST = 0.6
+#: Corpora whose statements are wrong as often as their makers wished: probabilities are not fitted to them.
+_MADE = ("rose", "factcg")
 
 #: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
 Found = Sequence[Sequence[Evidence | str]]
@@ -42,11 +44,13 @@ class Table:
     """Statements of all rows as arrays.
 
     ``features`` is (n, n_features); ``truth`` is 1, 0 or NaN (a statement of an unfaithful summary of which no more
-    is known); ``row`` says to which row a statement belongs, ``fold`` which model must not see it.
+    is known); ``told`` says which statements calibration may learn from; ``row`` says to which row a statement belongs,
+    ``fold`` which model must not see it.
     """
 
     features: np.ndarray
     truth: np.ndarray
+    told: np.ndarray
     row: np.ndarray
     fold: np.ndarray
     weight: np.ndarray
@@ -70,6 +74,16 @@ def statement_labels(row: Row, items: Sequence[Evidence | str]) -> tuple[list[np
         return wrong, np.array([1.0 if row.label else float(not any(f)) for f in flags])
     wrong = [np.full(len(word_spans(statement)), np.nan) for statement in row.statements]
     return wrong, np.full(len(wrong), 1.0 if row.label else 0.0 if alone else np.nan)
+
+
+def told_either_way(rows: Sequence[Row]) -> list[bool]:
+    """Of each row whether its statements' truth is known of right and wrong ones alike.
+
+    It is of a statement that is all of its summary, and in a corpus that tells which words are wrong. Of other
+    summaries only the faithful ones tell: the statements whose truth is known are all true.
+    """
+    told = {row.corpus for row in rows if row.wrong}
+    return [not row.decomposed and (row.corpus in told or len(row.statements) == 1) for row in rows]
 
 
 def ask(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
@@ -97,7 +111,9 @@ def claim_rows(rows: Sequence[Row], statements: Found, checkers: Sequence[Checke
     fold = np.array([document_hash(rows[i].document) % FOLDS for i in row_of])
     features = claim_table(evidence, fold % len(checkers)).astype(np.float32)
     truth = np.array([t for _, _, t in chosen])
-    return Table(features, truth, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
+    made = np.array([rows[i].corpus in _MADE for i in row_of])
+    told = np.array(told_either_way(rows))[row_of] & ~made & ~np.isnan(truth)
+    return Table(features, truth, told, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
 
 
 def whole_rows(rows: Sequence[Row], wholes: Found) -> Table:
@@ -112,6 +128,7 @@ def whole_rows(rows: Sequence[Row], wholes: Found) -> Table:
     return Table(
         np.stack([item.claim for _, item in kept]),
         np.array([float(rows[i].label) for i in row_of]),
+        np.full(len(row_of), True),
         row_of,
         np.array([document_hash(rows[i].document) % FOLDS for i in row_of]),
         corpus_weights([rows[i].corpus for i in row_of]),
@@ -171,6 +188,6 @@ def _posterior_wrong(support: np.ndarray, row: np.ndarray) -> np.ndarray:
 
 
 def calibrate(logits: np.ndarray, table: Table) -> Calibration:
-    """Fit a calibration to cross-fitted log odds, (n,), of the statements whose truth is known."""
-    known = ~np.isnan(table.truth)
-    return Calibration().updated(logits[known], table.truth[known], table.weight[known], spread=(10.0, 10.0))
+    """Fit a calibration to cross-fitted log odds, (n,), of the statements that are ``told``."""
+    at = table.told
+    return Calibration().updated(logits[at], table.truth[at], table.weight[at], spread=(10.0, 10.0))
