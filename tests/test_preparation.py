@@ -47,6 +47,24 @@ def test_a_file_of_ones_own_is_a_corpus_with_the_shipped_settings(project):
     assert corpus.preferences.empty
 
 
+@pytest.mark.parametrize(
+    ("systems", "told"),
+    [
+        (("one", "two", "one", "two"), ""),
+        (("one", "one", "one", "one"), "one system: leaderboard has nothing to rank"),
+        (("one", "one", "two", "two"), "no document that all 2 systems summarised: leaderboard cannot compare them"),
+    ],
+)
+def test_what_notebooks_will_miss_is_said_and_the_file_prepared_all_the_same(project, capsys, systems, told):
+    keys = (("x", "dev", 1), ("x", "dev", 0), ("y", "test", 1), ("y", "test", 0))
+    rows = [
+        f"{i},{d},s,{label},{s},{split}" for i, ((d, split, label), s) in enumerate(zip(keys, systems, strict=True))
+    ]
+    Path("data/own/mine.csv").write_text("\n".join(["id,document,summary,label,system,split", *rows]))
+    assert len(project()) == 1
+    assert capsys.readouterr().err == (f"data/corpora/own/mine: {told}\n" if told else "")
+
+
 def test_several_files_each_a_corpus(project):
     Path("data/own/news.jsonl").write_text('{"id": 1, "document": "It rained.", "summary": "Rain."}')
     assert [folder.name for folder in project(corpora={"own": ["news", "mine"]})] == ["news", "mine"]

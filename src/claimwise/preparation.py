@@ -6,6 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+import typer
+
 from claimwise import corpora, store
 from claimwise.corpora import Corpus, user_corpus
 from claimwise.settings import OWN, Settings
@@ -23,9 +26,34 @@ def prepare_corpora(settings: Settings) -> list[Path]:
     folders = []
     for name, load in loaders.items():
         folder = store.corpus_folder(settings.data, name)
-        corpora.write(load(), folder)
+        corpus = load()
+        corpora.write(corpus, folder)
         folders.append(folder)
+        if settings.data == OWN:
+            for lack in lacks(corpus.examples):
+                typer.echo(f"{folder}: {lack}", err=True)
     return folders
+
+
+def lacks(examples: pd.DataFrame) -> list[str]:
+    """What notebooks need that a user's examples do not have, in words; they are prepared and scored all the same.
+
+    >>> rows = {"document_id": ["x", "x"], "system": ["a", "b"], "split": ["validation", "test"], "label": [1.0, 0.0]}
+    >>> for lack in lacks(pd.DataFrame(rows)):
+    ...     print(lack)
+    not both labels among rows whose split is validation: meta_evaluation cannot tune a threshold
+    not both labels among rows whose split is test: meta_evaluation cannot say how right a metric is
+    """
+    found = []
+    for split, what in (("validation", "tune a threshold"), ("test", "say how right a metric is")):
+        if examples.loc[examples["split"] == split, "label"].nunique() < 2:
+            found.append(f"not both labels among rows whose split is {split}: meta_evaluation cannot {what}")
+    systems = examples["system"].nunique()
+    if systems < 2:
+        found.append("one system: leaderboard has nothing to rank")
+    elif examples.groupby("document_id")["system"].nunique().max() < systems:
+        found.append(f"no document that all {systems} systems summarised: leaderboard cannot compare them")
+    return found
 
 
 def _loader(data: str, name: str) -> Callable[[], Corpus]:
