@@ -1,6 +1,7 @@
 """Training the verifier: what it may see, what it writes, and what it measures of itself."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -175,25 +176,17 @@ def test_groups_left_out_hold_every_corpus_with_judged_rows_of_other_kinds():
     assert all(f"{name}_".startswith(started) for name in loaded)
 
 
-def test_calibration_learns_from_statements_whose_truth_is_told_either_way():
-    def row(corpus, statements, label, **more):
-        return Row(corpus, "d", " ".join(statements), statements, label, **more)
-
-    rows = [
-        row("whole", ("One.", "Two."), 1, wrong=()),  # true, but nobody says which of an unfaithful one is false
-        row("whole", ("One.", "Two."), 0),
-        row("whole", ("One.",), 0),
-        row("words", ("One.", "Two."), 1, wrong=()),
-        row("words", ("One.", "Two."), 0, wrong=((0, 3),)),
-        row("words", ("One.",), 1, wrong=(), decomposed=True),
-    ]
-    assert training_trees.told_either_way(rows) == [False, False, True, True, True, False]
+def test_claims_of_the_decomposer_move_trees_but_not_the_calibration(material, learned):
+    own = [replace(row, decomposed=True) for row in material.rows]
+    table = training_trees.claim_rows([*material.rows, *own], [*material.statements] * 2, learned.heads.checkers)
+    n = len(table.truth) // 2
+    assert np.array_equal(table.told[:n], ~np.isnan(table.truth[:n]))
+    assert not table.told[n:].any()
 
 
-def test_a_calibration_is_not_moved_by_truths_that_only_faithful_summaries_tell():
-    logits = np.r_[np.full(100, 1.0), np.full(900, 1.0)]
-    truth = np.r_[np.tile([1.0, 0.0], 50), np.ones(900)]  # half of what is told either way is true
+def test_a_calibration_is_fitted_to_the_told_alone():
+    truth = np.r_[np.tile([1.0, 0.0], 50), np.ones(900)]  # half of what is told is true
     told = np.arange(1000) < 100
     unused = np.zeros(1000)
     table = Table(unused[:, None], truth, told, unused, unused, np.ones(1000))
-    assert training_trees.calibrate(logits, table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)
+    assert training_trees.calibrate(np.ones(1000), table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)

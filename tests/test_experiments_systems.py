@@ -1,6 +1,7 @@
 """meta_evaluation, leaderboard and preference_bias: from score tables to results, worked by hand."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -275,6 +276,15 @@ def test_findings_of_the_leaderboard(systems):
     assert table["ranks"].tolist() == ["1", "2", "3"]
     tied = leaderboard.findings(table.assign(ranks=["1 to 2", "1 to 2", "3"]), compared, "m")[0]
     assert tied.endswith("nothing tells these from the first: `shy`.")
+
+
+def test_a_system_alone_is_the_first_of_one(systems):
+    alone = replace(systems, examples=systems.examples[systems.examples["system"] == "best"].reset_index(drop=True))
+    found = {"m": scores({key: value for key, value in ours(systems).items() if key in set(alone.examples["id"])})}
+    table = leaderboard.table(alone, found, 50, 0)
+    assert table["ranks"].tolist() == ["1"]
+    [sentence] = leaderboard.findings(table, leaderboard.pairs(leaderboard.summaries(alone, found), "m"), "m")
+    assert sentence.endswith("nothing to rank.")
 
 
 def test_systems_are_compared_on_the_documents_that_both_answered(systems):

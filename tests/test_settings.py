@@ -92,6 +92,13 @@ def test_no_file(tmp_path):
         settings.read(tmp_path / "absent.yaml")
 
 
+@pytest.mark.parametrize(("content", "found"), [("- data\n", "a list"), ("", "nothing"), ("sample\n", "a str")])
+def test_no_keys_at_the_top(tmp_path, content, found):
+    told = explain(tmp_path, content)
+    assert "expected `key: value` at the top" in told
+    assert told.endswith(f"found {found}")
+
+
 def test_no_yaml(tmp_path):
     assert "params.yaml is not YAML" in explain(tmp_path, "data: [sample\nmodel: x")
 

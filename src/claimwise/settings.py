@@ -117,6 +117,9 @@ def read(path: str | Path = "params.yaml") -> Settings:
         raise ParamsError(f"{path} is not there; run from the project's folder or name the file")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            found = "nothing" if content is None else f"a {type(content).__name__}"
+            raise ParamsError(f"{path}: expected `key: value` at the top, as in `data: sample`; found {found}")
         return Settings.model_validate(content)
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is 0x{error.object[error.start]:02x}"

@@ -94,7 +94,8 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
             }
         )
     result = pd.DataFrame(rows).sort_values(first, ascending=False, ignore_index=True)
-    result["ranks"] = result["system"].map(ranks(pairs(frame, first)))
+    places = ranks(pairs(frame, first))
+    result["ranks"] = [places.get(system, "1") for system in result["system"]]  # a system alone is in no pair
     ordered = ["system", "ranks", "n", "answered", "words", first, f"{first}_low", f"{first}_high", *metrics[1:]]
     return result[[*ordered, "faithful"]].dropna(axis=1, how="all")
 
@@ -212,6 +213,10 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
         metric: that ranks.
     """
     best, last = rows.iloc[0], rows.iloc[-1]
+    if len(rows) == 1:
+        return [
+            f"`{best['system']}`, the only system, has a mean {metric} score of {best[metric]:.3f}: nothing to rank."
+        ]
     tied = [name for name, places in zip(rows["system"], rows["ranks"], strict=True) if places.split(" ")[0] == "1"]
     sure = int((compared["p_holm"] < 0.05).sum())
     sentences = [

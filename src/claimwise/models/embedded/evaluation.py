@@ -13,7 +13,7 @@ import pandas as pd
 
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.training_data import Row
-from claimwise.models.embedded.training_trees import Found, Table, ask, statement_labels, told_either_way
+from claimwise.models.embedded.training_trees import Found, Table, ask, statement_labels
 from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads
 from claimwise.statistics import auc, calibration
 
@@ -116,11 +116,21 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
 def _truths(rows: Sequence[Row], statements: Found) -> np.ndarray:
     """Of each readable statement whether it is true; NaN where that is not known of right and wrong ones alike."""
     truths = []
-    for row, items, told in zip(rows, statements, told_either_way(rows), strict=True):
+    for row, items, told in zip(rows, statements, _told_either_way(rows), strict=True):
         readable = [not isinstance(item, str) for item in items]
         truth = statement_labels(row, items)[1][readable]
         truths.append(truth if told else np.full(len(truth), np.nan))
     return np.concatenate(truths)
+
+
+def _told_either_way(rows: Sequence[Row]) -> list[bool]:
+    """Of each row whether its statements' truth is known of right and wrong ones alike.
+
+    It is of a statement that is all of its summary, and in a corpus that tells which words are wrong. Of other
+    summaries only the faithful ones tell: the statements whose truth is known are all true.
+    """
+    told = {row.corpus for row in rows if row.wrong}
+    return [not row.decomposed and (row.corpus in told or len(row.statements) == 1) for row in rows]
 
 
 def _calibration_errors(

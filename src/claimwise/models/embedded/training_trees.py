@@ -32,8 +32,6 @@ _CHECKED_AT_ONCE = 4000
 #: Judged summaries of real systems count more, synthetic claims and web evidence less; chosen on validation rows.
 _TRUST = {"aggrefact_ftsota": 2.5, "aggrefact_exf": 2.5, "rose": 0.6, "factcg": 0.6, "factcheck_gpt": 0.6}
 _SYNTHETIC_TRUST = 0.6
-#: Corpora whose statements are wrong as often as their makers wished: probabilities are not fitted to them.
-_MADE = ("rose", "factcg")
 
 #: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
 Found = Sequence[Sequence[Evidence | str]]
@@ -45,7 +43,8 @@ class Table:
 
     ``features`` is (n, n_features); ``truth`` is 1, 0 or NaN (a statement of an unfaithful summary of which no more
     is known); ``told`` says which statements calibration may learn from; ``row`` says to which row a statement belongs,
-    ``fold`` which model must not see it.
+    ``fold`` which model must not see it. Claims of our decomposer are not among the ``told``: nearly all whose truth is known
+    are of faithful summaries, so they are true, and with them the verifier is too sure.
     """
 
     features: np.ndarray
@@ -76,16 +75,6 @@ def statement_labels(row: Row, items: Sequence[Evidence | str]) -> tuple[list[np
     return wrong, np.full(len(wrong), 1.0 if row.label else 0.0 if alone else np.nan)
 
 
-def told_either_way(rows: Sequence[Row]) -> list[bool]:
-    """Of each row whether its statements' truth is known of right and wrong ones alike.
-
-    It is of a statement that is all of its summary, and in a corpus that tells which words are wrong. Of other
-    summaries only the faithful ones tell: the statements whose truth is known are all true.
-    """
-    told = {row.corpus for row in rows if row.wrong}
-    return [not row.decomposed and (row.corpus in told or len(row.statements) == 1) for row in rows]
-
-
 def ask(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
     """Put into the evidence what checkers find; a thread a processor, and batches that do not depend on how many."""
     parts = [evidence[i : i + _CHECKED_AT_ONCE] for i in range(0, len(evidence), _CHECKED_AT_ONCE)]
@@ -111,8 +100,7 @@ def claim_rows(rows: Sequence[Row], statements: Found, checkers: Sequence[Checke
     fold = np.array([document_hash(rows[i].document) % FOLDS for i in row_of])
     features = claim_table(evidence, fold % len(checkers)).astype(np.float32)
     truth = np.array([t for _, _, t in chosen])
-    made = np.array([rows[i].corpus in _MADE for i in row_of])
-    told = np.array(told_either_way(rows))[row_of] & ~made & ~np.isnan(truth)
+    told = ~np.isnan(truth) & ~np.array([rows[i].decomposed for i in row_of])
     return Table(features, truth, told, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
 
 
