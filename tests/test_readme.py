@@ -31,6 +31,18 @@ def test_the_results_table_is_the_committed_one(row, metric):
         assert f"{found['balanced_accuracy']:.1f} ({found['low']:.1f}–{found['high']:.1f})" in line
 
 
+def test_fenices_row_is_of_the_metric_that_each_corpus_has():
+    line = next(line for line in README.splitlines() if line.startswith("| **FENICE**"))
+    table = pd.read_csv(PUBLIC / "meta_evaluation.csv").set_index(["corpus", "group", "metric"])
+    for key in (
+        ("aggrefact_ftsota", "cnndm", "fenice-t5"),
+        ("aggrefact_ftsota", "xsum", "fenice-t5"),
+        ("summeval", "all", "fenice"),
+    ):
+        found = table.loc[key]
+        assert f"{found['balanced_accuracy']:.1f} ({found['low']:.1f}–{found['high']:.1f})" in line
+
+
 @pytest.mark.parametrize(
     ("row", "decomposer"),
     [
