@@ -19,7 +19,7 @@ from claimwise.models.entailment_rules import RULES, contradicts
 #: compares the list with what the verifier imports.
 PARTS = (
     "calibration.py checker.py checker_inputs.py encoder.py evidence.py features.py features_match.py features_words.py "
-    "forest.py lexicon.py reading.py verifier.py weights/verifier.json weights/verifier.safetensors "
+    "forest.py lexicon.py minilm.py reading.py verifier.py weights/verifier.json weights/verifier.safetensors "
     "weights/verifier-checkers.safetensors"
 ).split()
 
