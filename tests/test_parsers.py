@@ -178,6 +178,33 @@ def test_texts_lose_their_preamble_only():
     )
     assert parse("text", "Revised Summary: It rained.").value == "It rained."
     assert parse("text", "Here the river is wide: 2 km.").value == "Here the river is wide: 2 km."
+    assert parse("text", "**Here is the corrected summary:**\n\n**It rained.**").value == "It rained."
+    assert parse("text", '"Summary: It rained."').value == "It rained."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Ann said that it was "just fabulous."',
+        "“It rained,” said Ann.",
+        '"It rained," said Ann. "We left."',
+        "**Weather** and *more* weather",
+        "**Rain in May**\n\nIt rained.",
+        "`rain`, snow and `hail`",
+    ],
+)
+def test_texts_keep_the_marks_of_a_part_of_them(text):
+    for reply in (text, f"Summary: {text}", f"Here is the summary:\n\n{text}"):
+        assert parse("text", reply).value == text
+    assert parse("corrected-summary", f"**Corrected summary:** {text}").value == text
+    assert parse("feedback", f"Feedback:\n{text}").value.text == text
+    assert parse("critique-block", f"Critique: {text}\n**Supported:** No").value.text == text
+    assert parse("critique-block", f"{text} **Supported:** No").value.text == text
+
+
+def test_texts_lose_the_marks_that_all_of_them_stands_in():
+    for reply in ('"It rained."', "“It rained.”", '**"It rained."**', "```\nIt rained.\n```"):
+        assert parse("text", reply).value == "It rained."
 
 
 mirror = pytest.mark.skipif(

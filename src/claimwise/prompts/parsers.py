@@ -189,15 +189,28 @@ def _claims_supported(reply: str, cut: bool) -> tuple[float | None, str]:
 
 
 _BLOCK = re.compile(
-    r"critique\W*:(?P<critique>.*?)\bsupported\W*:\W*(?P<answer>yes|no)\b\W*?"
-    r"(?:revised claim\W*:(?P<revised>.*))?$",
+    r"critique\W*:[*_]*(?P<critique>.*?)[*_#\s]*\bsupported\W*:\W*(?P<answer>yes|no)\b\W*?"
+    r"(?:revised claim\W*:[*_]*(?P<revised>.*))?$",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_REVISION = re.compile(r"^\W*(?:n/?a|none|not applicable)\b", re.IGNORECASE)
 
 
+#: What a text may stand in as a whole: quotes, emphasis, code.
+_WRAPS = (("```", "```"), ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`"), ('"', '"'), ("“", "”"))
+
+
 def _strip(text: str) -> str:
-    return text.strip().strip('*_`"“” \n').strip()
+    """The text without white space, and without the marks that all of it stands in.
+
+    Marks of a part stay: ``Ann said "no"`` ends in a quotation mark of its own.
+    """
+    text = text.strip()
+    for first, last in _WRAPS:
+        inner = text[len(first) : -len(last)]
+        if text == f"{first}{inner}{last}" and first not in inner and last not in inner:
+            return _strip(inner)
+    return text
 
 
 def _critique_block(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
@@ -206,7 +219,7 @@ def _critique_block(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
         support, reason = _supported(reply, cut)
         if support is None:
             return None, reason
-        return CritiqueParts(_strip(_SUPPORTED.split(reply)[0]), support), ""
+        return CritiqueParts(_strip(_SUPPORTED.split(reply)[0].rstrip("*_# \n")), support), ""
     revised = _strip(found["revised"] or "")
     none = not revised or cut or _NO_REVISION.match(revised)
     return CritiqueParts(
@@ -223,7 +236,7 @@ def _rating_comment(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
 
 
 def _after(marker: str) -> Callable[[str, bool], tuple[str | None, str]]:
-    pattern = re.compile(rf"\b{marker}\W*?:\W*?\n?", re.IGNORECASE)
+    pattern = re.compile(rf"\b{marker}\W*?:[*_]*", re.IGNORECASE)
 
     def read(reply: str, cut: bool) -> tuple[str | None, str]:
         text = _strip(pattern.split(reply, maxsplit=1)[-1])
@@ -241,15 +254,15 @@ def _feedback(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
 
 _PREAMBLE = re.compile(
     r"^(?:(?:sure|certainly|of course|okay|ok)\b[^\n]*\n+)?"
-    r"(?:here(?: i|['’])s (?:the|a|my) [^\n]*?(?:summary|version)[^\n:]*:\s*"
-    r"|\W*(?:revised |corrected )?summary\W*:\W*)?",
+    r"(?:[*_#\s]*(?:here(?: i|['’])s (?:the|a|my) [^\n]*?(?:summary|version)[^\n:]*"
+    r"|(?:revised |corrected )?summary\W*):[*_]*\s*)?",
     re.IGNORECASE,
 )
 
 
 def _text(reply: str, cut: bool) -> tuple[str | None, str]:
     """The reply without a preamble ("Here is the revised summary:")."""
-    text = _strip(_PREAMBLE.sub("", reply, count=1))
+    text = _strip(_PREAMBLE.sub("", _strip(reply), count=1))
     if is_refusal(text):
         return None, REFUSAL
     return (text, "") if text else (None, EMPTY)
