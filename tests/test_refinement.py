@@ -13,6 +13,7 @@ from claimwise.refinement import (
     CLEAN,
     LAST,
     UNCHANGED,
+    UNJUDGED,
     UNREAD,
     WORSE,
     Draft,
@@ -142,13 +143,46 @@ def test_summaries_end_by_themselves_and_keep_their_places():
     assert model.calls["revise"] == 1
 
 
-def test_a_verdict_that_could_not_be_read_is_counted_and_does_not_ask_for_a_revision():
-    class Mute(Scripted):
-        def critique(self, documents, statements, prompt):
-            return [Critique("", reason="no reply") for _ in statements]
+class Mute(Scripted):
+    """Gives no verdict on some sentences."""
 
-    [drafts] = refine(Mute(set(), {}), ["doc"], ["Ants ran."], **PROMPTS, rounds=2)
-    assert drafts == [Draft(0, "Ants ran.", 1, 0, 1, CLEAN)]
+    def __init__(self, wrong: set[str], revisions: dict[str, str | None], unread: set[str]):
+        super().__init__(wrong, revisions)
+        self.unread = unread
+
+    def critique(self, documents, statements, prompt):
+        found = super().critique(documents, statements, prompt)
+        return [
+            Critique("", reason="no reply") if s in self.unread else c for s, c in zip(statements, found, strict=True)
+        ]
+
+
+def test_a_verdict_that_could_not_be_read_is_counted_and_does_not_ask_for_a_revision():
+    model = Mute(set(), {}, {"Ants ran."})
+    [drafts] = refine(model, ["doc"], ["Ants ran. Bees ran."], **PROMPTS, rounds=2)
+    assert drafts == [Draft(0, "Ants ran. Bees ran.", 2, 0, 1, UNJUDGED)]
+    assert model.calls["revise"] == 0
+
+
+@pytest.mark.parametrize(
+    ("unread", "result", "why"),
+    [
+        ({"Cows ran."}, "Ants ran. Bees ran.", WORSE),  # one unsupported before, one not known now
+        ({"Bees ran."}, "Cows ran. Bees ran.", UNJUDGED),  # not known before either
+    ],
+)
+def test_a_sentence_without_a_verdict_is_no_gain_over_an_unsupported_one(unread, result, why):
+    model = Mute({"Ants ran."}, {"Ants ran. Bees ran.": "Cows ran. Bees ran."}, unread)
+    [drafts] = refine(model, ["doc"], ["Ants ran. Bees ran."], **PROMPTS, rounds=3)
+    assert (drafts[-1].summary, drafts[-1].stopped) == (result, why)
+
+
+def test_a_self_critique_that_was_not_read_revises_nothing():
+    names = {"critique": "factored-critique-self", "revise": "factored-revise-self"}
+    model = Mute(set(), {"Bees ran.": "Cows ran."}, {"Ants ran."})
+    found = self_critique(model, ["doc", "doc"], ["Ants ran.", "Bees ran."], **names)
+    assert found == [("Ants ran.", "no reply"), ("Cows ran.", None)]
+    assert model.told == ["No: Bees ran."]
 
 
 def test_the_self_critique_sees_the_whole_and_an_unread_revision_keeps_the_summary():

@@ -18,9 +18,10 @@ from claimwise.prompts.sources import joined, separated
 #: A claim with less support counts as unsupported (the papers do not say; decided here).
 SUPPORTED = 0.5
 
-#: Why a summary's rounds ended.
-CLEAN, UNCHANGED, UNREAD, WORSE, LAST = (
+#: Why a summary's rounds ended. ``UNJUDGED``: nothing was found unsupported, and of some sentences nothing was found.
+CLEAN, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (
     "nothing unsupported",
+    "critiques not read",
     "unchanged",
     "revision not read",
     "no fewer unsupported",
@@ -128,6 +129,11 @@ class Draft:
     unread: int = 0
     stopped: str | None = None
 
+    @property
+    def doubtful(self) -> int:
+        """Sentences that the critic did not find supported."""
+        return self.unsupported + self.unread
+
 
 def refine(
     model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique: str, revise: str, rounds: int
@@ -136,7 +142,8 @@ def refine(
 
     A summary's rounds end when the critic finds nothing unsupported, when a revision changes nothing or cannot be
     read, after ``rounds`` revisions, and when a revision has no fewer unsupported sentences than the draft
-    before it, which is then the result. One round is the paper's Algorithm 1.
+    before it, which is then the result. A sentence without a verdict is no better than an unsupported one, but says
+    nothing to revise by. One round is the paper's Algorithm 1.
 
     Args:
         model: criticises and revises.
@@ -186,11 +193,11 @@ def _look(
         feedback[i] = factored_critique(group, critiques)
         wrong, unread = len(feedback[i].unsupported), sum(c.support != c.support for c in critiques)
         draft = replace(history[i][-1], checked=len(group), unsupported=wrong, unread=unread)
-        if not wrong:
-            draft = replace(draft, stopped=CLEAN)
-        elif len(history[i]) > 1 and wrong >= history[i][-2].unsupported:
+        if len(history[i]) > 1 and draft.doubtful >= history[i][-2].doubtful:
             history[i].pop()
             draft = replace(history[i][-1], stopped=WORSE)
+        elif not wrong:
+            draft = replace(draft, stopped=UNJUDGED if unread else CLEAN)
         history[i][-1] = draft
     return feedback
 
@@ -198,6 +205,14 @@ def _look(
 def self_critique(
     model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique: str, revise: str
 ) -> list[tuple[str, str | None]]:
-    """The baseline (sec. 4.1): one critique of the whole summary, one revision by it."""
+    """The baseline (sec. 4.1): one critique of the whole summary, one revision by it; none by a critique not read."""
     found = model.critique(documents, summaries, prompts.load(critique))
-    return revised(model, documents, summaries, [Feedback(comment=c.text) for c in found], prompts.load(revise))
+    results: list[tuple[str, str | None]] = [
+        (summary, one.reason) for summary, one in zip(summaries, found, strict=True)
+    ]
+    told = [i for i, one in enumerate(found) if one.text]
+    feedback = [Feedback(comment=found[i].text) for i in told]
+    made = revised(model, [documents[i] for i in told], [summaries[i] for i in told], feedback, prompts.load(revise))
+    for i, revision in zip(told, made, strict=True):
+        results[i] = revision
+    return results
