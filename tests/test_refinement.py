@@ -181,7 +181,7 @@ def test_a_self_critique_that_was_not_read_revises_nothing():
     names = {"critique": "factored-critique-self", "revise": "factored-revise-self"}
     model = Mute(set(), {"Bees ran.": "Cows ran."}, {"Ants ran."})
     found = self_critique(model, ["doc", "doc"], ["Ants ran.", "Bees ran."], **names)
-    assert found == [("Ants ran.", "no reply"), ("Cows ran.", None)]
+    assert found == [("Ants ran.", "no feedback to revise by"), ("Cows ran.", None)]
     assert model.told == ["No: Bees ran."]
 
 

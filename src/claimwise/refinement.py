@@ -28,6 +28,9 @@ CLEAN, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (
     "last round",
 )
 
+#: Why a summary was not revised.
+NO_FEEDBACK = "no feedback to revise by"
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -106,12 +109,18 @@ def factored_critique(group: Sequence[Statement], critiques: Sequence[Critique])
 def revised(
     model: Model, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
 ) -> list[tuple[str, str | None]]:
-    """Revisions with, where a reply could not be read, the summary as it was and the reason."""
-    found = model.revise(documents, summaries, feedback, prompt)
-    return [
-        (new.text, None) if new.text is not None else (old, new.reason)
-        for new, old in zip(found, summaries, strict=True)
-    ]
+    """Revisions with, where a reply could not be read, the summary as it was and the reason.
+
+    The model is not asked to revise by feedback that says nothing: the critique was not read.
+    """
+    results: list[tuple[str, str | None]] = [(summary, NO_FEEDBACK) for summary in summaries]
+    told = [i for i, one in enumerate(feedback) if one.unsupported or one.comment]
+    found = model.revise(
+        [documents[i] for i in told], [summaries[i] for i in told], [feedback[i] for i in told], prompt
+    )
+    for i, new in zip(told, found, strict=True):
+        results[i] = (new.text, None) if new.text is not None else (summaries[i], new.reason)
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,7 @@ def refine(
     A summary's rounds end when the critic finds nothing unsupported, when a revision changes nothing or cannot be
     read, after ``rounds`` revisions, and when a revision has no fewer unsupported sentences than the draft
     before it, which is then the result. A sentence without a verdict is no better than an unsupported one, but says
-    nothing to revise by. One round is the paper's Algorithm 1.
+    nothing to revise by. One round is the paper's Algorithm 1, but for the look at the revision after it.
 
     Args:
         model: criticises and revises.
@@ -205,14 +214,6 @@ def _look(
 def self_critique(
     model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique: str, revise: str
 ) -> list[tuple[str, str | None]]:
-    """The baseline (sec. 4.1): one critique of the whole summary, one revision by it; none by a critique not read."""
+    """The baseline (sec. 4.1): one critique of the whole summary, one revision by it."""
     found = model.critique(documents, summaries, prompts.load(critique))
-    results: list[tuple[str, str | None]] = [
-        (summary, one.reason) for summary, one in zip(summaries, found, strict=True)
-    ]
-    told = [i for i, one in enumerate(found) if one.text]
-    feedback = [Feedback(comment=found[i].text) for i in told]
-    made = revised(model, [documents[i] for i in told], [summaries[i] for i in told], feedback, prompts.load(revise))
-    for i, revision in zip(told, made, strict=True):
-        results[i] = revision
-    return results
+    return revised(model, documents, summaries, [Feedback(comment=c.text) for c in found], prompts.load(revise))
