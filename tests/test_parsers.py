@@ -150,6 +150,13 @@ def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item():
     assert parse("list", "- It rained", cut=True).value == ("It rained",)  # the only one there is
 
 
+def test_a_text_cut_off_by_its_length_limit_is_none():
+    for kind, reply in (("text", "It rained. We le"), ("corrected-summary", "Corrected summary: It rained. We le")):
+        assert parse(kind, reply, cut=True) == parsers.Parsed(None, "cut off at its length limit")
+    assert parse("feedback", "Feedback: The year is wro", cut=True).value == CritiqueParts("The year is wro")
+    assert parse("text", "I'm sorry, but I cannot", cut=True).reason == parsers.REFUSAL
+
+
 def test_a_list_without_bullets_is_not_guessed_at():
     assert parse("list", "It rained. We left.") == parsers.Parsed(None, "no list in the reply")
 

@@ -40,6 +40,7 @@ from claimwise.prompts.lists import EMPTY, bullets, json_claims, sentences
 from claimwise.prompts.ratings import a_to_e, one_to_five, zero_to_hundred
 
 REFUSAL = "refusal"
+CUT = "cut off at its length limit"
 
 _REFUSED = re.compile(
     r"^\W*(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|my apologies|unfortunately|as an ai|i cannot|i can['’]?t"
@@ -74,7 +75,7 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
         kind: a key of the table above.
         reply: what the model wrote.
         cut: the reply was stopped by its length limit; the last item of a list, which is then incomplete, is
-            left out.
+            left out, and a text has no value: what it lacks would count as left out on purpose.
 
     Raises:
         KeyError: there is no such kind.
@@ -235,20 +236,26 @@ def _rating_comment(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
     return CritiqueParts(comment.strip(), support), ""
 
 
-def _after(marker: str) -> Callable[[str, bool], tuple[str | None, str]]:
-    pattern = re.compile(rf"\b{marker}\W*?:[*_]*", re.IGNORECASE)
+def _whole(text: str, cut: bool) -> tuple[str | None, str]:
+    """A text that a model was asked to write, where it wrote it to its end."""
+    if is_refusal(text):
+        return None, REFUSAL
+    if cut:
+        return None, CUT
+    return (text, "") if text else (None, EMPTY)
 
-    def read(reply: str, cut: bool) -> tuple[str | None, str]:
-        text = _strip(pattern.split(reply, maxsplit=1)[-1])
-        if is_refusal(text):
-            return None, REFUSAL
-        return (text, "") if text else (None, EMPTY)
 
-    return read
+def _after(marker: str, reply: str) -> str:
+    return _strip(re.split(rf"\b{marker}\W*?:[*_]*", reply, maxsplit=1, flags=re.IGNORECASE)[-1])
+
+
+def _corrected(reply: str, cut: bool) -> tuple[str | None, str]:
+    return _whole(_after("corrected summary", reply), cut)
 
 
 def _feedback(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
-    text, reason = _after("feedback")(reply, cut)
+    """A comment, which is of use without its end, too."""
+    text, reason = _whole(_after("feedback", reply), cut=False)
     return (CritiqueParts(text), "") if text else (None, reason)
 
 
@@ -262,10 +269,7 @@ _PREAMBLE = re.compile(
 
 def _text(reply: str, cut: bool) -> tuple[str | None, str]:
     """The reply without a preamble ("Here is the revised summary:")."""
-    text = _strip(_PREAMBLE.sub("", _strip(reply), count=1))
-    if is_refusal(text):
-        return None, REFUSAL
-    return (text, "") if text else (None, EMPTY)
+    return _whole(_strip(_PREAMBLE.sub("", _strip(reply), count=1)), cut)
 
 
 _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
@@ -286,7 +290,7 @@ _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
     "critique-block": _critique_block,
     "rating-comment": _rating_comment,
     "feedback": _feedback,
-    "corrected-summary": _after("corrected summary"),
+    "corrected-summary": _corrected,
     "text": _text,
 }
 KINDS = tuple(_PARSERS)
