@@ -43,6 +43,9 @@ def test_aggregates_by_hand():
     assert aggregate(supports, "mean") == pytest.approx(1.75 / 3)
     assert aggregate(supports, "product") == pytest.approx(0.125)
     assert aggregate(supports, "min") == 0.25
+    assert aggregate(supports, "all") == 0
+    assert aggregate(np.array([0.5, 1.0, math.nan]), "all") == 1
+    assert math.isnan(aggregate(np.array([math.nan]), "all"))
 
 
 @given(SUPPORTS)

@@ -157,7 +157,7 @@ def aggregate(supports: np.ndarray, how: str) -> float:
         with np.errstate(divide="ignore"):
             return float(np.exp(np.log(supports).sum()))
     if how == "all":
-        return float((supports >= 0.5).all())
+        return float((supports >= verification.SUPPORTED).all())
     return float(supports.min() if how == "min" else supports.mean())
 
 

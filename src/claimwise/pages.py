@@ -14,15 +14,13 @@ import pandas as pd
 from claimwise import text
 from claimwise.metrics import Evaluation
 from claimwise.models.chunks import retrieve
+from claimwise.verification import SUPPORTED
 
 #: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
 MOST = 300
 
 #: Sentences of evidence shown of each claim, the best ones.
 _EVIDENCE = 3
-
-#: A claim under it counts as unsupported (ACUEval sec. 3.2).
-_SUPPORTED = 0.5
 
 
 def render(evaluation: Evaluation, examples: pd.DataFrame, *, metric: str, model: str, source: str) -> str:
@@ -58,7 +56,7 @@ def render(evaluation: Evaluation, examples: pd.DataFrame, *, metric: str, model
         unscored=int(scored["score"].isna().sum()),
         unread=int((evaluation.verdicts["support"].isna() if len(evaluation.verdicts) else scored["n_unparsed"]).sum()),
         n_claims=len(evaluation.verdicts),
-        n_unsupported=int((evaluation.verdicts["support"] < _SUPPORTED).sum()),
+        n_unsupported=int((evaluation.verdicts["support"] < SUPPORTED).sum()),
         labelled=bool(scored["label"].notna().any()),
         examples=[_example(row, by_example.get(row.id)) for row in shown.itertuples()],
     )
@@ -79,7 +77,7 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
 
 
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
-    verdict = "unread" if pd.isna(claim.support) else "supported" if claim.support >= _SUPPORTED else "unsupported"
+    verdict = "unread" if pd.isna(claim.support) else "supported" if claim.support >= SUPPORTED else "unsupported"
     evidence = [] if claim.evidence is None else [int(i) for i in claim.evidence[:_EVIDENCE]]
     related = not evidence and bool(sentences)  # a language model reads all of a document and singles nothing out
     if related:

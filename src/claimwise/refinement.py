@@ -14,9 +14,7 @@ from claimwise import citations, prompts, text
 from claimwise.models.base import Critique, Feedback, Model
 from claimwise.prompts import Prompt
 from claimwise.prompts.sources import joined, separated
-
-#: A claim with less support counts as unsupported (the papers do not say; decided here).
-SUPPORTED = 0.5
+from claimwise.verification import SUPPORTED
 
 #: Why a summary's rounds ended. ``UNJUDGED``: nothing was found unsupported, and of some sentences nothing was found.
 CLEAN, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (

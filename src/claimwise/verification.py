@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from claimwise import prompts
 from claimwise.models.base import NAN, Model, Verdict
 
+#: A claim with less support counts as unsupported (the papers do not say; decided here).
+SUPPORTED = 0.5
+
 EMPTY_DOCUMENT = "empty document"
 EMPTY_CLAIM = "empty claim"
 
@@ -14,7 +17,7 @@ EMPTY_CLAIM = "empty claim"
 class PromptedVerifier:
     """A model and a verification prompt (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
 
-    s_i = p(Yes) / (p(Yes) + p(No)) for claim i; a claim with s_i < 0.5 counts as unsupported.
+    s_i = p(Yes) / (p(Yes) + p(No)) for claim i.
     """
 
     def __init__(self, model: Model, prompt: prompts.Prompt):

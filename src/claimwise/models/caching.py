@@ -28,7 +28,7 @@ from claimwise.prompts import Prompt
 class CachedModel:
     """Wraps a model and a cache; equal calls are made once, ever.
 
-    Values pass through JSON on the way out even when they were just computed, so that a resumed run and an
+    Values are rebuilt from what is stored of them even when they were just computed, so that a resumed run and an
     uninterrupted one give identical tables.
     """
 
