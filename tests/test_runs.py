@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from fakes import MUMBLE, FakeModel
@@ -62,6 +63,22 @@ def test_other_models_are_counted_by_value(tmp_path):
     counts = {role: (u.asked, u.remembered, u.calls, u.unparsed) for (_, role), u in run.usage.items()}
     assert counts == {"judge": (1, 0, 1, 0), "verify": (3, 0, 2, 1)}
     assert record(tmp_path)["cost"] is None
+
+
+def test_a_record_whose_writing_was_killed_does_not_stop_the_forecasts_of_others(tmp_path, monkeypatch):
+    def die(path, text, **options):
+        with path.open("w") as file:
+            file.write(text[: len(text) // 2])
+        raise KeyboardInterrupt
+
+    model = CachedModel(FakeModel(), ResponseCache(":memory:"))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt), Run("killed", tmp_path / "c.sqlite", {}):
+        model.verify(["D."], [["A."]], ZERO)
+        patch.setattr(Path, "write_text", die)
+    assert runs.pace(tmp_path / "c.sqlite", "fake") is None
+    with Run("stage", tmp_path / "c.sqlite", {}):
+        model.verify(["D."], [["B."]], ZERO)
+    assert runs.pace(tmp_path / "c.sqlite", "fake") > 0
 
 
 def test_what_was_spent_before_a_failure_is_on_record(tmp_path):

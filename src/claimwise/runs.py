@@ -64,11 +64,13 @@ class Run:
         else:
             os.environ[VARIABLE] = self._before
         self.usage = read(self._notes)
-        self._notes.unlink(missing_ok=True)
         seconds = time.time() - self._start
         if self.usage:
-            self._file.write_text(json.dumps(self._record(seconds, kind is None), indent=2) + "\n", encoding="utf-8")
+            # Renamed when it is complete: other stages read the records (``pace``) whenever they like.
+            self._notes.write_text(json.dumps(self._record(seconds, kind is None), indent=2) + "\n", encoding="utf-8")
+            self._notes.replace(self._file)
             typer.echo(self._line(seconds), err=True)
+        self._notes.unlink(missing_ok=True)
 
     def beside(self, path: Path, entry: Mapping[str, Any]) -> None:
         """Write what a repetition of the run would write again: model, versions, what was asked and not read."""
