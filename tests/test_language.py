@@ -204,6 +204,17 @@ def test_a_long_document_is_read_in_chunks_and_the_best_one_counts():
     assert all(f"number {k} " in seen for k in range(60))
 
 
+def test_the_claim_of_most_tokens_decides_what_fits_not_that_of_most_characters():
+    class Digits(Scripted):
+        def count(self, text):
+            return len(text) + 60 * sum(character.isdigit() for character in text)
+
+    document = "It rained and nobody said a word about that. " * 60
+    read = PromptedModel(Digits(lambda prompt: "Yes", context=900), ResponseCache(":memory:"))
+    read.verify([document], [["It was 2026.", "It rained and nobody said a word about it."]], ZERO)
+    assert max(map(read.language_model.count, read.language_model.asked)) <= 900 - ZERO.max_tokens
+
+
 def test_what_cannot_be_read_in_chunks_has_a_reason():
     short = model(lambda prompt: "Corrected summary: S.", context=900)
     found = short.revise([LONG], ["S."], [Feedback(comment="C.")], prompts.load("factored-revise-self"))

@@ -175,8 +175,8 @@ class PromptedModel:
             return [[chunks.retrieve(document, claim)] for claim in group]
         if not group:
             return []
-        # The longest claim decides for all, so that the claims share their chunks (and an engine their prefix).
-        longest = max(group, key=len)
+        # The claim of most tokens decides for all, so that the claims share their chunks (and an engine their prefix).
+        longest = max(group, key=self.language_model.count)
         return [self._chunks(document, prompt, lambda part: render(part, longest))] * len(group)
 
     def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
