@@ -117,6 +117,8 @@ def test_a_hub_id_needs_a_revision():
 def test_an_unknown_option_names_itself():
     with pytest.raises(EntailmentError, match="reversion"):
         load({"kind": "transformers", "checkpoint": "x", "reversion": "main"})
+    with pytest.raises(EntailmentError, match="dtype: expected one of float32, bfloat16, float16, found 'flaot32'"):
+        load({"kind": "transformers", "checkpoint": "x", "revision": "main", "dtype": "flaot32"})
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from claimwise.errors import ClaimwiseError
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
 LABELS = ("entailment", "neutral", "contradiction")
 _BEGINNINGS = ("entail", "neutral", "contradict")
+_DTYPES = ("float32", "bfloat16", "float16")
 
 
 class EntailmentError(ClaimwiseError):
@@ -93,7 +94,7 @@ class SequenceClassifier:
         batch_tokens: padded tokens in one forward pass; pairs are sorted by length to waste few.
 
     Raises:
-        EntailmentError: the labels are not the three of NLI, or a hub id has no revision.
+        EntailmentError: the labels are not the three of NLI, a hub id has no revision, or the dtype is another.
     """
 
     def __init__(
@@ -109,6 +110,8 @@ class SequenceClassifier:
         import torch
         from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+        if dtype not in _DTYPES:
+            raise EntailmentError(f"{checkpoint}: dtype: expected one of {', '.join(_DTYPES)}, found {dtype!r}")
         local = Path(checkpoint).is_dir()
         if not local and revision is None:
             raise EntailmentError(
