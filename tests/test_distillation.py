@@ -99,10 +99,20 @@ def test_what_is_too_long_is_left_out_and_counted(t5, tmp_path):
     learned = [Pair("It rained.", "It rained."), Pair("It rained. " * 200, "It rained.")]
     report = train(learned, [], _settings(t5, tmp_path, max_tokens=32))
     assert report["left_out"] == 1
-    assert np.isnan(report["losses"][-1]["validation"])
+    assert report["losses"][-1]["validation"] is None
     assert report["best_step"] == 2  # nothing held out: the last
     with pytest.raises(DistillationError, match="none of 1 summaries and their claims fits into max_tokens = 32"):
         train(learned[1:], [], _settings(t5, tmp_path, max_tokens=32))
+
+
+def test_a_training_that_diverges_is_an_error_and_keeps_no_checkpoint_of_it(t5, tmp_path):
+    learned = [Pair(summary, target(claims)) for summary, claims in LESSONS.items()]
+    settings = _settings(t5, tmp_path, steps=40, evaluate_every=1, learning_rate=1e38)
+    with pytest.raises(DistillationError, match=r"the loss is no number at step \d+: .* learning_rate = 1e\+38, take a"):
+        train(learned, learned, settings)
+    if (tmp_path / "out").exists():  # what was kept has a loss
+        kept = distillation.Student(_settings(str(tmp_path / "out"), tmp_path))
+        assert np.isfinite(kept.loss(kept.encode(learned)))
 
 
 def test_the_test_split_is_never_learned_from_and_documents_stay_on_one_side():

@@ -234,11 +234,11 @@ def train(learned: Sequence[Pair], held_out: Sequence[Pair], settings: Distillat
         settings: see there.
 
     Returns:
-        ``losses``: step, mean training loss since the last look and held-out loss (NaN without any); ``best_step``;
+        ``losses``: step, mean training loss since the last look and held-out loss (None without any); ``best_step``;
         ``left_out``: pairs that were too long.
 
     Raises:
-        DistillationError: no pair fits into ``max_tokens``.
+        DistillationError: no pair fits into ``max_tokens``, or the training diverged.
     """
     student = Student(settings)
     rows, held = student.encode(learned), student.encode(held_out)
@@ -250,17 +250,23 @@ def train(learned: Sequence[Pair], held_out: Sequence[Pair], settings: Distillat
     draws = _endless(rows, settings.batch, settings.seed)
     steps = bar(settings.steps, "distillation", "step")
     recent: list[float] = []
-    losses: list[dict[str, float]] = []
+    losses: list[dict[str, float | None]] = []
     best = (float("inf"), 0)
     for step in range(1, settings.steps + 1):
         recent.append(student.step(next(draws)))
         steps.update()
         if step % settings.evaluate_every == 0 or step == settings.steps:
-            now = student.loss(held) if held else float("nan")
+            now = student.loss(held) if held else None
             losses.append({"step": step, "train": float(np.mean(recent)), "validation": now})
+            if not np.isfinite([loss for loss in (*recent, now) if loss is not None]).all():
+                kept = f"the checkpoint of step {best[1]} is in {settings.out}" if best[1] else "no checkpoint was kept"
+                raise DistillationError(
+                    f"the loss is no number at step {step}: the training diverged, {kept}; found learning_rate = "
+                    f"{settings.learning_rate:g}, take a smaller one"
+                )
             recent.clear()
-            if not now >= best[0]:  # without a held-out loss the newest is kept
-                best = (now, step)
+            if now is None or now < best[0]:  # without a held-out loss the newest is kept
+                best = (best[0] if now is None else now, step)
                 student.save(Path(settings.out))
     steps.close()
     return {"losses": losses, "best_step": best[1], "left_out": left_out}
@@ -280,11 +286,12 @@ def _batched(rows: Sequence, size: int) -> Iterator[Sequence]:
         yield rows[start : start + size]
 
 
-def against_teacher(student: Model, tested: Sequence[tuple[str, Pair, list[str]]]) -> dict[str, float]:
+def against_teacher(student: Model, tested: Sequence[tuple[str, Pair, list[str]]]) -> dict[str, float | None]:
     """Easiness of a student's claims with its teacher's for gold, in percent (FENICE Table 7: 89.7, 89.9, 89.5).
 
     Returns:
-        ``precision, recall, f1``, ``n`` summaries that have claims, and ``no_claims`` that have none.
+        ``precision, recall, f1`` (None where there are no claims at all), ``n`` summaries that have claims, and
+        ``no_claims`` that have none.
     """
     made = student.decompose([pair.summary for _, pair, _ in tested], prompts.load(PROMPT))
     rows = np.array(
@@ -294,8 +301,8 @@ def against_teacher(student: Model, tested: Sequence[tuple[str, Pair, list[str]]
         ]
     ).reshape(-1, 3)
     known = rows[~np.isnan(rows).any(axis=1)]
-    means = 100 * known.mean(axis=0) if len(known) else np.full(3, np.nan)
-    return dict(zip(("precision", "recall", "f1"), means.tolist(), strict=True)) | {
+    means = (100 * known.mean(axis=0)).tolist() if len(known) else [None] * 3
+    return dict(zip(("precision", "recall", "f1"), means, strict=True)) | {
         "n": len(known),
         "no_claims": len(rows) - len(known),
     }
@@ -326,5 +333,5 @@ def distil(wanted: DistillationSettings, corpus: Corpus, model: Model) -> Path:
         "easiness_against_teacher": against_teacher(student, tested) if tested else None,
     }
     folder = Path(wanted.out)
-    (folder / "distillation.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    (folder / "distillation.json").write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     return folder
