@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
-_NUMBER = r"(?<![\d.])(\d+(?:\.\d+)?)(?![\d%])(?!\.\d)(?!\s?[-–]\d)"  # no percentage, no 6-1 of a football match
+# No percentage, no 6-1 of a football match, nothing on another scale (4/10).
+_NUMBER = r"(?<![\d.])(\d+(?:\.\d+)?)(?![\d%])(?!\.\d)(?!\s?[-–]\d)(?!\s*(?:/|out of)\s*(?!5\b)\d)"
 _THEN = r"(?=\s*(?:$|[^\w\s]|(?:for|in|on|out|overall|because|since|due|based|with|to|as)\b))"
 _OF_FIVE = r"(?:\s*(?:/|out of)\s*(?:5\b|five\b))"
 _SCALE = re.compile(
@@ -59,7 +60,7 @@ _HUNDRED_PLACES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"^\W*(\d+(?:\.\d+)?)\s*%?(?:\s*(?:/|out of)\s*100)?\W*(?:$|\n)",
-        r"\b(?:scores?|rating)\b[^\d\n]{0,60}?(\d+(?:\.\d+)?)\b",
+        r"\b(?:scores?|rating)\b[^\d\n]{0,60}?(\d+(?:\.\d+)?)\b(?!\s*(?:/|(?:out )?of)\s*(?!100\b)\d)",
         r"(?<![\d.])(\d+(?:\.\d+)?)\s*(?:/|out of)\s*100\b",
         r"^\W*(\d+(?:\.\d+)?)[\s.,:;–-]+[A-Z]",
         r"[.:;!?\n]\s*(\d+(?:\.\d+)?)\W*$",
@@ -91,9 +92,9 @@ def _rating(text: str, places: tuple[re.Pattern, ...], low: float, high: float) 
 
 
 _LETTER = re.compile(
-    r"^\W*(?:(?:the |my )?(?:answer|choice|option|rating|score)(?: is)?\W*)?"
+    r"^\W*(?:(?i:(?:the |my )?(?:answer|choice|option|rating|score)(?: is)?)\W*)?"
     r"\(?([A-Ea-e])(?:\)|[.:,]|\s*$|\s*[-–]|\s+\()"
-    r"|\b(?:answer|choice|option)(?: is)?\W{1,3}([A-E])\b"
+    r"|\b(?i:answer|choice|option)(?: is)?\W{1,5}([A-E])\b"
 )
 
 
