@@ -108,7 +108,9 @@ def test_what_is_too_long_is_left_out_and_counted(t5, tmp_path):
 def test_a_training_that_diverges_is_an_error_and_keeps_no_checkpoint_of_it(t5, tmp_path):
     learned = [Pair(summary, target(claims)) for summary, claims in LESSONS.items()]
     settings = _settings(t5, tmp_path, steps=40, evaluate_every=1, learning_rate=1e38)
-    with pytest.raises(DistillationError, match=r"the loss is no number at step \d+: .* learning_rate = 1e\+38, take a"):
+    with pytest.raises(
+        DistillationError, match=r"the loss is no number at step \d+: .* learning_rate = 1e\+38, take a"
+    ):
         train(learned, learned, settings)
     if (tmp_path / "out").exists():  # what was kept has a loss
         kept = distillation.Student(_settings(str(tmp_path / "out"), tmp_path))

@@ -72,9 +72,13 @@ def test_a_record_whose_writing_was_killed_does_not_stop_the_forecasts_of_others
         raise KeyboardInterrupt
 
     model = CachedModel(FakeModel(), ResponseCache(":memory:"))
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt), Run("killed", tmp_path / "c.sqlite", {}):
-        model.verify(["D."], [["A."]], ZERO)
+    run = Run("killed", tmp_path / "c.sqlite", {})
+    run.__enter__()
+    model.verify(["D."], [["A."]], ZERO)
+    with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", die)
+        with pytest.raises(KeyboardInterrupt):
+            run.__exit__(None, None, None)
     assert runs.pace(tmp_path / "c.sqlite", "fake") is None
     with Run("stage", tmp_path / "c.sqlite", {}):
         model.verify(["D."], [["B."]], ZERO)
