@@ -7,14 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
+from claimwise.models.options import ModelError
 from claimwise.models.usage import Prices
-
-
-class ModelError(ClaimwiseError):
-    """A `models` entry of params.yaml names no kind of model, or an option that its kind does not have."""
 
 
 def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
@@ -31,7 +27,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
     ...
-    claimwise.models.ModelError: unknown kind of model 'embeded'; expected embedded, lexical, transformers or openai
+    claimwise.models.options.ModelError: unknown kind of model 'embeded'; expected embedded, lexical, transformers or openai
     """
     kind = settings.get("kind")
     Prices.of(settings)  # before anything is asked that might be paid for

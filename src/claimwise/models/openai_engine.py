@@ -75,7 +75,7 @@ def openai_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
     >>> openai_model(ResponseCache(":memory:"), model="m", concurency=3)
     Traceback (most recent call last):
     ...
-    claimwise.models.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
+    claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
     options = OpenAIOptions.read("openai", settings)
     from claimwise.models.openai_language import OpenAILanguageModel

@@ -8,7 +8,11 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from claimwise.models import ModelError
+from claimwise.errors import ClaimwiseError
+
+
+class ModelError(ClaimwiseError):
+    """A `models` entry of params.yaml names no kind of model, or an option that its kind does not have."""
 
 
 class Options(BaseModel):

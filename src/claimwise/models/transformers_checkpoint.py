@@ -18,8 +18,8 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from claimwise.models import ModelError
 from claimwise.models.cache import call_key
+from claimwise.models.options import ModelError
 from claimwise.models.transformers_engine import TransformersOptions
 
 #: StableBeluga2's format, as its model card gives it; ACUEval runs on this model.

@@ -53,7 +53,7 @@ def transformers_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
     >>> transformers_model(ResponseCache(":memory:"), model="a/b", revison="main")
     Traceback (most recent call last):
     ...
-    claimwise.models.ModelError: kind transformers: unknown option 'revison'; did you mean 'revision'?
+    claimwise.models.options.ModelError: kind transformers: unknown option 'revison'; did you mean 'revision'?
     """
     options = TransformersOptions.read("transformers", settings)
     from claimwise.models.transformers_language import TransformersLanguageModel
