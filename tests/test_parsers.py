@@ -158,6 +158,11 @@ def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item():
     assert parse("list", "- It rained", cut=True).value == ("It rained",)  # the only one there is
 
 
+def test_labels_that_contradict_each_other_are_told_from_none():
+    assert parse("supported-label", "Partly supported and partly not supported.").reason == "several labels"
+    assert parse("supported-label", "Who knows.").reason == "no label"
+
+
 def test_a_text_cut_off_by_its_length_limit_is_none():
     for kind, reply in (("text", "It rained. We le"), ("corrected-summary", "Corrected summary: It rained. We le")):
         assert parse(kind, reply, cut=True) == parsers.Parsed(None, "cut off at its length limit")
