@@ -163,6 +163,12 @@ def test_labels_that_contradict_each_other_are_told_from_none():
     assert parse("supported-label", "Who knows.").reason == "no label"
 
 
+@pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind not in ("text", "corrected-summary")])
+def test_a_reply_of_much_white_space_is_read_like_one_of_little(kind):
+    few, many = (parse(kind, f"It rained.{blank}Supported: no, 3 of 5.") for blank in ("\n\n", "\n" * 40_000))
+    assert few == many
+
+
 def test_a_text_cut_off_by_its_length_limit_is_none():
     for kind, reply in (("text", "It rained. We le"), ("corrected-summary", "Corrected summary: It rained. We le")):
         assert parse(kind, reply, cut=True) == parsers.Parsed(None, "cut off at its length limit")

@@ -42,6 +42,9 @@ from claimwise.prompts.ratings import a_to_e, one_to_five, zero_to_hundred
 REFUSAL = "refusal"
 CUT = "cut off at its length limit"
 
+#: White space that a model which has lost its way writes up to its length limit, and patterns would go over for minutes.
+_BLANK = re.compile(r"\s{20,}")
+
 _REFUSED = re.compile(
     r"^\W*(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|my apologies|unfortunately|as an ai|i cannot|i can['’]?t"
     r"|i(?: am|['’]m) (?:not able|unable)|i(?: will|['’]ll) not|i won['’]t)\b",
@@ -90,7 +93,8 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     parser = _PARSERS[kind]
     if reply is None or not reply.strip():
         return Parsed(None, EMPTY)
-    value, reason = parser(reply.strip(), cut)
+    reply = reply.strip()
+    value, reason = parser(reply if kind in _TEXTS else _BLANK.sub("\n\n", reply), cut)
     if value is None and is_refusal(reply):
         reason = REFUSAL
     return Parsed(value, None if value is not None else reason)
