@@ -234,7 +234,8 @@ def test_in_a_storm_of_faults_nothing_is_lost_or_counted_twice(serve, waits, tmp
     model = connect(server, cache, concurrency=16, retries=40, timeout_seconds=0.5)
     expected = [[passage] for passage in passages]
     assert [[c.text for c in d.claims] for d in model.decompose(passages, prompt)] == expected
-    assert len(server.requests) == 90 + sum(fault is not None for fault in storm)
+    # Every fault costs a request, and every further request is one more attempt; a busy machine may be late by itself.
+    assert 90 + sum(fault is not None for fault in storm) <= len(server.requests) <= 90 + len(waits)
     assert model.language_model.tally.calls == 90
     assert [row[2] for row in cache.stats()] == [90]
     again = connect(server, cache)
@@ -245,7 +246,7 @@ def test_in_a_storm_of_faults_nothing_is_lost_or_counted_twice(serve, waits, tmp
 def test_a_slow_reply_times_out_and_is_asked_again(serve):
     server = serve(faults=[slow])
     assert connect(server, timeout_seconds=0.5).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
-    assert len(server.requests) == 2
+    assert len(server.requests) >= 2
 
 
 def test_retry_after_is_honoured(serve):
