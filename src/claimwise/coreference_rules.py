@@ -246,7 +246,7 @@ def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]
 
 
 def _phrase(words: list[_Word], i: int) -> list[_Word]:
-    """A determiner and up to three lower-case words that follow, to where a function word or a comma ends them.
+    """A determiner and up to four lower-case words that follow, to where a function word or a comma ends them.
 
     What looks like a verb ends the phrase too.
     """
