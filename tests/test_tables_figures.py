@@ -50,7 +50,7 @@ def test_a_shown_table_is_escaped_and_marks_gaps():
     assert "<script>" not in html
     assert "A &lt;b&gt;caption&lt;/b&gt;" in html
     assert cells(html) == ["a name", "value", "n", "&lt;script&gt;&amp;", "0.12", "3", "–", "–", "4"]
-    assert re.findall(r"<t[dh] style=\"text-align:(\w+)\"", html) == ["left", "right", "right"] * 3
+    assert re.findall(r"<t[dh] style=\"text-align:(\w+)", html) == ["left", "right", "right"] * 3
     assert tables.show(frame).data == tables.show(frame).data
 
 
@@ -59,6 +59,27 @@ def test_a_shown_p_value_is_never_zero():
     assert re.findall(r"<td[^>]*>([^<]*)", tables.show(frame, digits=2).data) == [
         *("0.004", "1.000", "0.00"),
         *("&lt; .001", "–", "1.00"),
+    ]
+
+
+def test_an_interval_stands_with_its_value_and_large_numbers_have_fewer_decimals():
+    frame = pd.DataFrame(
+        {
+            "bias": [0.1234, -0.00001],
+            "accuracy": [64.478, np.nan],
+            "accuracy_low": [57.6, np.nan],
+            "accuracy_high": [71.25, np.nan],
+            "words": [1.25, 3.0],
+            "bias_low": [0.1, np.nan],
+            "bias_high": [0.2, np.nan],
+            "low": [5, 6],  # without a "high" it is a column like any other
+        },
+        index=[7, 7],
+    )
+    assert cells(tables.show(frame).data) == [
+        *("bias (95 %)", "accuracy (95 %)", "words", "low"),
+        *("0.123 (0.100 to 0.200)", "64.5 (57.6 to 71.2)", "1.25", "5"),
+        *("0.000", "–", "3.00", "6"),
     ]
 
 
@@ -115,7 +136,9 @@ def test_series_on_one_line_do_not_hide_each_other():
 
 def test_kinds_have_colours_and_names_and_stay_on_their_lines():
     rows = ROWS.assign(kind=["ours", "recorded", "ours", "ours"])
-    figure = figures.dots(rows, value="value", label="metric", panel="panel", kind="kind", published="published")
+    rows.loc[rows["kind"] == "recorded", ["low", "high"]] = np.nan
+    columns = {"value": "value", "low": "low", "high": "high", "label": "metric", "panel": "panel", "kind": "kind"}
+    figure = figures.dots(rows, **columns, published="published")
     first, second = figure.axes
     assert [line.get_ydata().tolist() for line in first.lines if line.get_marker() == "o"] == [[0], [1]]
     colours = [line.get_color() for line in first.lines if line.get_marker() == "o"]
@@ -124,9 +147,17 @@ def test_kinds_have_colours_and_names_and_stay_on_their_lines():
     assert second.lines[0].get_color() == colours[0]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "ours, 95 % interval",
-        "recorded, 95 % interval",
+        "recorded",  # without an interval the legend names none
         "published",
     ]
+
+
+def test_panels_have_one_scale_unless_their_quantities_differ():
+    columns = {"value": "value", "label": "metric", "panel": "panel"}
+    left, right = figures.dots(ROWS, **columns).axes
+    assert left.get_xlim() == right.get_xlim()
+    left, right = figures.dots(ROWS, **columns, one_scale=False).axes
+    assert left.get_xlim() != right.get_xlim()
 
 
 def test_pairs_stand_at_their_values_joined_by_a_line():

@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 #: A palette that colour-blind readers can tell apart; published values are drawn in grey.
 PALETTE = "colorblind"
 PUBLISHED = "0.45"
+#: Lines after so many are dashed: the palette's later colours are near its first ones.
+SOLID_LINES = 5
 #: More panels than this go on further rows.
 MOST_PANELS_A_ROW = 4
 
@@ -51,6 +53,7 @@ def dots(
     xlabel: str = "",
     title: str = "",
     chance: float | None = None,
+    one_scale: bool = True,
 ) -> Figure:
     """Values with intervals as dots on horizontal lines, one panel a corpus, published values as grey diamonds.
 
@@ -67,16 +70,20 @@ def dots(
         xlabel: name and unit of the value.
         title: what the figure shows.
         chance: where a value without information lies, drawn as a dashed line.
+        one_scale: whether all panels have the same axis; not where each has a quantity of its own.
     """
     panels = list(dict.fromkeys(table[panel]))
     labels = list(dict.fromkeys(table[label]))
     series_column = hue or kind
     hues = list(dict.fromkeys(table[series_column])) if series_column else ["ours"]
     colours = sns.color_palette(PALETTE, len(hues))
+    of_series = table[series_column] if series_column else pd.Series("ours", index=table.index)
+    with_interval = set(of_series[table[low].notna()]) if low and high and not hue else set()
+    names = {series: f"{series}, 95 % interval" if series in with_interval else series for series in hues}
     columns = min(len(panels), MOST_PANELS_A_ROW)
     rows_of_panels = -(-len(panels) // columns)
     size = (3.4 * columns + 1.8, rows_of_panels * (0.36 * len(labels) + 1.6))
-    figure, grid = plt.subplots(rows_of_panels, columns, figsize=size, sharey=True, squeeze=False)
+    figure, grid = plt.subplots(rows_of_panels, columns, figsize=size, sharey=True, sharex=one_scale, squeeze=False)
     for spare in grid.flat[len(panels) :]:
         spare.set_visible(False)
     axes = grid.flat[: len(panels)]
@@ -91,7 +98,7 @@ def dots(
                 continue  # a panel need not have every kind, nor a legend a kind that is not there
             if low and high:
                 axis.hlines(y, rows[low], rows[high], color=colour, linewidth=2, alpha=0.7)
-            axis.plot(rows[value], y, "o", color=colour, label=series if hue else f"{series}, 95 % interval", zorder=3)
+            axis.plot(rows[value], y, "o", color=colour, label=names[series], zorder=3)
         if published and part[published].notna().any():
             rows = part[part[published].notna()]
             y = [labels.index(text) for text in rows[label]]
@@ -99,6 +106,7 @@ def dots(
         if chance is not None:
             axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
         axis.set(title=name, xlabel=xlabel)
+        axis.tick_params(labelbottom=True)  # also above another row of panels
         axis.set_yticks(range(len(labels)), labels)
         axis.set_ylim(len(labels) - 0.5, -0.5)
     _legend(figure, axes)
@@ -160,10 +168,12 @@ def lines(
     """
     panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[hue]))
     colours = dict(zip(names, sns.color_palette(PALETTE, len(names)), strict=True))
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.8 * len(panels), 4.2), squeeze=False)
-    for axis, name_of_panel in zip(axes[0], panels, strict=True):
+    columns = max(1, len(panels))  # without a line, an empty panel
+    figure, axes = plt.subplots(1, columns, figsize=(4.8 * columns, 4.2), squeeze=False)
+    for axis, name_of_panel in zip(axes[0], panels, strict=False):
         for name, part in table[table[panel] == name_of_panel].groupby(hue, sort=False):
-            axis.plot(part[x], part[y], color=colours[name], label=name, linewidth=1.8)
+            dash = "-" if names.index(name) < SOLID_LINES else (0, (4, 1.5))
+            axis.plot(part[x], part[y], color=colours[name], linestyle=dash, label=name, linewidth=1.8)
             if mark:
                 marked = part[part[mark].astype(bool)]
                 axis.plot(marked[x], marked[y], "o", color=colours[name], markersize=7, zorder=3)
@@ -201,7 +211,7 @@ def matrix(
     panels = list(dict.fromkeys(table[panel]))
     rows, columns = (list(dict.fromkeys(table[name])) for name in (row, column))
     names = max(len(str(name)) for name in rows)
-    size = (1.4 + 0.1 * names + (1.1 * len(columns) + 0.5) * len(panels), max(1.4 + 0.62 * len(rows), 3.2))
+    size = (1.4 + 0.1 * names + (1.1 * len(columns) + 0.5) * len(panels), max(1.9 + 0.5 * len(rows), 3.8))
     figure, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
     for axis, name in zip(axes[0], panels, strict=True):
         part = (
@@ -222,7 +232,8 @@ def matrix(
             linewidths=1,
         )
         axis.set(title=name, xlabel=column.replace("_", " "), ylabel=row.replace("_", " ") if name == panels[0] else "")
-        axis.tick_params(axis="y", labelrotation=0)
+        axis.tick_params(axis="both", labelrotation=0)
+        axis.set_xticklabels([str(name).replace("-", "-\n") for name in columns])
     return _finished(figure, title)
 
 

@@ -60,24 +60,42 @@ def p_value(value: float) -> str:
     return "< .001" if value < 0.001 else f"= {value:.3f}"
 
 
-def show(table: pd.DataFrame, caption: str = "", digits: int = 3) -> HTML:
-    """A table for a notebook: no index, escaped text, numbers with ``digits`` decimals, gaps as an en dash.
+def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> HTML:
+    """A table for a notebook: no index, escaped text, gaps as an en dash, a value and its interval in one column.
 
+    ``x``, ``x_low`` and ``x_high`` become one column ``x (95 %)``; ``low`` and ``high`` belong to the column before them.
     A column of p-values (``p`` is a word of its name, as in ``p_holm``) has three decimals or ``< .001``, never a zero.
     Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes.
+
+    Args:
+        table: one row a line.
+        caption: printed above, in bold.
+        digits: decimals of all numbers, for what must stand as it was printed. Without it each column has as many as
+            its largest number bears: one from 10 on, two above 1, else three.
+
+    >>> frame = pd.DataFrame({"auc": [0.7321, 0.5], "low": [0.7, None], "high": [0.76, None], "accuracy": [71.25, 9.5]})
+    >>> import re
+    >>> re.findall(r">([^<>]+)</t[dh]>", show(frame).data)
+    ['auc (95 %)', 'accuracy', '0.732 (0.700 to 0.760)', '71.2', '0.500', '9.5']
     """
-
-    def cell(value, significance: bool) -> str:
-        if value is None or (isinstance(value, float | np.floating) and np.isnan(value)) or value is pd.NA:
-            return "–"
-        if isinstance(value, float | np.floating):
-            return p_value(value).removeprefix("= ") if significance else f"{value:.{digits}f}"
-        return str(value)
-
-    shown = table.rename(columns=lambda name: str(name).replace("_", " "))
-    shown = shown.apply(lambda column: column.map(partial(cell, significance="p" in column.name.split())))
-    numeric = [pd.api.types.is_numeric_dtype(table[column]) for column in table]
-    header = "".join(_cell("th", escape(str(name)), right) for name, right in zip(shown.columns, numeric, strict=True))
+    table = table.reset_index(drop=True)
+    numeric, columns = [], {}
+    ends = {end for column in table for end in _ends(table, column) or ()}
+    for name in table:
+        if name in ends:
+            continue
+        limits, title = _ends(table, name), str(name).replace("_", " ")
+        decimals = _decimals(table[name]) if digits is None else digits
+        write = _p if "p" in title.split() else partial(_number, decimals=decimals)
+        cells = table[name].map(write)
+        if limits:
+            low, high = (table[end].map(write) for end in limits)
+            known = table[limits[0]].notna() & table[name].notna()
+            cells = cells.where(~known, cells + " (" + low + " to " + high + ")")
+        columns[f"{title} (95 %)" if limits else title] = cells
+        numeric.append(pd.api.types.is_numeric_dtype(table[name]))
+    shown = pd.DataFrame(columns, index=table.index)
+    header = "".join(_cell("th", escape(name), right) for name, right in zip(shown.columns, numeric, strict=True))
     rows = (
         "".join(_cell("td", escape(value), right) for value, right in zip(row, numeric, strict=True))
         for row in shown.itertuples(index=False)
@@ -87,6 +105,35 @@ def show(table: pd.DataFrame, caption: str = "", digits: int = 3) -> HTML:
     return HTML(f"{title}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>")
 
 
+def _ends(table: pd.DataFrame, column: str) -> tuple[str, str] | None:
+    """The columns with the ends of a column's interval, if it has one."""
+    names = list(table.columns)
+    after = names[names.index(column) + 1 :][:2]
+    named = f"{column}_low", f"{column}_high"
+    return ("low", "high") if after == ["low", "high"] else named if set(named) <= set(names) else None
+
+
+def _decimals(column: pd.Series) -> int:
+    """How many decimals the largest number of a column bears."""
+    sizes = [abs(v) for v in column if isinstance(v, float | np.floating) and np.isfinite(v)]
+    largest = max(sizes, default=0)
+    return 1 if largest >= 10 else 2 if largest > 1 else 3
+
+
+def _number(value, decimals: int) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
+        return "–"
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text  # no minus before a zero
+
+
+def _p(value) -> str:
+    return p_value(value).removeprefix("= ") if isinstance(value, float) and not np.isnan(value) else _number(value, 3)
+
+
 def _cell(tag: str, content: str, right: bool) -> str:
-    """Numbers line up at the right, words at the left."""
-    return f'<{tag} style="text-align:{"right" if right else "left"}">{content}</{tag}>'
+    """Numbers line up at the right and stay on one line, words stand at the left."""
+    style = f"text-align:{'right' if right else 'left'}" + (";white-space:nowrap" if right and tag == "td" else "")
+    return f'<{tag} style="{style}">{content}</{tag}>'
