@@ -170,7 +170,8 @@ def test_the_table_has_every_origin_and_all_together(chosen, revised):
     both = table.join(table[list(renamed)].rename(columns=renamed))
     more = pd.concat([gaps, gaps[:1].assign(measure="other")])
     assert refinement.findings(both, more, "acueval")[1:] == [
-        "By `other`, which gave no feedback: 0.500 before, 1.000 after claim-level feedback, 0.500 after a holistic critique."
+        "By `other`, which gave no feedback: 0.500 before, 1.000 after claim-level feedback, 0.500 after a holistic "
+        f"critique: a difference of {expected:+.3f} ({gaps.loc[0, 'low']:+.3f} to {gaps.loc[0, 'high']:+.3f}), clear of zero."
     ]
 
 
