@@ -239,10 +239,14 @@ def test_unparsed_verdicts_are_counted_and_left_out(claims):
 def test_errors_found_by_type(claims):
     support = claims["claim"].map({"Dogs bark loudly.": 0.1, "It rained pigs.": 0.9}).fillna(1.0)
     found = acu_verification.by_error(verdicts(claims, support=support), "acueval-verify-zeroshot")
-    assert found.to_dict("records") == [
+    assert found.drop(columns="task").to_dict("records") == [
         {"error": "entity", "n": 4, "found": 0},
         {"error": "out-of-article", "n": 4, "found": 1},
     ]
+    # Tasks may ask about the same claims: they are never added up.
+    twice = pd.concat([verdicts(claims, support=support).assign(task=task) for task in ("long", "short")])
+    found = acu_verification.by_error(twice, "acueval-verify-zeroshot")
+    assert found[["task", "n"]].to_records(index=False).tolist() == [("long", 4)] * 2 + [("short", 4)] * 2
 
 
 def test_the_accuracys_interval_is_over_documents():
@@ -312,3 +316,20 @@ def test_a_prompt_may_be_above_below_or_like_the_sentence_split(f1, verdict):
     )
     [sentence] = acu_generation.findings(table)
     assert f"{verdict} the sentence split's 70.0" in sentence
+    assert "other prompts" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("f1", "said"), [(85.0, "86.0: their intervals all overlap with its own."), (60.0, "86.0. It")]
+)
+def test_prompts_that_are_alike_are_said_to_be(f1, said):
+    rows = [("sentences", 70.0), ("acueval-decompose-5shot", 90.0), ("acueval-decompose-1shot", 86.0)]
+    table = pd.DataFrame(
+        [
+            {"origin": "news", "decomposer": name, "precision": 80.0, "n_claims": 3.0, "n_gold": 4.0}
+            | {"f1": value, "f1_low": value - 4, "f1_high": value + 4}
+            for name, value in [*rows, ("acueval-decompose-3shot", f1)]
+        ]
+    )
+    [sentence] = acu_generation.findings(table)
+    assert f"The other prompts' F1 is {f1:.1f} to {said}" in sentence

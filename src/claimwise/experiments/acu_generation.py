@@ -139,7 +139,9 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
 
 
 def display(rows: pd.DataFrame) -> pd.DataFrame:
-    """The columns that the notebook shows."""
+    """The columns that the notebook shows, an origin's decomposers together."""
+    origins = list(dict.fromkeys(rows["origin"]))
+    rows = rows.sort_values("origin", key=lambda column: column.map(origins.index), kind="stable")
     columns = ["origin", "decomposer", "precision", "recall", "f1", "f1_low", "f1_high", "n_claims", "n_gold"]
     return rows[[*columns, "duplicates", "coverage", "no_claims", "published_precision"]]
 
@@ -156,10 +158,18 @@ def findings(rows: pd.DataFrame) -> list[str]:
         best, split = ours["f1"].idxmax(), part.loc[claims.Sentences.name]
         above, below = ours.loc[best, "f1_low"] > split["f1_high"], ours.loc[best, "f1_high"] < split["f1_low"]
         verdict = "clearly above" if above else "clearly below" if below else "not told apart (by intervals) from"
+        others = ours["f1"].drop(best).dropna()
+        within = [name for name in others.index if ours.loc[name, "f1_high"] >= ours.loc[best, "f1_low"]]
+        matter = (
+            f" The other prompts' F1 is {others.min():.1f} to {others.max():.1f}"
+            + (": their intervals all overlap with its own." if len(within) == len(others) else ".")
+            if len(others)
+            else ""
+        )
         sentences.append(
-            f"**{origin}**: the best prompt is `{best}` with F1 {ours.loc[best, 'f1']:.1f} "
-            f"({ours.loc[best, 'f1_low']:.1f} to {ours.loc[best, 'f1_high']:.1f}), {verdict} the sentence split's "
-            f"{split['f1']:.1f}; it writes {ours.loc[best, 'n_claims']:.1f} claims a summary where people wrote "
+            f"**{origin}**: the highest F1 of a prompt, {ours.loc[best, 'f1']:.1f} "
+            f"({ours.loc[best, 'f1_low']:.1f} to {ours.loc[best, 'f1_high']:.1f}), is that of `{best}`, {verdict} the "
+            f"sentence split's {split['f1']:.1f}.{matter} It writes {ours.loc[best, 'n_claims']:.1f} claims a summary where people wrote "
             f"{ours.loc[best, 'n_gold']:.1f}. On precision alone the sentence split, which needs no model, has "
             f"{split['precision']:.1f} against {ours.loc[best, 'precision']:.1f}."
         )

@@ -203,11 +203,12 @@ def _constant(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_error(verdicts: pd.DataFrame, prompt: str) -> pd.DataFrame:
-    """For each error type of the test claims: how many, and the share found (support < 0.5), for one prompt."""
+    """By task and error type of the test claims: how many, and the share found (support < 0.5), for one prompt."""
     rows = verdicts[(verdicts["prompt"] == prompt) & (verdicts["split"] == "test") & (verdicts["label"] == 0)]
     rows = rows[rows["support"].notna()].assign(found=lambda frame: frame["support"] < 0.5)
-    grouped = rows.groupby("error")["found"]
-    return pd.DataFrame({"n": grouped.size(), "found": grouped.mean()}).reset_index().sort_values("found")
+    grouped = rows.groupby(["task", "error"], sort=False)["found"]
+    found = pd.DataFrame({"n": grouped.size(), "found": grouped.mean()}).reset_index()
+    return found.sort_values(["task", "found"], ignore_index=True)
 
 
 def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
