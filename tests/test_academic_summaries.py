@@ -155,6 +155,8 @@ def test_precision_and_recall_are_measured_on_labelled_validation_sentences():
         )
     found = hallucinations.reliability(rows.corpus(), Scripted(), VERIFY, 200, 0)
     assert (found.precision.value, found.recall.value) == (0.5, 0.5)
+    assert found.gain.value == 0  # as many of its findings are right as of all sentences are unsupported
+    assert "not told apart from chance" in hallucinations.findings({"scripted": found})[0]
     assert (found.n, found.flagged, found.wrong) == (8, 4, 4)
     table = hallucinations.reliabilities({"scripted": found})
     assert table["precision"].tolist() == [0.5, 2 / 3]
@@ -226,6 +228,9 @@ def test_the_cube_has_every_cell_with_counts_and_intervals(rows):
     assert found.loc[("bad", "strict", "lenient"), ["n", "found", "reported"]].tolist() == [3, 6, 2]
     assert found.loc[("good", "none", "strict"), ["found", "with_any", "rouge_l"]].tolist() == [0, 0, 1]
     assert cells["reported"].between(cells["reported_low"], cells["reported_high"]).all()
+    across = interactions.across(cells).set_index(["summary", "critique"])
+    assert across.columns.tolist() == ["n", "judge: lenient", "judge: strict"]
+    assert across.loc[("bad", "none"), "judge: lenient"].startswith("3.00 (")
 
 
 def test_a_reply_that_is_no_summary_is_in_no_cell(examples):

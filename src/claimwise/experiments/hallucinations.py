@@ -18,7 +18,7 @@ from claimwise import prompts, refinement
 from claimwise.corpora import Corpus
 from claimwise.models.base import Model, Verdict
 from claimwise.refinement import SUPPORTED, Statement
-from claimwise.statistics import Interval, bootstrap_mean
+from claimwise.statistics import Interval, bootstrap_mean, resample
 from claimwise.verification import PromptedVerifier
 
 #: What the authors found by hand of about 100 of GPT-4's verdicts (sec. 3.4).
@@ -75,10 +75,14 @@ def _verdicts(statements: Iterable[Statement], model: Model, prompt: str) -> dic
 
 
 class Reliability(NamedTuple):
-    """What a verifier's findings are worth on labelled sentences: precision, recall, and how many there were."""
+    """What a verifier's findings are worth on labelled sentences: precision, recall, and how many there were.
+
+    ``gain`` is the precision minus the share of unsupported sentences, which flagging at random would be right of.
+    """
 
     precision: Interval
     recall: Interval
+    gain: Interval
     n: int
     flagged: int
     wrong: int
@@ -101,10 +105,32 @@ def reliability(corpus: Corpus, model: Model, prompt: str, draws: int, seed: int
     return Reliability(
         bootstrap_mean(wrong[flagged], documents[flagged], draws, seed),
         bootstrap_mean(flagged[wrong], documents[wrong], draws, seed),
+        _gain(wrong, flagged, documents, draws, seed),
         int((support == support).sum()),
         int(flagged.sum()),
         int(wrong.sum()),
     )
+
+
+def _gain(wrong: np.ndarray, flagged: np.ndarray, documents: np.ndarray, draws: int, seed: int) -> Interval:
+    """Precision minus the share of unsupported sentences, both of the same drawn documents; NaN if nothing is flagged.
+
+    >>> right = np.array([True, False, True, False])
+    >>> _gain(right, right, np.array(list("aabb")), 10, 0)
+    Interval(value=0.5, low=0.5, high=0.5)
+    """
+    counts = pd.DataFrame({"hits": wrong & flagged, "flagged": flagged, "wrong": wrong, "n": True}, dtype=float)
+    sums = counts.groupby(documents).sum().to_numpy()
+
+    def gain(totals: np.ndarray) -> np.ndarray:
+        hits, flags, wrongs, n = np.moveaxis(totals, -1, 0)
+        with np.errstate(invalid="ignore"):  # no finding has no precision
+            return hits / flags - wrongs / n
+
+    if not flagged.any():
+        return Interval(np.nan, np.nan, np.nan)
+    low, high = np.nanpercentile(gain(resample(len(sums), draws, seed) @ sums), [2.5, 97.5])
+    return Interval(float(gain(sums.sum(axis=0))), float(low), float(high))
 
 
 def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
@@ -132,7 +158,7 @@ def findings(found: Mapping[str, Reliability]) -> list[str]:
     """What each judge's findings are worth, in words: beside what flagging at random would be right of.
 
     >>> half = Interval(0.5, 0.2, 0.8)
-    >>> findings({"j": Reliability(half, half, n=40, flagged=10, wrong=12)})[0][:71]
+    >>> findings({"j": Reliability(half, half, half, n=40, flagged=10, wrong=12)})[0][:71]
     'Where people labelled the sentences, `j` is right of 50 % (20 to 80) of'
     """
     sentences = []
@@ -140,7 +166,7 @@ def findings(found: Mapping[str, Reliability]) -> list[str]:
         if not one.n or one.precision.value != one.precision.value:
             continue
         random = one.wrong / one.n
-        better = "better than chance" if one.precision.low > random else "not told apart from chance"
+        better = "better than chance" if one.gain.low > 0 else "not told apart from chance"
         sentences.append(
             f"Where people labelled the sentences, `{name}` is right of {100 * one.precision.value:.0f} % "
             f"({100 * one.precision.low:.0f} to {100 * one.precision.high:.0f}) of its {one.flagged} findings, flagging at "

@@ -68,6 +68,15 @@ def cells(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(results, columns=columns).sort_values(["judge", "summary"], kind="stable", ignore_index=True)
 
 
+def across(table: pd.DataFrame) -> pd.DataFrame:
+    """``cells`` with one column a judge: hallucinations per summary with their 95 % interval."""
+    text = table.apply(lambda r: f"{r.reported:.2f} ({r.reported_low:.2f} to {r.reported_high:.2f})", axis=1)
+    wide = table.assign(judge="judge: " + table["judge"], text=text).pivot_table(
+        index=["summary", "critique", "n"], columns="judge", values="text", aggfunc="first", sort=False
+    )
+    return wide.reset_index().rename_axis(columns=None)
+
+
 def self_preference(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     """How much more each judge sees gained by its own critiques than by the others', over all summarisers.
 
