@@ -59,7 +59,7 @@ def test_what_is_shown_has_a_column_a_metric_and_may_be_empty(typed):
     table = error_types.table(typed, draws=50, seed=0)
     shown = error_types.areas(table)
     assert shown.columns.tolist()[-2:] == ["own", "old (published)"]
-    assert shown["own"].tolist() == ["1.00 (1.00 to 1.00)"] * 6
+    assert shown["own"].tolist() == ["1.00 (1.00 to 1.00)"] * 3
     assert error_types.shares(table)["own"].tolist() == ["100 / 0"] * 3
     [said] = error_types.findings(table, "own")
     assert "2 unfaithful and 1 faithful test summaries: `own` AUC 1.00 (1.00 to 1.00); the best published" in said

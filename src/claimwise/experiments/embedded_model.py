@@ -189,12 +189,23 @@ def by_error(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+#: Bins of fewer claims are not drawn: their share is anything.
+FEWEST_IN_A_BIN = 10
+
+
 def reliability(found: pd.DataFrame, model: str = "embedded") -> pd.DataFrame:
-    """Reliability of one model's supports, one row a corpus and bin: ``corpus, support, supported, n, panel``."""
+    """Reliability of one model's supports, one row a corpus and bin: ``corpus, support, supported, n, panel``.
+
+    Bins of fewer than ``FEWEST_IN_A_BIN`` claims are left out; the ECE in the name of the corpus is over all.
+    """
     parts = []
     for corpus, part in found[found["model"] == model].groupby("corpus", sort=False):
         error, bins = statistics.calibration(part["label"], part["support"])
-        parts.append(bins.assign(corpus=f"{corpus} (ECE {error:.2f})", panel="test claims, ten bins"))
+        parts.append(
+            bins[bins["n"] >= FEWEST_IN_A_BIN].assign(
+                corpus=f"{corpus} (ECE {error:.2f})", panel="test claims, ten bins"
+            )
+        )
     return pd.concat(parts, ignore_index=True)
 
 

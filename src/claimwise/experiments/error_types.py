@@ -91,10 +91,10 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 
 
 def areas(found: pd.DataFrame) -> pd.DataFrame:
-    """AUC with its interval, types down and metrics across."""
-    return _wide(
-        found, found.apply(lambda r: f"{r.auc:.2f} ({r.low:.2f} to {r.high:.2f})", axis=1, result_type="reduce")
-    )
+    """AUC of test rows with its interval, types down and metrics across."""
+    test = found[found["split"] == "test"]
+    text = test.apply(lambda r: f"{r.auc:.2f} ({r.low:.2f} to {r.high:.2f})", axis=1, result_type="reduce")
+    return _wide(test, text)
 
 
 def shares(found: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def shares(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _wide(found: pd.DataFrame, text: pd.Series) -> pd.DataFrame:
-    down = ["corpus", "group", "split", "error", "n", "faithful"]
+    down = ["corpus", "group", "error", "n", "faithful"]
     if found.empty:
         return found[down]
     wide = found.assign(text=text).pivot_table(index=down, columns="model", values="text", aggfunc="first", sort=False)
