@@ -141,7 +141,7 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     rows = pd.DataFrame(made, columns=["metric", "step_p"]).assign(corpus="made", group="all")
     rows["balanced_accuracy"] = [50, 52, 52, 60]
     rows = nli_alignment.corrected(rows)
-    assert rows["step_holm"].tolist() == pytest.approx([np.nan, 0.04, 0.5, 0.003], nan_ok=True)
+    assert rows["step_p_holm"].tolist() == pytest.approx([np.nan, 0.04, 0.5, 0.003], nan_ok=True)
     levels = pd.DataFrame(
         {"level": ["window", "sentence"], "label": ["faithful"] * 2, "n": [1, 3], "share": [0.25, 0.75]}
     )
@@ -184,7 +184,7 @@ def test_sensitivity_reads_only_the_first_documents(corpus):
     rows = nli_alignment.sensitivity(corpus, SPEC, FakeModel(), [2], [0.8], documents=1)
     assert rows["n"].tolist() == [5]
     wide = nli_display.grid(rows.assign(corpus="made"))
-    assert wide.iloc[:, 0].tolist() == ["j = 2", "gated"]
+    assert wide.iloc[:, 0].tolist() == ["AUC, j = 2", "share gated"]
 
 
 def test_easiness_by_states_is_a_mean_over_test_references(monkeypatch):

@@ -216,7 +216,7 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
             against = f"cannot be compared with {baseline}, which has no result"
         else:
             against = (
-                f"is {row['difference']:+.1f} points from {baseline} (p {p_value(row['p'])}; corrected for the "
+                f"is {row['difference']:+.1f} points beside {baseline} (p {p_value(row['p'])}; corrected for the "
                 f"table's {rows['p'].notna().sum()} comparisons {p_value(row['p_holm'])})"
             )
         tied = [m for m in ours.index if m != best and ours.loc[m, "high"] >= row["low"] and m != baseline]
@@ -230,7 +230,7 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
                 if ours["auc"].max() < 0.6
                 else ""
             )
-            + (f" Its interval overlaps with that of {', '.join(tied)}." if tied else "")
+            + (f" The interval of `{best}` overlaps with that of {', '.join(tied)}." if tied else "")
         )
         if part.loc[read, "balanced_accuracy"].notna().any():
             top = part.loc[part.loc[read, "balanced_accuracy"].idxmax()]

@@ -123,8 +123,8 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
 
 
 def corrected(rows: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``step_holm``: ``step_p`` corrected for all the steps in the table (every corpus's and group's)."""
-    return rows.assign(step_holm=statistics.holm(rows["step_p"]))
+    """Adds ``step_p_holm``: ``step_p`` corrected for all the steps in the table (every corpus's and group's)."""
+    return rows.assign(step_p_holm=statistics.holm(rows["step_p"]))
 
 
 def with_published(ours: pd.DataFrame, ablated: pd.DataFrame, benchmarks: pd.DataFrame) -> pd.DataFrame:

@@ -49,9 +49,8 @@ def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
 
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
-    columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high", "published_interval"]
-    shown = rows[[*columns, "auc", "step", "step_p", "step_holm", "published"]]
-    return shown.rename(columns={"published_interval": "published ±"})
+    columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high"]
+    return rows[[*columns, "auc", "step", "step_p", "step_p_holm", "published"]]
 
 
 def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
@@ -71,7 +70,7 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
             continue
         values = [part.loc[step, "balanced_accuracy"] for step in STEPS]
         order = "as in the paper" if values == sorted(values) else "not in the paper's order"
-        sure = [step for step in STEPS[1:] if part.loc[step, "step_holm"] < 0.05]
+        sure = [step for step in STEPS[1:] if part.loc[step, "step_p_holm"] < 0.05]
         alone = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05 and step not in sure]
         sentences.append(
             f"{title}: "
@@ -103,14 +102,14 @@ def settings(spec: MetricSpec) -> dict:
 def grid(rows: pd.DataFrame) -> pd.DataFrame:
     """``sensitivity`` with one row a window and one column a gate, and the share of gated claims below."""
     if rows.empty:
-        return pd.DataFrame({"": ["no labelled validation summaries"]})
+        return pd.DataFrame({"window": ["no labelled validation summaries"]})
     parts = []
     for name, part in rows.groupby("corpus", sort=False):
         wide = part.pivot_table(index="window", columns="gate", values="auc")
-        wide.index = [f"j = {window}" for window in wide.index]
-        wide.loc["gated"] = part.groupby("gate")["gated"].first()
+        wide.index = [f"AUC, j = {window}" for window in wide.index]
+        wide.loc["share gated"] = part.groupby("gate")["gated"].first()
         wide.columns = [f"T = {gate:g}" for gate in wide.columns]
-        parts.append(wide.reset_index(names="").assign(corpus=name, n=part["n"].max()))
+        parts.append(wide.reset_index(names="window").assign(corpus=name, n=part["n"].max()))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -12,7 +12,7 @@ from claimwise.corpora import Corpus
 from claimwise.holistic import WordOverlap
 from claimwise.statistics import bootstrap_mean, resample
 
-#: The raters' verdict on the model's summary, in the order of ACUEval's figure.
+#: What the raters said of the model's summary, in the order of ACUEval's figure.
 CASES = {"first": "model worse", "equal": "equal", "second": "model better"}
 
 
@@ -129,7 +129,7 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         ``metric, n, ordered`` (share, equal scores count half) with ``low`` and ``high``, ``model_higher`` (share of
         all pairs in which the model's summary scores higher: .5 plus a bias or a merit), ``bias`` (mean difference over
         the three cases, each with the same weight: 0 for a metric that only follows the raters), and what is left of
-        it at equal word overlap, ``bias_at_equal_overlap`` with ``bias_low`` and ``bias_high`` (as
+        it at equal word overlap, ``bias_at_equal_overlap`` with ``bias_at_equal_overlap_low`` and ``bias_at_equal_overlap_high`` (as
         ``at_equal_overlap`` of ``table``; the slope is fitted anew in every draw of documents).
     """
     results = []
@@ -152,8 +152,8 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                 "model_higher": float(((np.sign(scored["difference"]) + 1) / 2).mean()),
                 "bias": float(scored.groupby("case")["difference"].mean().mean()),
                 "bias_at_equal_overlap": _left(_fit(sums.sum(axis=0))[1]),
-                "bias_low": _left(low),
-                "bias_high": _left(high),
+                "bias_at_equal_overlap_low": _left(low),
+                "bias_at_equal_overlap_high": _left(high),
             }
         )
     return pd.DataFrame(results)
@@ -190,6 +190,8 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
             shape = (
                 "scores the person's summary higher in all three cases: no bias towards the model, rather against it"
             )
+        elif row["low"] <= 0.5 <= row["high"]:
+            shape = "has no clear direction: it orders the judgments neither with nor against the raters beyond chance"
         elif part.loc["model better", "difference"] > part.loc["model worse", "difference"]:
             shape = "moves with the raters: its difference is larger where they preferred the model"
         else:
@@ -212,14 +214,14 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
 
 def _copying(row) -> str:
     """Whether copying explains a metric's bias, from its row of ``agreement``."""
-    if row.bias_low <= 0 <= row.bias_high:
+    if row.bias_at_equal_overlap_low <= 0 <= row.bias_at_equal_overlap_high:
         verdict = "what is left is within chance of nothing, so that copying may be all of it"
     elif abs(row.bias_at_equal_overlap) < abs(row.bias):
         verdict = "copying more of the document's words explains a part of it, not all"
     else:
         verdict = "copying more of the document's words explains none of it"
     return (
-        f"**{row.metric}**: of its gap, model minus writer, of {row.bias:+.3f} with the three cases weighed alike, "
-        f"{row.bias_at_equal_overlap:+.3f} ({row.bias_low:+.3f} to {row.bias_high:+.3f}) is left where both summaries "
+        f"**{row.metric}**: of its gap, model minus writer, of {row.bias:+.3f} with the three cases weighted alike, "
+        f"{row.bias_at_equal_overlap:+.3f} ({row.bias_at_equal_overlap_low:+.3f} to {row.bias_at_equal_overlap_high:+.3f}) is left where both summaries "
         f"have the same word overlap with the document: {verdict}."
     )
