@@ -405,7 +405,9 @@ def test_what_is_left_of_the_bias_at_equal_word_overlap(extra):
     assert cases["difference"].tolist() == pytest.approx([0.15 + extra] * 3)
     assert cases["at_equal_overlap"].tolist() == pytest.approx([extra] * 3)
     assert found["bias"] == pytest.approx(0.15 + extra)
-    assert [found[key] for key in ("bias_at_equal_overlap", "bias_at_equal_overlap_low", "bias_at_equal_overlap_high")] == pytest.approx([extra] * 3)
+    assert [
+        found[key] for key in ("bias_at_equal_overlap", "bias_at_equal_overlap_low", "bias_at_equal_overlap_high")
+    ] == pytest.approx([extra] * 3)
 
 
 def test_the_interval_at_equal_overlap_is_that_of_a_regression_on_drawn_documents():
@@ -425,15 +427,41 @@ def test_the_interval_at_equal_overlap_is_that_of_a_regression_on_drawn_document
     [found] = preference_bias.agreement(rows, 2000, 0).to_dict("records")
     assert found["bias_at_equal_overlap"] == pytest.approx(at_zero(rows))
     drawn = [at_zero(rows.sample(frac=1, replace=True, random_state=draw)) for draw in range(500)]
-    assert [found["bias_at_equal_overlap_low"], found["bias_at_equal_overlap_high"]] == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.01)
+    assert [found["bias_at_equal_overlap_low"], found["bias_at_equal_overlap_high"]] == pytest.approx(
+        np.percentile(drawn, [2.5, 97.5]), abs=0.01
+    )
 
 
 @pytest.mark.parametrize(
     ("row", "verdict"),
     [
-        ({"bias": 0.14, "bias_at_equal_overlap": 0.05, "bias_at_equal_overlap_low": 0.02, "bias_at_equal_overlap_high": 0.09}, "a part of it, not all"),
-        ({"bias": 0.14, "bias_at_equal_overlap": 0.01, "bias_at_equal_overlap_low": -0.02, "bias_at_equal_overlap_high": 0.04}, "may be all of it"),
-        ({"bias": 0.14, "bias_at_equal_overlap": 0.16, "bias_at_equal_overlap_low": 0.12, "bias_at_equal_overlap_high": 0.2}, "explains none of it"),
+        (
+            {
+                "bias": 0.14,
+                "bias_at_equal_overlap": 0.05,
+                "bias_at_equal_overlap_low": 0.02,
+                "bias_at_equal_overlap_high": 0.09,
+            },
+            "a part of it, not all",
+        ),
+        (
+            {
+                "bias": 0.14,
+                "bias_at_equal_overlap": 0.01,
+                "bias_at_equal_overlap_low": -0.02,
+                "bias_at_equal_overlap_high": 0.04,
+            },
+            "may be all of it",
+        ),
+        (
+            {
+                "bias": 0.14,
+                "bias_at_equal_overlap": 0.16,
+                "bias_at_equal_overlap_low": 0.12,
+                "bias_at_equal_overlap_high": 0.2,
+            },
+            "explains none of it",
+        ),
     ],
 )
 def test_what_copying_explains_is_said_by_the_interval(row, verdict):
