@@ -169,7 +169,9 @@ def test_a_difference_that_another_cut_takes_away_is_said_to_be_the_cuts():
     assert thetas.set_index("method")["its_accuracy"].to_dict() == {"one": 100, "other": 100}
     assert thetas["its_p_baseline"].tolist() == pytest.approx([1, np.nan], nan_ok=True)
     [sentence] = [s for s in fv.findings(result, thetas, "other", ["one"]) if "`one` is significantly above" in s]
-    assert "and not told apart from it at the theta that is best on the training part (100.0 against 100.0" in sentence
+    assert (
+        "and not told apart from it at the theta that is best on the validation split (100.0 against 100.0" in sentence
+    )
     assert sentence.endswith("So the difference is the cut's as much as the method's.")
 
 
@@ -218,6 +220,14 @@ def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
     assert below["accuracy"].isna().all()
     assert below.loc["chain of thought", "reason"] == "this model does not reason in words"
     assert below.loc["few-shot", "reason"] == "this model does not learn from examples of whole summaries"
+    printed = fv.with_published(table, published.table("factored_verification", "1"))
+    assert fv.unscored(printed).set_index("method")["published"].to_dict() == {
+        "factored, reasoned 0/1": "71.2 (ChatGPT)",
+        "few-shot": "30.9 (GPT-4), 58.5 (ChatGPT)",
+        "chain of thought": "75.5 (GPT-4), 61.2 (ChatGPT)",
+        "single prompt": "63.3 (ChatGPT)",
+    }
+    assert set(fv.display(printed)["method"]) == set(can)
     # The others are compared on all summaries, as if the methods without scores were not there.
     assert table["n"][:2].tolist() == [60, 60]
     assert set(fv.curves(rows)["method"]) == set(fv.best_thetas(rows, "holistic")["method"]) == set(can)

@@ -77,7 +77,7 @@ def test_what_is_written_alike_is_not_told_apart_and_that_is_said():
     assert table.loc["word count", "auc"] == 0.5
     assert table.index[0] == "factored"
     [said] = style.findings(rows, table.reset_index())
-    assert "the way of writing gives no label away" in said
+    assert "That the way of writing gives labels away is not shown here" in said
 
 
 def test_no_document_changes_what_a_blind_classifier_says():

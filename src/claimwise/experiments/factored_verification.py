@@ -191,7 +191,7 @@ def curves(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
 #: The axes of ``curves``' panels.
 AXES = {
     "ROC": ("faithful summaries flagged (share)", "hallucinated summaries found (share)"),
-    "effect of theta": ("theta", "accuracy on the test part (%)"),
+    "effect of theta": ("theta", "accuracy on the test split (%)"),
 }
 
 
@@ -248,7 +248,36 @@ def dots(result: pd.DataFrame) -> pd.DataFrame:
     scored = result[result["n"] > 0]
     blank = dict.fromkeys(("accuracy", "low", "high"), np.nan)
     parts = [scored.assign(published=np.nan), *(scored.assign(published=scored[m], **blank) for m in PUBLISHED_MODELS)]
-    return pd.concat(parts, ignore_index=True).assign(panel="accuracy, test part")
+    learned = np.where(scored["trained_on"].isna(), "not taught here", "taught with labels of this corpus")
+    kinds = pd.Series(learned, index=scored["method"])
+    every = pd.concat(parts, ignore_index=True)
+    return every.assign(panel="accuracy, test split", kind=every["method"].map(kinds))
+
+
+def display(result: pd.DataFrame) -> pd.DataFrame:
+    """The scored methods as the notebook shows them: corrected p-values only, the published accuracies in one column.
+
+    The csv has every column.
+    """
+    scored = result[result["n"] > 0]
+    columns = ["method", "trained_on", "n", "unscored", "theta", "accuracy", "low", "high", "found", "kept", "auc"]
+    return scored[[*columns, "next_best", "p_holm", "p_baseline_holm"]].assign(published=_published(scored))
+
+
+def unscored(result: pd.DataFrame) -> pd.DataFrame:
+    """The methods without a result: the commonest reason, and what the paper's models reach with them."""
+    without = result[result["n"] == 0]
+    return without[["method", "unscored", "reason"]].assign(published=_published(without))
+
+
+def _published(rows: pd.DataFrame) -> list[str | None]:
+    """The paper's accuracies with the names of its models.
+
+    >>> _published(pd.DataFrame({"GPT-4": [76.2, np.nan], "ChatGPT": [np.nan, np.nan]}))
+    ['76.2 (GPT-4)', None]
+    """
+    told = ([f"{row[m]:.1f} ({m})" for m in PUBLISHED_MODELS if row[m] == row[m]] for _, row in rows.iterrows())
+    return [", ".join(values) or None for values in told]
 
 
 def _against(gap: float, p: float) -> str:
@@ -289,7 +318,7 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
         sentences.append(
             f"`{name}` is {middle} `{baseline}` where both are cut at the midpoint ({row['accuracy']:.1f} against "
             f"{base['accuracy']:.1f} %, corrected p {p_value(row['p_baseline_holm'])}), and {moved} it at the theta "
-            f"that is best on the training part ({own['its_accuracy']:.1f} against {others['its_accuracy']:.1f} %, "
+            f"that is best on the validation split ({own['its_accuracy']:.1f} against {others['its_accuracy']:.1f} %, "
             f"corrected p {p_value(own['its_p_baseline_holm'])}); AUC, which needs no theta, {row['auc']:.3f} against "
             f"{base['auc']:.3f}."
             + (" So the difference is the cut's as much as the method's." if middle != moved else "")
@@ -301,8 +330,8 @@ def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored
     )
     worst = costs.abs().idxmax()
     sentences.append(
-        f"Cutting at the midpoint of the means instead of at the training part's most accurate theta changes `{worst}` "
-        f"most: {-costs[worst]:+.1f} points on the test part."
+        f"Cutting at the midpoint of the means instead of at the validation split's most accurate theta changes `{worst}` "
+        f"most: {-costs[worst]:+.1f} points on the test split."
     )
     for reason, part in unscored.groupby("reason", sort=False):
         names = ", ".join(f"`{name}`" for name in part["method"])

@@ -207,7 +207,7 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
             "Here the way of writing gives the label away: an accuracy up to this one, of whatever method, can be had "
             "without checking a fact, and is no evidence that facts were checked."
             if above
-            else "Here the way of writing gives no label away."
+            else "That the way of writing gives labels away is not shown here."
         )
     ]
     answers = _answers(rows)
@@ -220,7 +220,7 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
             + (
                 "that is what reading the document adds to the way of writing."
                 if p < 0.05 and gap > 0
-                else "the score adds nothing that the way of writing does not tell."
+                else "nothing beyond chance is added to what the way of writing tells."
             )
         )
     return sentences
