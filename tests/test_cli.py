@@ -75,7 +75,7 @@ def test_scores_of_a_file():
     result = score(write(GOOD))
     assert result.exit_code == 0, result.output
     table = pd.read_csv("mine.word-overlap.csv")
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == [*COLUMNS, "label"]
     assert table["id"].tolist() == ["a", "b", "c", "d", "é"]
     assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
     assert table["n_unparsed"].tolist() == [0, 0, 0, 0, 0]
@@ -85,7 +85,7 @@ def test_scores_of_a_file():
 def test_what_the_screen_says():
     result = score(write(GOOD), "--out", "scores.csv")
     area = roc_auc_score([1, 0, 0], [1, 0.25, 0])
-    assert "scores.csv: 5 summaries by model embedded, mean 0.417, 2 without a score" in result.output
+    assert "scores.csv: 5 summaries, mean 0.417, 2 without a score" in result.output
     assert "1 x empty summary" in result.output
     assert "1 x empty document" in result.output
     assert f"AUC against your labels: {area:.3f}" in result.output

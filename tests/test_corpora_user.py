@@ -63,7 +63,10 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
     [
         (['{"id": "a", "docu'], r"mine\.jsonl, line 1, column 13: not JSON"),
         ([GOOD, "[1, 2]"], r"line 2: expected an object with names and values, got \[1, 2\]"),
-        ([{"id": "a", "document": "b"}], "line 1: column 'summary' is missing, got id, document"),
+        (
+            [{"id": "a", "document": "b", "output": "c"}],
+            "line 1: column 'summary' is missing, got id, document, output; rename the one that holds it, or add it",
+        ),
         ([{"id": "a", "docment": "b", "summary": "c"}], "line 1: column 'document' is missing.*did you mean 'docment'"),
         ([GOOD, "", GOOD], "line 3, field 'id': 'a' stands in line 1 too"),
         ([{**GOOD, "id": None}], "line 1, field 'id': expected text, got null"),
@@ -153,9 +156,14 @@ def test_tab_separated_and_gzipped_files_read_like_json_lines(tmp_path, name):
 
 
 def test_other_columns_are_carried_as_they_stand(tmp_path):
-    rows = [{**GOOD, "n": 0.1234567891, "tags": ["é", 1], "7": True}, {**GOOD, "id": "b", "note": "x", "n": None}]
+    rows = [
+        {**GOOD, "n": 0.1234567891, "tags": ["é", 1], "7": True},
+        {**GOOD, "id": "b", "label": "TRUE", "system": "lead", "note": "x", "n": None},
+    ]
     found = read_file(jsonl(tmp_path, *rows))
     assert found.carried.to_dict("list") == {
+        "label": ["1", "TRUE"],
+        "system": ["", "lead"],
         "n": ["0.1234567891", ""],
         "tags": ['["é", 1]', ""],
         "7": ["true", ""],
@@ -165,11 +173,16 @@ def test_other_columns_are_carried_as_they_stand(tmp_path):
     assert list(found.examples["id"]) == ["a", "b"]
     file = tmp_path / "mine.parquet"
     pd.DataFrame([{**GOOD, "when": pd.Timestamp("2024-05-06"), "tags": ["a", "b"]}]).to_parquet(file)
-    assert read_file(file).carried.to_dict("list") == {"when": ["2024-05-06 00:00:00"], "tags": ['["a", "b"]']}
+    assert read_file(file).carried.to_dict("list") == {
+        "label": ["1"],
+        "when": ["2024-05-06 00:00:00"],
+        "tags": ['["a", "b"]'],
+    }
 
 
 def test_a_file_without_other_columns_carries_none(tmp_path):
-    assert read_file(jsonl(tmp_path, GOOD, {**GOOD, "id": "b"})).carried.shape == (2, 0)
+    bare = {"id": "a", "document": "It rained.", "summary": "Rain."}
+    assert read_file(jsonl(tmp_path, bare, {**bare, "id": "b"})).carried.shape == (2, 0)
 
 
 def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
@@ -201,7 +214,9 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
         ("mine.json", '[{"id": "a", "document": "b", "summary": "c"}, 7]', "item 2: expected an object .*got 7"),
         ("mine.json", '[{"id": "a", "document": "b"}]', "item 1: column 'summary' is missing"),
         ("mine.json", "[]", "no examples in the file"),
-        ("mine.json", '{\n"id": "a"\n}', "line 1.*expected one object a line, or an array of objects"),
+        ("mine.json", '{\n"id": "a"\n}', r"mine\.json: expected an array of objects.*got one object with 'id'"),
+        ("mine.json", '{\n"id": "a",\n}', "line 1.*expected one object a line, or an array of objects"),
+        ("mine.json", '{"data":\n[{"id": "a"}]}', r"expected an array of objects, \[.*got one object with 'data'"),
         ("mine.jsonl", '[{"id": "a"}]', r"line 1: .*; an array of objects goes into a \.json file"),
         ("mine.jsonl", '[\n{"id": "a"}\n]', r"line 1.*; an array of objects goes into a \.json file"),
     ],

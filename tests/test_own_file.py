@@ -90,8 +90,53 @@ def test_other_columns_stand_after_the_scores_as_they_were():
     score("mine.csv")
     with Path("mine.word-overlap.csv").open(encoding="utf-8", newline="") as stream:
         found = list(csv.reader(stream))
-    assert found[0] == ["id", "metric", "score", "n_claims", "n_unparsed", "reason", "n", "note"]
-    assert [row[6:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
+    assert found[0] == ["id", "metric", "score", "n_claims", "n_unparsed", "reason", "label", "n", "note"]
+    assert [row[7:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
+
+
+def test_label_split_and_system_stand_beside_the_score():
+    write([row | {"system": f"s{number}"} for number, row in enumerate(SPLIT)])
+    score()
+    found = pd.read_csv("mine.word-overlap.csv")
+    assert found["split"].fillna("").tolist() == [row["split"] for row in SPLIT]
+    assert found["system"].tolist() == [f"s{number}" for number in range(len(SPLIT))]
+    test = found[found["split"] == "test"]  # the report can be made anew from the file that was written
+    assert test[["label", "faithful"]].to_numpy()[:2].tolist() == [[1, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"out": "mine.jsonl/scores.csv"}, r"scores\.csv: the scores cannot be written there, mine\.jsonl is a file"),
+        ({"page": "mine.jsonl/deep/page.html"}, "the page cannot be written there"),
+        ({"out": "scores.jsonl"}, r"the scores are written as csv; name a file that ends in \.csv, got '\.jsonl'"),
+        ({"claims": "claims.XLSX"}, "the claims are written as csv"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_is_asked(folder, names, message, monkeypatch):
+    write(ROWS)
+    monkeypatch.setattr(own_file, "evaluate", lambda *_, **__: pytest.fail("asked"))
+    with pytest.raises(OutputError, match=message):
+        score(**{key: Path(name) for key, name in names.items()})
+    assert [path.name for path in folder.iterdir()] == ["mine.jsonl"]
+
+
+def test_a_place_without_permission_is_said_before_anything_is_asked(monkeypatch):
+    write(ROWS)
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(OutputError, match=r"the scores cannot be written, .* is read-only"):
+        score()
+
+
+def test_a_folder_in_the_place_of_the_file_is_a_message():
+    with pytest.raises(IsADirectoryError, match=r"is a folder; name one \.jsonl"):
+        score(".")
+
+
+def test_word_overlap_is_no_models_score(capsys):
+    write(ROWS)
+    score()
+    assert "4 summaries, mean" in capsys.readouterr().out
 
 
 def test_a_column_that_would_stand_twice_is_refused(folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from claimwise import models, pages, prompts, settings, statistics, text
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.corpora.user_corpus import VALIDATION
-from claimwise.corpora.user_rows import stem
+from claimwise.corpora.user_rows import KINDS, stem
 from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
@@ -21,9 +22,12 @@ from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, Me
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
 _DECISION = "faithful"
 
+#: What a csv must not be named: a reader would take it for what its name says.
+_TABLES = (*(kind for kind in KINDS if kind != ".csv"), ".xls", ".xlsx")
+
 
 class OutputError(ClaimwiseError):
-    """A result would be written over the examples or over another result; said before anything is asked."""
+    """A result cannot be written, or only over the examples or another result; said before anything is asked."""
 
 
 class ThresholdError(ClaimwiseError):
@@ -49,7 +53,7 @@ def score(
         file: examples with id, document, summary and, where there are any, label, system.
         metric: a metric of the settings.
         model: a model of the settings; the one that they choose, if not given.
-        out: the csv of scores, and after them the file's columns that claimwise has no use for, as they stood; if not
+        out: the csv of scores, and after them the file's columns but id, document and summary, as they stood; if not
             given, beside the file, named after it and the metric.
         claims: where to write every claim with its support and evidence, if anywhere.
         page: where to write a page of HTML to read claims and evidence on, if anywhere.
@@ -64,7 +68,7 @@ def score(
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong; nothing is asked or written.
     """
-    out = out or file.with_name(f"{stem(file)}.{metric}.csv")
+    out = out or file.parent / f"{stem(file)}.{metric}.csv"
     _check_outputs(file, out, claims, page)
     if threshold is not None and not -1 <= threshold <= 1:
         raise ThresholdError(f"threshold: expected a number from -1 to 1, as scores are, got {threshold}")
@@ -103,7 +107,7 @@ def score(
         page.write_text(
             pages.render(evaluation, examples, metric=metric, model=model, source=file.name), encoding="utf-8"
         )
-    _tell(scores, examples, model, out)
+    _tell(scores, examples, "" if spec.judge == WordOverlap.name else f" by model {model}", out)
     if cut is not None:
         typer.echo(_decision(scores, examples, cut, tuned=threshold is None))
     return scores
@@ -123,7 +127,19 @@ def _check_outputs(file: Path, out: Path, claims: Path | None, page: Path | None
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
         if other := taken.get(path.resolve()):
             raise OutputError(f"{path}: {what} would be written over {other}; name another file for {what}")
+        _check_place(path, what)
+        if path.suffix.lower() in _TABLES and what != "the page":
+            raise OutputError(f"{path}: {what} are written as csv; name a file that ends in .csv, got {path.suffix!r}")
         taken[path.resolve()] = what
+
+
+def _check_place(path: Path, what: str) -> None:
+    """Whether a file can be made there: after an hour of calls is too late to learn that it cannot."""
+    place = next(parent for parent in (path, *path.parents) if parent.exists())
+    if place != path and not place.is_dir():
+        raise OutputError(f"{path}: {what} cannot be written there, {place} is a file; name another folder")
+    if not os.access(place, os.W_OK):
+        raise OutputError(f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}")
 
 
 def _settings(params: Path) -> tuple[dict, dict, str, Path]:
@@ -214,10 +230,10 @@ def _labelled(scores: pd.DataFrame, examples: pd.DataFrame) -> pd.Series:
     return scores["score"].notna() & examples["label"].notna()
 
 
-def _tell(scores: pd.DataFrame, examples: pd.DataFrame, model: str, out: Path) -> None:
+def _tell(scores: pd.DataFrame, examples: pd.DataFrame, by: str, out: Path) -> None:
     scored = scores["score"].notna()
     mean = f"mean {scores['score'].mean():.3f}, " if scored.any() else ""
-    typer.echo(f"{out}: {len(scores)} summaries by model {model}, {mean}{(~scored).sum()} without a score")
+    typer.echo(f"{out}: {len(scores)} summaries{by}, {mean}{(~scored).sum()} without a score")
     for reason, count in scores.loc[~scored, "reason"].value_counts().items():
         typer.echo(f"  {count} x {reason}")
     both = _labelled(scores, examples)

@@ -27,9 +27,10 @@ class UserFile:
 
     Attributes:
         examples: a table of schema ``examples``.
-        carried: the columns that claimwise has no use for, as text, a row an example in the same order; a JSON value
-            that is no text as JSON, empty where the row has none.
-        hints: what to look at again: columns among those whose name is nearly one that claimwise knows.
+        carried: the file's columns beside id, document and summary (its own label, system, split and origin too, as
+            they stand there), as text, a row an example in the same order; a JSON value that is no text as JSON,
+            empty where the row has none.
+        hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
     """
 
     examples: pd.DataFrame
@@ -97,20 +98,20 @@ def read_file(path: str | Path) -> UserFile:
     return UserFile(
         examples=schema.validate(pd.DataFrame(examples), "examples", str(path)),
         carried=beside,
-        hints=tuple(_hints(beside.columns, set(_DEFAULTS) - known, path)),
+        hints=tuple(_hints([name for name in beside if name not in _DEFAULTS], set(_DEFAULTS) - known, path)),
     )
 
 
 def _others(row: dict[str, Any]) -> list[tuple[Any, Any]]:
-    return [(name, value) for name, value in row.items() if name not in (*_REQUIRED, *_DEFAULTS)]
+    return [(name, value) for name, value in row.items() if name not in _REQUIRED]
 
 
 def _check_columns(row: dict[str, Any], where: str) -> None:
     missing = [name for name in _REQUIRED if name not in row]
     if missing:
-        names = {str(name).strip().lower(): str(name) for name, _ in _others(row)}
+        names = {str(name).strip().lower(): str(name) for name in row if name not in (*_REQUIRED, *_DEFAULTS)}
         near = difflib.get_close_matches(missing[0], names, n=1, cutoff=0.6)
-        hint = f"; did you mean {names[near[0]]!r}? Rename it" if near else ""
+        hint = f"; did you mean {names[near[0]]!r}? Rename it" if near else "; rename the one that holds it, or add it"
         raise ExamplesError(f"{where}: column {missing[0]!r} is missing, got {', '.join(map(str, row))}{hint}")
 
 

@@ -54,7 +54,7 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
     kind = Path(path.stem if packed else path.name).suffix.lower()
     if kind in (".jsonl", ".json"):
         text = _decoded(path, packed)
-        read = _json_array if kind == ".json" and text.lstrip().startswith("[") else _json_lines
+        read = _json_array if kind == ".json" and _is_one_value(text) else _json_lines
         return read(text, path)
     if kind in _SEPARATORS:
         return _separated(_decoded(path, packed), path, _SEPARATORS[kind])
@@ -83,6 +83,17 @@ def _json_lines(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
     return rows
 
 
+def _is_one_value(text: str) -> bool:
+    """Whether it is an array, if a broken one, or else no object a line: another value over several lines."""
+    if text.lstrip().startswith("["):
+        return True
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    return "\n" in text.strip()
+
+
 def _json_array(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
     try:
         items = json.loads(text)
@@ -90,6 +101,9 @@ def _json_array(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
         raise ExamplesError(
             f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg}); expected an array of objects"
         ) from None
+    if not isinstance(items, list):
+        found = f"one object with {shorten(', '.join(items))}" if isinstance(items, dict) else shorten(items)
+        raise ExamplesError(f"{path}: expected an array of objects, [{{...}}, {{...}}], got {found}")
     return [(f"item {n}", _object(item, f"{path}, item {n}")) for n, item in enumerate(items, start=1)]
 
 
