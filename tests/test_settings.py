@@ -127,6 +127,18 @@ def test_a_missing_key_is_named(tmp_path, key):
     assert f"params.yaml, {key}: Field required" in message
 
 
+def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path):
+    text = yaml.safe_dump(GOOD)
+    message = explain(tmp_path, f"{text}models:\n  mine: {{kind: lexical}}\n")
+    assert "key 'models' stands twice" in message
+    assert f"line {text.count(chr(10)) + 1}," in message
+
+
+def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_path):
+    content = {("cahce" if key == "cache" else key): value for key, value in GOOD.items()}
+    assert "cache: Field required; found 'cahce': did you mean that?" in explain(tmp_path, content)
+
+
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
@@ -142,6 +154,15 @@ def test_a_missing_key_is_named(tmp_path, key):
             ["params.yaml, score.corpora.publik", "'sample', 'public' or 'own'"],
         ),
         (changed("score", "corpora", "public", "rose", "documents", to="few"), ["rose.documents", "valid integer"]),
+        (changed("score", "corpora", "public", "rose", "documents", to=0), ["rose.documents", "greater than or equal"]),
+        (
+            changed("score", "metrics", to=["word-overlpa"]),
+            ["score.metrics: found 'word-overlpa', expected one of `metrics`: word-overlap"],
+        ),
+        (
+            changed("score", "corpora", "public", "rose", "metrics", to=["acuevl"]),
+            ["score.corpora.public.rose.metrics: found 'acuevl', expected one of `metrics`"],
+        ),
         (changed("cache", to=None), ["params.yaml, cache: "]),
         (changed("corpora", to={"public": []}), ["corpora has no entry 'sample', which `data` chooses; found public"]),
         (changed("score", "corpora", to={"public": {}}), ["score.corpora has no entry 'sample', which `data` chooses"]),

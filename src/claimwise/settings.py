@@ -29,7 +29,7 @@ class _Strict(BaseModel):
 class ScoredCorpus(_Strict):
     """What the score stage does with one corpus."""
 
-    documents: int | None = None
+    documents: int | None = Field(default=None, ge=1)
     metrics: list[str] | None = None
 
 
@@ -65,6 +65,17 @@ class Settings(BaseModel):
         for key, known in (("corpora", self.corpora), ("score.corpora", self.score.corpora)):
             if self.data not in known:
                 raise ValueError(f"{key} has no entry {self.data!r}, which `data` chooses; found {', '.join(known)}")
+        return self
+
+    @model_validator(mode="after")
+    def _scored_metrics_are_listed(self) -> Settings:
+        places = {"score.metrics": self.score.metrics}
+        for data, corpora in self.score.corpora.items():
+            places |= {f"score.corpora.{data}.{name}.metrics": corpus.metrics or [] for name, corpus in corpora.items()}
+        for place, names in places.items():
+            for name in names:
+                if name not in self.metrics:  # it would be scored nowhere, and nobody would say so
+                    raise ValueError(f"{place}: found {name!r}, expected one of `metrics`: {', '.join(self.metrics)}")
         return self
 
     @property
@@ -106,6 +117,20 @@ class Settings(BaseModel):
         return self.models[self.model]
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader takes the last of two equal keys: an entry pasted below would undo the whole of `models`."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key.value!r} stands twice; keep one", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
 def read(path: str | Path = "params.yaml") -> Settings:
     """Read params.yaml.
 
@@ -116,7 +141,7 @@ def read(path: str | Path = "params.yaml") -> Settings:
     if not path.is_file():
         raise ParamsError(f"{path} is not there; run from the project's folder or name the file")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = _Loader(path.read_text(encoding="utf-8")).get_single_data()
         if not isinstance(content, dict):
             found = "nothing" if content is None else f"a {type(content).__name__}"
             raise ParamsError(f"{path}: expected `key: value` at the top, as in `data: sample`; found {found}")
@@ -127,8 +152,18 @@ def read(path: str | Path = "params.yaml") -> Settings:
     except yaml.YAMLError as error:
         raise ParamsError(f"{path} is not YAML: {error}") from None
     except ValidationError as error:
-        lines = [f"{path}, {'.'.join(map(str, e['loc'])) or 'top level'}: {e['msg']}" for e in error.errors()]
+        lines = [
+            f"{path}, {'.'.join(map(str, e['loc'])) or 'top level'}: {e['msg']}{_misspelt(e['loc'], e['type'], content)}"
+            for e in error.errors()
+        ]
         raise ParamsError("\n".join(lines)) from None
+
+
+def _misspelt(place: tuple, kind: str, content: dict) -> str:
+    """Which key was meant to be the one that is missing; a misspelt one passes for the section of a notebook."""
+    others = [key for key in map(str, content) if key not in Settings.model_fields]
+    close = difflib.get_close_matches(str(place[-1]), others, 1) if kind == "missing" and len(place) == 1 else []
+    return f"; found {close[0]!r}: did you mean that?" if close else ""
 
 
 def cache_file(path: str | Path = "params.yaml") -> Path:
