@@ -74,6 +74,7 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "wice_spans": wice.load_spans,
     "qags": qags.load,
     "vectara": vectara.load,
+    "vectara_training": vectara.load_training,
     "fave": fave.load,
     "longsciverify": longdoc.load,
     "longeval": longdoc.load_longeval,

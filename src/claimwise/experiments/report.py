@@ -45,6 +45,8 @@ SUPERVISED = {
     "factcg": "verifier: all of it",
     "factcheck_gpt": "verifier: all of it",
     "genaudit_usb": "verifier: all of it",
+    "vectara": "verifier: two thirds of its documents, without labels; what a published detector calls faithful",
+    "vectara_training": "verifier: all of it",
 }
 
 #: Variants of the embedded model (``weights``), and how the names of the corpora that they do not know start.

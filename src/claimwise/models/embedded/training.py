@@ -28,7 +28,14 @@ from claimwise.models.embedded.checker import Checker
 from claimwise.models.embedded.checker_training import Lesson, fit
 from claimwise.models.embedded.evaluation import HELD_OUT, ablation, edit_types, held_out
 from claimwise.models.embedded.reading import Reader
-from claimwise.models.embedded.training_claims import decomposed_rows, judged_once, retold_rows, tellings
+from claimwise.models.embedded.training_claims import (
+    decomposed_rows,
+    judged_once,
+    retold_rows,
+    summarised,
+    summarised_rows,
+    tellings,
+)
 from claimwise.models.embedded.training_data import TEST_SPLITS, TRAINING_SPLITS, Row, strange_claims, training_rows
 from claimwise.models.embedded.training_trees import (
     Found,
@@ -105,6 +112,8 @@ def gather(corpora: Mapping[str, Corpus]) -> list[Row]:
     strangers = random.Random(_SEED).sample(strangers, min(_STRANGERS, len(strangers)))
     calls = [(part, strangers) for part in _parts(tellings(corpora))]
     told = [row for part in _spread(retold_rows, calls) for row in part]
+    calls = [(part, strangers) for part in _parts(summarised(corpora))]
+    told += [row for part in _spread(summarised_rows, calls) for row in part]
     claims = [(part,) for part in _parts(judged_once(rows))]
     return [*rows, *told, *(row for part in _spread(decomposed_rows, claims) for row in part)]
 

@@ -1,8 +1,8 @@
 """Rows that the decomposer makes: claims of judged summaries, and claims of documents told in other words.
 
 What metrics ask the verifier about are claims, which are shorter than sentences and restore subjects; so it learns from
-claims as well. Claims of a document's own sentences, and its sentences told otherwise, are supported though their words are
-not the document's; edits of them are not.
+claims as well. Claims of a document's own sentences, its sentences told otherwise, and what language models' faithful
+summaries say are supported though their words are not the document's; edits of them are not.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ _OF_CLAIMS = ("rose", "factcg", "factcheck_gpt")
 #: Documents of a corpus that are told in other words, and statements taken from all of them, and from one at most.
 _DOCUMENTS = {"rose": 600, "factcg": 350, "factcheck_gpt": 350}
 _DOCUMENTS_ELSE, _STATEMENTS, _STATEMENTS_OF_ROSE, _OF_ONE = 500, 800, 2400, 8
+#: The corpus of language models' summaries, the published score from which one counts as faithful, and statements taken of
+#: a document's.
+_SUMMARIES, _FAITHFUL, _OF_SUMMARIES = "vectara_training", 0.9, 20
 _LOWERED = {"rose": 0.3}  # share of a corpus's documents that are put in lower case, as AggreFact's files are
 
 
@@ -43,6 +46,14 @@ class Telling(NamedTuple):
     corpus: str
     document: str
     statements: int
+
+
+class Summarised(NamedTuple):
+    """A document of a corpus, and summaries that tell it faithfully."""
+
+    corpus: str
+    document: str
+    summaries: tuple[str, ...]
 
 
 def judged_once(rows: Sequence[Row]) -> list[Row]:
@@ -101,6 +112,35 @@ def retold_rows(told: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
     return rows
 
 
+def summarised(corpora: Mapping[str, Corpus]) -> list[Summarised]:
+    """Documents that language models have summarised, with the summaries that a published detector finds faithful."""
+    found: list[Summarised] = []
+    for name, source, examples in training_examples(corpora):
+        if name == _SUMMARIES:
+            scores = corpora[name].scores.set_index("example_id")["score"]
+            faithful = examples[examples["id"].map(scores) >= _FAITHFUL]
+            found += [
+                Summarised(source, d, tuple(own["summary"])) for d, own in faithful.groupby("document", sort=False)
+            ]
+    return sorted(found, key=lambda item: document_hash(item.document))
+
+
+def summarised_rows(told: Sequence[Summarised], strangers: Sequence[str]) -> list[Row]:
+    """Half of the statements are sentences of the summaries that are not the document's own, half the decomposer's claims
+    of others; with edits of each. ``strangers`` as in ``retold_rows``."""
+    decomposer = Decomposer()
+    rows: list[Row] = []
+    for corpus, document, summaries in told:
+        rng = random.Random(document_hash(document) + 2)
+        theirs = dict.fromkeys(s for summary in summaries for s in sentences(summary) if s not in document)
+        fitting = [sentence for sentence in theirs if 6 <= len(sentence.split()) <= 40]
+        drawn = rng.sample(fitting, min(_OF_SUMMARIES, len(fitting)))
+        half = math.ceil(len(drawn) / 2)
+        true = drawn[:half] + _claims_of(decomposer, drawn[half:], rng)
+        rows += edited_rows(corpus + RETOLD, document, list(dict.fromkeys(true)), strangers, rng, False)
+    return rows
+
+
 def _own_claims(decomposer: Decomposer, document: str, count: int, rng: random.Random) -> list[str]:
     """One claim of each of so many pairs of neighbouring sentences."""
     own = sentences(document)
@@ -108,9 +148,13 @@ def _own_claims(decomposer: Decomposer, document: str, count: int, rng: random.R
         return []
     starts = [rng.randrange(len(own)) for _ in range(count)]
     pairs = [" ".join(own[start : start + 2]) for start in starts]
-    pairs = [pair for pair in pairs if 8 <= len(pair.split()) <= 70]
+    return _claims_of(decomposer, [pair for pair in pairs if 8 <= len(pair.split()) <= 70], rng)
+
+
+def _claims_of(decomposer: Decomposer, passages: Sequence[str], rng: random.Random) -> list[str]:
+    """One claim of each passage that has one of middling length."""
     claims = []
-    for done in decomposer.decompose(pairs, prompts.load(_PROMPT)):
+    for done in decomposer.decompose(passages, prompts.load(_PROMPT)):
         fitting = [claim.text for claim in done.claims if 4 <= len(claim.text.split()) <= 30]
         if fitting:
             claims.append(rng.choice(fitting))

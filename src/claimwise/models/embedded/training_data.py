@@ -50,6 +50,7 @@ TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
     "factcg": ("train",),
     "factcheck_gpt": ("train",),
     "genaudit_usb": ("train",),
+    "vectara_training": ("train",),
 }
 
 _ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements taken from each ROSE document
