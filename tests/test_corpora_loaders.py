@@ -318,23 +318,26 @@ def test_qags_takes_the_majority_of_each_sentence(files):
 
 
 def test_vectara_matches_sources_and_gives_a_reason_where_there_is_no_score(files):
-    corpus = corpora.load("vectara", files)
-    assert rows(corpus.examples, "id", "document")[0] == [
-        "vectara:acme/lm-1:1",
-        "The bill in Gdansk came to €5 in all.",
+    tested, learned = corpora.load("vectara", files), corpora.load("vectara_training", files)
+    assert rows(tested.examples, "id", "document", "split") == [
+        ["vectara:acme/lm-1:1", "The bill in Gdansk came to €5 in all.", "test"],
     ]
-    assert corpus.notes == {
+    assert rows(learned.examples, "id", "document", "split") == [
+        ["vectara_training:acme/lm-1:2", "Two.", "train"],
+        ["vectara_training:acme/lm-1:4", "Four.", "train"],
+        ["vectara_training:acme/lm-1:5", "Five.", "train"],
+    ]
+    assert tested.notes == {
         "summaries whose source is not settled (left out)": 1,
         "rows that stand twice (left out)": 1,
     }
-    assert corpus.scores.score.iloc[0] == 0.75
-    assert corpus.scores.reason.tolist() == [
-        None,
+    assert rows(tested.scores, "score", "reason") == [[0.75, None]]
+    assert learned.scores.reason.tolist() == [
         "several published scores for these words",
         "several published scores for these words",
         "not an answer, by the leaderboard",
     ]
-    assert corpus.scores.score.isna().tolist() == [False, True, True, True]
+    assert learned.scores.score.isna().all()
 
 
 def test_vectara_takes_preambles_off_and_counts_them():

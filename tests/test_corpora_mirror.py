@@ -137,20 +137,20 @@ def test_qags():
 
 
 def test_vectara_counts():
-    corpus = load("vectara")
-    assert corpus.examples.system.nunique() == 13
-    assert corpus.examples.document_id.nunique() == 781
-    assert corpus.examples.system.value_counts().loc["meta-llama/Llama-2-70b-chat-hf"] == 652
-    assert corpus.notes == {
-        "summaries whose source is not settled (left out)": 2220,
-        "rows that stand twice (left out)": 773,
-        "replies whose preamble was taken off": 2141,
-    }
-    assert corpus.scores.reason.value_counts().to_dict() == {
+    tested, learned = load("vectara"), load("vectara_training")
+    assert tested.examples.system.nunique() == learned.examples.system.nunique() == 13
+    assert (tested.examples.document_id.nunique(), learned.examples.document_id.nunique()) == (262, 519)
+    assert not set(tested.examples.document_id) & set(learned.examples.document_id)
+    examples = pd.concat([tested.examples, learned.examples])
+    assert examples.system.value_counts().loc["meta-llama/Llama-2-70b-chat-hf"] == 652
+    assert sum(corpus.notes["replies whose preamble was taken off"] for corpus in (tested, learned)) == 2141
+    assert tested.notes["summaries whose source is not settled (left out)"] == 2220
+    assert tested.notes["rows that stand twice (left out)"] == 773
+    assert pd.concat([tested.scores, learned.scores]).reason.value_counts().to_dict() == {
         "not an answer, by the leaderboard": 59,
         "several published scores for these words": 3,
     }
-    assert not corpus.examples.document.str.contains("\ufffd").any()
+    assert not examples.document.str.contains("\ufffd").any()
 
 
 def test_vectara_summaries_are_nearest_to_their_own_source():

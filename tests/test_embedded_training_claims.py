@@ -59,6 +59,27 @@ def test_what_is_told_otherwise_is_supported_and_edits_say_which_words_are_wrong
     assert any(row.summary not in own for row in right)
 
 
+def test_faithful_summaries_by_language_models_are_supported_and_edits_of_them_are_not():
+    retelling = "Ann Lee, a baker, purchased three vans in Paris. " + training_data.sentences(DOCUMENT)[0]
+    rows = Rows("vectara_training")
+    for name, summary, score in (("good", retelling, 0.95), ("bad", "Lee sold every van to Bo Ray in Paris.", 0.4)):
+        rows.score(rows.example(name, document=DOCUMENT, summary=summary, split="train"), "hhem", score)
+    corpora = {"vectara_training": rows.corpus()}
+    [told] = training_claims.summarised(corpora)
+    assert told.summaries == (retelling,)  # the other is not faithful enough
+    found = training_claims.summarised_rows([told], ["Cara sang in Lima during the war."])
+    assert {(row.corpus, row.summary) for row in found if row.label} == {
+        ("vectara_training_retold", "Ann Lee, a baker, purchased three vans in Paris.")  # the other is the document's own
+    }
+    assert all(row.synthetic for row in found)
+    wrong = [row for row in found if not row.label]
+    assert wrong
+    assert all(row.wrong and row.summary != retelling for row in wrong)
+    tested = Rows("qags")
+    tested.example("x", document=DOCUMENT.upper(), summary="S.", label=1)
+    assert training_claims.summarised({**corpora, "qags": tested.corpus()}) == []
+
+
 def test_judged_summaries_come_once_more_as_claims_of_which_one_must_be_wrong():
     two = "Ann Lee bought 3 vans and plans to deliver bread. Bo Ray started a firm in Paris."
     rows = [
