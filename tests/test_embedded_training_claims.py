@@ -69,7 +69,10 @@ def test_faithful_summaries_by_language_models_are_supported_and_edits_of_them_a
     assert told.summaries == (retelling,)  # the other is not faithful enough
     found = training_claims.summarised_rows([told], ["Cara sang in Lima during the war."])
     assert {(row.corpus, row.summary) for row in found if row.label} == {
-        ("vectara_training_retold", "Ann Lee, a baker, purchased three vans in Paris.")  # the other is the document's own
+        (
+            "vectara_training_retold",
+            "Ann Lee, a baker, purchased three vans in Paris.",
+        )  # the other is the document's own
     }
     assert all(row.synthetic for row in found)
     wrong = [row for row in found if not row.label]
