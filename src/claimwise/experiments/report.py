@@ -45,7 +45,7 @@ SUPERVISED = {
     "factcg": "verifier: all of it",
     "factcheck_gpt": "verifier: all of it",
     "genaudit_usb": "verifier: all of it",
-    "vectara": "verifier: two thirds of its documents, without labels; what a published detector calls faithful",
+    "vectara": "verifier: other documents' summaries that HHEM-2.3 calls faithful; agreeing with HHEM is no evidence",
     "vectara_training": "verifier: all of it",
 }
 
