@@ -166,6 +166,22 @@ def test_labels_of_some_rows_are_compared_with_their_scores(capsys):
     )
 
 
+def test_systems_are_compared_where_there_are_several(capsys):
+    systems = {"a": "good", "e": "good", "d": "bad", "h": "bad", "j": "silent"}
+    write([row | {"system": systems[row["id"]]} for row in SPLIT if row["id"] in systems])
+    score()
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("  mean by system (95 % bootstrap over documents):")
+    assert lines[at + 1 : at + 3] == [
+        "  good: 1.000 (1.000 to 1.000), 2 scored",
+        "  bad: 0.250 (0.250 to 0.250), 2 scored",
+    ]
+    assert not any("silent" in line for line in lines)
+    write(SPLIT)
+    score()
+    assert "by system" not in capsys.readouterr().out
+
+
 def test_an_unknown_model_is_told_that_there_are_no_settings():
     write(ROWS)
     with pytest.raises(

@@ -21,6 +21,7 @@ from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, Me
 
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
 _DECISION = "faithful"
+_SYSTEMS = 20  # systems whose means are shown, the best
 
 #: What a csv must not be named: a reader would take it for what its name says.
 _TABLES = (*(kind for kind in KINDS if kind != ".csv"), ".xls", ".xlsx")
@@ -236,9 +237,24 @@ def _tell(scores: pd.DataFrame, examples: pd.DataFrame, by: str, out: Path) -> N
     typer.echo(f"{out}: {len(scores)} summaries{by}, {mean}{(~scored).sum()} without a score")
     for reason, count in scores.loc[~scored, "reason"].value_counts().items():
         typer.echo(f"  {count} x {reason}")
+    for line in _by_system(scores, examples):
+        typer.echo(line)
     both = _labelled(scores, examples)
     labels = examples.loc[both, "label"]
     if labels.nunique() == 2:
         area = statistics.auc(labels, scores.loc[both, "score"])
         over = "" if both.equals(scored) else f" over the {both.sum()} summaries that have a label and a score"
         typer.echo(f"  AUC against your labels{over}: {area:.3f} (tune a threshold on other rows than you report)")
+
+
+def _by_system(scores: pd.DataFrame, examples: pd.DataFrame) -> list[str]:
+    """Each system's mean score, best first, where the file names several."""
+    found = []
+    for system, rows in examples[scores["score"].notna()].groupby("system"):
+        mean = statistics.bootstrap_mean(scores.loc[rows.index, "score"], rows["document_id"].to_numpy())
+        found.append((mean, f"  {system}: {mean.value:.3f} ({mean.low:.3f} to {mean.high:.3f}), {len(rows)} scored"))
+    if len(found) < 2:
+        return []
+    lines = [line for _, line in sorted(found, key=lambda item: -item[0].value)]
+    more = [f"  and {len(lines) - _SYSTEMS} systems more"] if len(lines) > _SYSTEMS else []
+    return ["  mean by system (95 % bootstrap over documents):", *lines[:_SYSTEMS], *more]
