@@ -79,5 +79,7 @@ def test_an_unknown_decomposer_lists_the_prompts():
 
 @pytest.mark.parametrize("recorded", [None, pd.DataFrame({"decomposer": []})])
 def test_recorded_claims_that_are_not_there(recorded):
-    with pytest.raises(ValueError, match=r"'recorded:t5' needs recorded claims, and these examples have none"):
+    with pytest.raises(
+        ValueError, match=r"'recorded:t5' needs recorded claims, and these examples have none; take a metric whose"
+    ):
         claims.decomposer("recorded:t5", FakeModel(), recorded)

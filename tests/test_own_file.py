@@ -111,6 +111,7 @@ def test_label_split_and_system_stand_beside_the_score():
         ({"page": "mine.jsonl/deep/page.html"}, "the page cannot be written there"),
         ({"out": "scores.jsonl"}, r"the scores are written as csv; name a file that ends in \.csv, got '\.jsonl'"),
         ({"claims": "claims.XLSX"}, "the claims are written as csv"),
+        ({"out": "scores.jsonl.gz"}, r"got '\.jsonl'"),
     ],
 )
 def test_what_cannot_be_written_is_said_before_anything_is_asked(folder, names, message, monkeypatch):

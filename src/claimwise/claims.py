@@ -112,6 +112,9 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
         return WholeSummary()
     if name.startswith("recorded:"):
         if recorded is None or recorded.empty:
-            raise ClaimwiseError(f"decomposer {name!r} needs recorded claims, and these examples have none")
+            raise ClaimwiseError(
+                f"decomposer {name!r} needs recorded claims, and these examples have none; take a metric whose "
+                "`decompose` is a prompt, `sentences` or `summary`"
+            )
         return RecordedClaims(recorded, name.removeprefix("recorded:"))
     return PromptedDecomposer(model, prompts.load_for("decompose", name))

@@ -129,8 +129,9 @@ def _check_outputs(file: Path, out: Path, claims: Path | None, page: Path | None
         if other := taken.get(path.resolve()):
             raise OutputError(f"{path}: {what} would be written over {other}; name another file for {what}")
         _check_place(path, what)
-        if path.suffix.lower() in _TABLES and what != "the page":
-            raise OutputError(f"{path}: {what} are written as csv; name a file that ends in .csv, got {path.suffix!r}")
+        kind = Path(path.name.lower().removesuffix(".gz")).suffix
+        if kind in _TABLES and what != "the page":
+            raise OutputError(f"{path}: {what} are written as csv; name a file that ends in .csv, got {kind!r}")
         taken[path.resolve()] = what
 
 
