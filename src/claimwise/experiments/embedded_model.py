@@ -258,9 +258,10 @@ def _held_out(table: pd.DataFrame) -> str:
         if len(errors)
         else ""
     )
+    shipped = f"what ships {wide['shipped'].mean():.2f}, " if "shipped" in wide and best != "shipped" else ""
     return (
         f"On corpora left out of training, `{best}` has a mean AUC of {wide[best].mean():.2f} over {len(wide)} corpora, "
-        f"word overlap {wide['word overlap'].mean():.2f}{rest}.{calibrated}"
+        f"{shipped}word overlap {wide['word overlap'].mean():.2f}{rest}.{calibrated}"
     )
 
 
