@@ -14,7 +14,6 @@ from claimwise.prompts import parsers
 from claimwise.schema import document_id
 
 _DATASET = "vectara_leaderboard"
-_TESTED = 3  # every third document, by its id, is tested on
 _TESTED = 3  # every third document, by its id, is tested on; the others may be learned from
 
 
