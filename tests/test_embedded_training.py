@@ -10,7 +10,8 @@ from claimwise.corpora.base import Rows
 from claimwise.models.embedded import evaluation, training, training_data, training_trees
 from claimwise.models.embedded.training_data import Row
 from claimwise.models.embedded.training_trees import Table
-from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads, document_hash
+from claimwise.models.embedded.verifier import VERDICT, Heads, claim_table, document_hash
+from claimwise.statistics import auc
 
 
 def toy_corpora():
@@ -85,12 +86,12 @@ def test_the_zero_shot_variant_leaves_out_all_that_aggrefact_is_made_of():
 
 
 def scored(rows, supports):
-    """A table of statements, one a support, whose checkers say the opposite of the trees."""
+    """A table of statements, one a support, whose checkers say the opposite of the trees, which are surer."""
     row_of = np.array([i for i, some in enumerate(supports) for _ in some])
     flat = np.array([value for some in supports for value in some], dtype=float)
-    features = np.column_stack([np.zeros((len(flat), PLAIN_FEATURES)), -flat])
     unused = np.zeros(len(flat))
-    return rows, Table(features, unused, unused, row_of, unused, unused), np.stack([flat, flat], axis=1)
+    table = Table(unused[:, None], unused, unused, row_of, unused, unused)
+    return rows, table, np.stack([-flat, 3 * flat], axis=1), flat
 
 
 def value(table, **where):
@@ -137,7 +138,7 @@ def test_a_corpus_left_out_is_scored_beside_word_overlap(material, learned):
     assert set(table["n"]) == {46}
     assert value(table, model="word overlap", pooling="mean") == 1  # the wrong places are not in the documents
     assert table.groupby("model").size().to_dict() == {
-        **{"checker": 2, "features": 2, "features and checker": 2, "shipped": 2},
+        **{"checker": 2, "features and checker": 2, "shipped": 2},
         "word overlap": 1,
     }
 
@@ -147,8 +148,8 @@ def test_calibration_of_a_corpus_left_out_is_over_statements_of_known_truth(mate
     table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
     assert list(table.columns)[-1] == "ece"
     evidence = [item for [item] in asked.statements]
-    pair = learned.heads.pair_logits(evidence, [list(range(learned.heads.folds))] * len(evidence))
-    support = learned.heads.calibrations["claim"](pair.mean(axis=1))
+    logits = learned.heads.claim_logits(evidence, [list(range(learned.heads.folds))] * len(evidence))
+    support = learned.heads.calibrations["claim"](logits)
     right = np.array([row.label for row in asked.rows])
     tenths = np.floor(support * 10)
     gaps = [abs((support - right)[tenths == tenth].sum()) for tenth in set(tenths)]
@@ -168,6 +169,31 @@ def test_sentences_of_longer_summaries_are_of_known_truth_only_where_wrong_words
     ]
     truths = evaluation._truths(rows, [[read, read], [read, read], [read], ["no words", read], [read, read]])
     assert truths.tolist() == pytest.approx([np.nan, np.nan, np.nan, np.nan, 0, 1, 1, 0], nan_ok=True)
+
+
+def test_a_verdict_is_the_mean_of_what_checkers_and_trees_say(material, learned):
+    evidence = [item for items in material.statements for item in items if not isinstance(item, str)][:5]
+    heads = learned.heads
+    by_fold = []
+    for fold in range(heads.folds):
+        table = claim_table(evidence, fold % len(heads.checkers))
+        verdicts = np.array([item.supported[fold % len(heads.checkers)] for item in evidence])
+        by_fold.append((verdicts + heads.models["claim"][fold].logits(table)) / 2)
+    everyone = [list(range(heads.folds))] * len(evidence)
+    assert heads.claim_logits(evidence, everyone) == pytest.approx(np.mean(by_fold, axis=0), abs=1e-6)
+    assert heads.claim_logits(evidence, [[1]] * len(evidence)) == pytest.approx(by_fold[1], abs=1e-6)
+
+
+def test_trees_on_features_alone_do_not_read_the_checkers_findings():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(600, VERDICT + 7)).astype(np.float32)
+    truth = (features[:, 3] + features[:, VERDICT] > 0).astype(float)  # half of it can be read from the evidence
+    table = Table(features, truth, truth == truth, np.arange(600), np.arange(600) % 4, np.ones(600))
+    changed = features.copy()
+    changed[:, VERDICT:] = 0
+    alone = evaluation.features_alone(table)
+    assert 0.6 < auc(truth, alone) < 0.9
+    assert np.array_equal(evaluation.features_alone(replace(table, features=changed)), alone)
 
 
 def test_groups_left_out_hold_every_corpus_with_judged_rows_of_other_kinds():

@@ -7,14 +7,15 @@ statements. No test document is in them. ``training`` writes the tables to ``dat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.training_data import Row
-from claimwise.models.embedded.training_trees import Found, Table, ask, statement_labels
-from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads
+from claimwise.models.embedded.training_trees import Found, Table, ask, fit_trees, statement_labels
+from claimwise.models.embedded.verifier import VERDICT, Heads
 from claimwise.statistics import auc, calibration
 
 #: Groups of corpora, by how their names start, that training leaves out together.
@@ -28,37 +29,44 @@ _POOLINGS = ("min", "mean")
 _OVERLAP = 6
 
 
-def ablation(rows: Sequence[Row], table: Table, logits: np.ndarray) -> pd.DataFrame:
-    """AUC of trees with and without checkers' findings, of checkers alone, and of what ships (the trees' mean).
+def features_alone(table: Table) -> np.ndarray:
+    """Cross-fitted log odds, (n,), of trees that do not read the checkers' findings: nothing that ships, a comparison."""
+    return fit_trees(replace(table, features=table.features[:, :VERDICT]))[1]
+
+
+def ablation(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.ndarray) -> pd.DataFrame:
+    """AUC of checkers alone, of trees with and without their findings, and of what ships (the mean of checkers and trees).
 
     Args:
         rows: what was learned from.
         table: its statements.
-        logits: their cross-fitted log odds, (n, 2): with checkers' findings, without.
+        logits: their cross-fitted log odds, (n, 2): of checkers, of trees.
+        alone: the same, (n,), of trees on evidence features alone.
 
     Returns:
         ``corpus, n, model, pooling, auc``.
     """
     found = []
-    for (corpus, model, pooling), part in _pooled(rows, table.row, _cross_fitted(table, logits)):
+    for (corpus, model, pooling), part in _pooled(rows, table.row, {"features": alone, **_columns(logits)}):
         found.append(_one(part, corpus=corpus, model=model, pooling=pooling))
     return _table(found, ["corpus", "n", "model", "pooling", "auc"])
 
 
-def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray) -> pd.DataFrame:
+def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.ndarray) -> pd.DataFrame:
     """AUC on each type of SummEdits' edits: how often an edited summary has less support than a consistent one of the
     same domain, mean over edited summaries. A summary with two types counts for both.
 
     Args:
         rows: what was learned from.
         table: its statements.
-        logits: their cross-fitted log odds, (n, 2).
+        logits: their cross-fitted log odds, (n, 2): of checkers, of trees.
+        alone: the same, (n,), of trees on evidence features alone.
 
     Returns:
         ``error, n, model, pooling, auc``.
     """
     found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
-    for (corpus, model, pooling), part in _pooled(rows, table.row, _cross_fitted(table, logits)):
+    for (corpus, model, pooling), part in _pooled(rows, table.row, {"features": alone, **_columns(logits)}):
         if corpus.startswith("summedits_"):
             right = part[part["label"] == 1]
             wrong = part[part["label"] == 0]
@@ -97,14 +105,10 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
     evidence: list[Evidence] = [item for _, item in chosen]
     row_of = np.array([i for i, _ in chosen])
     ask(heads.checkers, evidence)
-    pair = heads.pair_logits(evidence, [list(range(heads.folds))] * len(evidence))
-    columns = {
-        **_columns(np.array([item.supported.mean() for item in evidence]), pair),
-        "word overlap": np.array([item.claim[_OVERLAP] for item in evidence]),
-    }
-    errors = _calibration_errors(
-        rows, row_of, _truths(rows, statements), heads.calibrations["claim"](pair.mean(axis=1))
-    )
+    logits = heads.both_logits(evidence, [list(range(heads.folds))] * len(evidence))
+    columns = {**_columns(logits), "word overlap": np.array([item.claim[_OVERLAP] for item in evidence])}
+    support = heads.calibrations["claim"](columns["shipped"])
+    errors = _calibration_errors(rows, row_of, _truths(rows, statements), support)
     found = []
     for (corpus, model, pooling), part in _pooled(rows, row_of, columns):
         if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
@@ -141,17 +145,8 @@ def _calibration_errors(
     return {str(name): calibration(part["truth"], part["support"])[0] for name, part in table.groupby("corpus")}
 
 
-def _cross_fitted(table: Table, logits: np.ndarray) -> dict[str, np.ndarray]:
-    return _columns(table.features[:, PLAIN_FEATURES], logits)
-
-
-def _columns(checker: np.ndarray, logits: np.ndarray) -> dict[str, np.ndarray]:
-    return {
-        "features": logits[:, 1],
-        "checker": checker,
-        "features and checker": logits[:, 0],
-        "shipped": logits.mean(axis=1),
-    }
+def _columns(logits: np.ndarray) -> dict[str, np.ndarray]:
+    return {"checker": logits[:, 0], "features and checker": logits[:, 1], "shipped": logits.mean(axis=1)}
 
 
 def _pooled(

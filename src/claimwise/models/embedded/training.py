@@ -12,7 +12,7 @@ import random
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,7 +26,7 @@ from claimwise import corpora as registry
 from claimwise.corpora import Corpus
 from claimwise.models.embedded.checker import Checker
 from claimwise.models.embedded.checker_training import Lesson, fit
-from claimwise.models.embedded.evaluation import HELD_OUT, ablation, edit_types, held_out
+from claimwise.models.embedded.evaluation import HELD_OUT, ablation, edit_types, features_alone, held_out
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.training_claims import (
     decomposed_rows,
@@ -47,7 +47,7 @@ from claimwise.models.embedded.training_trees import (
     statement_labels,
     whole_rows,
 )
-from claimwise.models.embedded.verifier import PLAIN_FEATURES, Heads, document_hash
+from claimwise.models.embedded.verifier import VERDICT, Heads, document_hash
 
 CHECKERS = 2  # divides the folds of trees: fold f's documents are unknown to checker f % CHECKERS
 _EPOCHS = 1.1  # of checkers
@@ -96,8 +96,7 @@ class Learned:
     Attributes:
         heads: what ships.
         table: the statements that trees have learned from.
-        logits: each statement's log odds by models that have not seen its document, (n, 2): trees that read checkers'
-            findings, and trees that do not.
+        logits: each statement's log odds by parts that have not seen its document, (n, 2): checkers, trees.
     """
 
     heads: Heads
@@ -176,16 +175,12 @@ def learn(material: Material) -> Learned:
     """Train checkers and trees on all of the material."""
     checkers = _fit_checkers(material)
     claims = claim_rows(material.rows, material.statements, checkers)
-    plain = replace(claims, features=claims.features[:, :PLAIN_FEATURES])
     wholes = whole_rows(material.rows, material.wholes)
-    fitted = dict(zip(("claim", "plain", "whole"), _spread(fit_trees, [(claims,), (plain,), (wholes,)]), strict=True))
-    logits = np.stack([fitted["claim"][1], fitted["plain"][1]], axis=1)
-    calibrations = {
-        "claim": calibrate(logits.mean(axis=1), claims),
-        "whole": calibrate(fitted["whole"][1], wholes),
-    }
+    (claim_trees, claim_logits), (whole_trees, whole_logits) = _spread(fit_trees, [(claims,), (wholes,)])
+    logits = np.stack([claims.features[:, VERDICT], claim_logits], axis=1)
+    calibrations = {"claim": calibrate(logits.mean(axis=1), claims), "whole": calibrate(whole_logits, wholes)}
     seen = frozenset(document_hash(row.document) for row in material.rows)
-    heads = Heads(checkers, {kind: trees for kind, (trees, _) in fitted.items()}, calibrations, seen)
+    heads = Heads(checkers, {"claim": claim_trees, "whole": whole_trees}, calibrations, seen)
     return Learned(heads, claims, logits)
 
 
@@ -216,8 +211,9 @@ def main(folder: Path, tables: Path) -> None:
     material = read(gather({name: registry.load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
     full = learn(material)
     _write(full, material, folder)
-    ablation(material.rows, full.table, full.logits).to_csv(tables / "ablation.csv", index=False)
-    edit_types(material.rows, full.table, full.logits).to_csv(tables / "edit_types.csv", index=False)
+    measured = material.rows, full.table, full.logits, features_alone(full.table)
+    ablation(*measured).to_csv(tables / "ablation.csv", index=False)
+    edit_types(*measured).to_csv(tables / "edit_types.csv", index=False)
     for name, unknown in VARIANTS.items():
         rest = material.without(unknown)
         _write(learn(rest), rest, folder / name)

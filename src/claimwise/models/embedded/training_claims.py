@@ -36,7 +36,7 @@ _DOCUMENTS = {"rose": 600, "factcg": 350, "factcheck_gpt": 350}
 _DOCUMENTS_ELSE, _STATEMENTS, _STATEMENTS_OF_ROSE, _OF_ONE = 500, 800, 2400, 8
 #: The corpus of language models' summaries, the published score from which one counts as faithful, and statements taken of
 #: a document's.
-_SUMMARIES, _FAITHFUL, _OF_SUMMARIES = "vectara_training", 0.9, 20
+_SUMMARIES, _FAITHFUL, _OF_SUMMARIES = "vectara_training", 0.9, 40
 _LOWERED = {"rose": 0.3}  # share of a corpus's documents that are put in lower case, as AggreFact's files are
 
 

@@ -1,10 +1,11 @@
 """The verifier: is a claim supported by its document, how probable is that, and where does it say so?
 
-Two steps: word checkers (``checker``), small networks that attend from a claim's words to the document's, and
-boosted trees over their findings and over evidence features (``features``). Both exist several times, each
-trained without a part of the training documents (by hash): a document seen in training is scored by the pair
-that has not seen it, every other document by the mean of all. So scores of training documents are honest, and
-thresholds may be tuned on them.
+Word checkers (``checker``), small networks that attend from a claim's words to the document's, give a verdict; boosted
+trees read their findings and evidence features (``features``) and give another; the mean of the two decides. Trees
+learn how the corpora are that they see, checkers what holds elsewhere as well. Both exist several times, each trained
+without a part of the training documents (by hash): a document seen in training is scored by the pair that has not seen
+it, every other document by the mean of all. So scores of training documents are honest, and thresholds may be tuned on
+them.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from claimwise.prompts import Prompt
 
 #: Pieces a claim sees where the prompt shows only what is retrieved.
 _RETRIEVED_PIECES = 3
-#: Columns of ``claim_table`` before the checkers' findings.
-PLAIN_FEATURES = 67
-_KINDS = ("claim", "plain", "whole")
+#: The column of ``claim_table`` that is a checker's verdict, in log odds; before it come features of the evidence alone.
+VERDICT = 67
+_KINDS = ("claim", "whole")
 TENSORS, NUMBERS, CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 
 
@@ -51,16 +52,14 @@ def document_hash(document: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The learned parts: K pairs of models of claims, K of whole summaries, their calibrations, and the word checkers.
+    """The learned parts: K models of claims, K of whole summaries, their calibrations, and the word checkers.
 
-    A pair is a model that reads the checkers' findings (``claim``) and one that does not (``plain``); the mean of both
-    errs less where checkers err. Model f goes with checker f modulo their number; neither has seen the documents of
-    fold f.
+    Model f goes with checker f modulo their number; neither has seen the documents of fold f.
 
     Attributes:
         checkers: the word checkers.
-        models: of each kind (``claim``, ``plain``, ``whole``) one a fold.
-        calibrations: of ``claim`` (the mean of a pair) and of ``whole``.
+        models: of each kind (``claim``, ``whole``) one a fold.
+        calibrations: of ``claim`` (the mean of model and checker) and of ``whole``.
         seen: hashes of the documents that were trained on.
     """
 
@@ -129,16 +128,16 @@ class Heads:
 
     def claim_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
         """Log odds that claims are supported, each by its folds, (n,)."""
-        return self.pair_logits(evidence, folds).mean(axis=1)
+        return self.both_logits(evidence, folds).mean(axis=1)
 
-    def pair_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
-        """The same by the models that read the checkers' findings and by those that do not, (n, 2)."""
+    def both_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
+        """The same by checkers and by trees, (n, 2)."""
         rows = _Rows(evidence, folds)
         total = np.zeros((len(evidence), 2))
         for fold, at in rows.by_fold(self.folds):
             features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
-            total[at, 0] += self.models["claim"][fold].logits(features)
-            total[at, 1] += self.models["plain"][fold].logits(features[:, :PLAIN_FEATURES])
+            total[at, 0] += features[:, VERDICT]
+            total[at, 1] += self.models["claim"][fold].logits(features)
         return total / rows.counts[:, None]
 
     def whole_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
