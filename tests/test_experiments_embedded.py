@@ -116,7 +116,7 @@ def test_variants_are_compared_on_test_summaries_with_thresholds_from_validation
 def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(found):
     table = embedded_model.table(found, draws=20, seed=0)
     held_out = pd.DataFrame(
-        [("a", "checker", 0.7), ("a", "word overlap", 0.4), ("b", "checker", 0.5), ("b", "word overlap", 0.6)],
+        [("a", "shipped", 0.7), ("a", "word overlap", 0.4), ("b", "shipped", 0.5), ("b", "word overlap", 0.6)],
         columns=["corpus", "model", "auc"],
     )
     variants = pd.DataFrame(
@@ -124,6 +124,6 @@ def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(found):
         columns=["corpus", "group", "model", "n", "balanced_accuracy", "low", "high"],
     )
     first, second, third, *_ = embedded_model.findings(table, held_out, held_out, variants)
-    assert "mean AUC of 0.60 over 2 corpora, word overlap 0.50; it is not above on b." in first
-    assert second.endswith("mean AUC: `checker` 0.60, `word overlap` 0.50.")
+    assert "mean AUC of 0.60 over 2 corpora; `word overlap` 0.50; what ships is not above word overlap on b." in first
+    assert second.endswith("mean AUC: `shipped` 0.60, `word overlap` 0.50.")
     assert third == "**c, xsum**, 9 test summaries: balanced accuracy `m` 70.0 (60.0 to 80.0)."
