@@ -98,6 +98,21 @@ def test_without_labels_nothing_is_said_of_them():
     assert "AUC" not in result.output
 
 
+def test_a_file_with_other_column_names_and_no_ids(monkeypatch, capsys):
+    rows = [{"article": row["document"], "highlights": row["summary"], "label": row["label"]} for row in GOOD]
+    named = ["--column", "document=article", "--column", "summary=highlights"]
+    result = score(write(rows), *named)
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv("mine.word-overlap.csv")
+    assert list(table.columns) == [*COLUMNS, "label"]
+    assert table["id"].tolist() == [1, 2, 3, 4, 5]
+    assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
+    error = fail(monkeypatch, capsys, "score", "mine.jsonl", *named[:2], "--metric", "word-overlap")
+    assert "line 1: column 'summary' is missing, got article, highlights, label; say which one holds it" in error
+    error = fail(monkeypatch, capsys, "score", "mine.jsonl", *named, "--column", "document=label")
+    assert error == "error: --column: document is said to be 'article' and 'label'; keep one of them\n"
+
+
 def test_csv_and_json_lines_score_alike():
     pd.DataFrame(GOOD).to_csv("mine.csv", index=False)
     score("mine.csv", "--out", "one.csv")

@@ -3,11 +3,12 @@
 import gzip
 import json
 import math
+from functools import partial
 
 import pandas as pd
 import pytest
 
-from claimwise.corpora import ExamplesError, read_examples, read_file
+from claimwise.corpora import ExamplesError, read_examples, read_file, user_columns
 
 GOOD = {"id": "a", "document": "It rained.", "summary": "Rain.", "label": 1}
 
@@ -65,15 +66,20 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         ([GOOD, "[1, 2]"], r"line 2: expected an object with names and values, got \[1, 2\]"),
         (
             [{"id": "a", "document": "b", "output": "c"}],
-            "line 1: column 'summary' is missing, got id, document, output; rename the one that holds it, or add it",
+            r"line 1: column 'summary' is missing, got id, document, output; say which one holds it: --column summary=NAME "
+            r"\(in params\.yaml corpora: \{own: \{mine: \{summary: 'NAME'\}\}\}, in Python columns=\{'summary': 'NAME'\}\), "
+            "or add it",
         ),
         ([{"id": "a", "docment": "b", "summary": "c"}], "line 1: column 'document' is missing.*did you mean 'docment'"),
         ([GOOD, "", GOOD], "line 3, field 'id': 'a' stands in line 1 too"),
         ([{**GOOD, "id": None}], "line 1, field 'id': expected text, got null"),
         ([{**GOOD, "id": True}], "line 1, field 'id': expected text, got True"),
         ([{**GOOD, "id": ""}], "line 1, field 'id': is empty"),
-        ([{"ID": "a", "document": "b", "summary": "c"}], "column 'id' is missing.*did you mean 'ID'[?] Rename it"),
-        ([{"id": "a", "document": "b", " Summary": "c"}], "'summary' is missing.*did you mean ' Summary'[?] Rename it"),
+        (
+            [GOOD, {"document": "b", "summary": "c"}],
+            "line 2: column 'id' is missing, got document, summary; give every",
+        ),
+        ([{"id": "a", "document": "b", " Summary": "c"}], "did you mean ' Summary'[?] .*--column 'summary= Summary' "),
         ([GOOD, "", {**GOOD, "id": " "}], "line 3, field 'id': is empty"),
         ([{**GOOD, "label": 0.5}], r"line 1, field 'label': expected 1 \(faithful\), 0 \(not\) or nothing, got 0.5"),
         ([{**GOOD, "label": "yes"}], "line 1, field 'label': expected 1 .* got 'yes'"),
@@ -194,6 +200,110 @@ def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     with pytest.warns(UserWarning, match="did you mean 'label'"):
         read_examples(jsonl(tmp_path, row))
     assert read_file(jsonl(tmp_path, {**GOOD, "labels": 1})).hints == ()  # the label is there
+
+
+CNNDM = {"article": "It rained.", "highlights": "Rain.", "faithful": 1, "url": "x.org/1"}
+NAMED = {"document": "article", "summary": "highlights", "label": "faithful"}
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl", "mine.parquet"])
+def test_columns_of_other_names_are_read_as_the_fields_they_are_said_to_be(tmp_path, name):
+    table = pd.DataFrame([CNNDM, CNNDM | {"article": "It snowed.", "faithful": 0, "url": "x.org/2"}])
+    file = tmp_path / name
+    write = {"csv": table.to_csv, "parquet": table.to_parquet, "jsonl": partial(table.to_json, orient="records")}
+    options = {"lines": True} if name.endswith("jsonl") else {"index": False}
+    write[file.suffix[1:]](file, **options)
+    found = read_file(file, NAMED | {"id": "url"})
+    assert found.examples[["id", "document", "summary", "label"]].to_numpy().tolist() == [
+        ["x.org/1", "It rained.", "Rain.", 1],
+        ["x.org/2", "It snowed.", "Rain.", 0],
+    ]
+    assert found.carried.to_dict("list") == {"label": ["1", "0"]}  # the texts and the id stand in the result already
+    found = read_file(file, NAMED)
+    assert found.examples["id"].tolist() == ["1", "2"]
+    assert found.carried.to_dict("list") == {"label": ["1", "0"], "url": ["x.org/1", "x.org/2"]}
+    pd.testing.assert_frame_equal(read_examples(file, columns=NAMED), found.examples)
+
+
+def test_a_column_may_be_another_field_than_its_name_says(tmp_path):
+    row = {"id": "a", "document": "cnn/17", "text": "It rained.", "summary": "Rain."}
+    found = read_file(jsonl(tmp_path, row), {"document": "text", "origin": "document", "summary": "summary"})
+    assert found.examples[["document", "origin", "summary"]].to_numpy().tolist() == [["It rained.", "cnn/17", "Rain."]]
+    assert found.carried.to_dict("list") == {"origin": ["cnn/17"]}
+
+
+def test_the_number_of_a_row_is_its_id_where_the_file_has_none(tmp_path):
+    row = {"document": "It rained.", "summary": "Rain."}
+    found = read_file(jsonl(tmp_path, row, "", row, {**row, "n": 1}))
+    assert found.examples["id"].tolist() == ["1", "2", "3"]
+    assert list(found.carried) == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("row", "columns", "message"),
+    [
+        (
+            CNNDM,
+            {"documnet": "article"},
+            "unknown field 'documnet'; did you mean 'document'[?]; there are: id, document,",
+        ),
+        (
+            CNNDM,
+            {"document": "artcle"},
+            "no column 'artcle', which 'document' is said to be; did you mean 'article'[?]; the file has: article, hi",
+        ),
+        (
+            CNNDM,
+            {"document": "body"},
+            "which 'document' is said to be; the file has: article, highlights, faithful, url",
+        ),
+        (
+            GOOD | CNNDM,
+            {"document": "article"},
+            "the file has a column 'document', too; leave out document=article, or",
+        ),
+        (GOOD | CNNDM, {"label": "faithful"}, "the file has a column 'label', too"),
+        (
+            CNNDM,
+            {"document": "article", "summary": "article"},
+            "'article' is said to be 'document' and 'summary'; keep",
+        ),
+        (
+            CNNDM,
+            {"document": "article"},
+            "line 1: column 'summary' is missing, got article, highlights, faithful, url; ",
+        ),
+    ],
+)
+def test_a_column_that_cannot_be_the_field_is_told_why(tmp_path, row, columns, message):
+    with pytest.raises(ExamplesError, match=message):
+        read_examples(jsonl(tmp_path, row), columns)
+
+
+def test_a_row_without_a_named_column_is_named_by_it(tmp_path):
+    with pytest.raises(ExamplesError, match="line 2: column 'article' is missing, got highlights; give every row one"):
+        read_examples(jsonl(tmp_path, CNNDM, {"highlights": "Rain."}), NAMED)
+
+
+@pytest.mark.parametrize(("column", "hinted"), [("ID", True), ("idx", True), ("kind", False), ("side", False)])
+def test_an_id_of_nearly_that_name_is_hinted_at(tmp_path, column, hinted):
+    found = read_file(jsonl(tmp_path, {"document": "It rained.", "summary": "Rain.", column: "a"}))
+    assert [f"did you mean 'id'? Say so: --column id={column} " in hint for hint in found.hints] == [True] * hinted
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (["article"], "--column: expected FIELD=COLUMN, as in document=article, got 'article'"),
+        (["document="], "--column: expected FIELD=COLUMN"),
+        (["=article"], "--column: expected FIELD=COLUMN"),
+        (["document=a", "document=b"], "--column: document is said to be 'a' and 'b'; keep one of them"),
+    ],
+)
+def test_a_wrong_entry_of_the_command_line_is_told(entries, message):
+    with pytest.raises(ExamplesError, match=message):
+        user_columns.parse(entries)
+    assert user_columns.parse(["document=a=b"]) == {"document": "a=b"}
 
 
 @pytest.mark.parametrize("indent", [None, 2])

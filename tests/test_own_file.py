@@ -11,8 +11,9 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from claimwise import own_file
 from claimwise.corpora import ExamplesError
+from claimwise.deciding import ThresholdError
 from claimwise.errors import ClaimwiseError
-from claimwise.own_file import OutputError, ThresholdError
+from claimwise.own_file import OutputError
 
 ROWS = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
@@ -157,6 +158,25 @@ def test_a_misspelt_label_is_told_of(capsys):
     assert "AUC" not in printed.out
 
 
+def test_columns_of_other_names_and_no_ids(capsys):
+    rows = [
+        {"article": row["document"], "highlights": row["summary"], "faithful": row["label"], "n": 7} for row in ROWS
+    ]
+    write(rows)
+    score(columns={"document": "article", "summary": "highlights", "label": "faithful"}, threshold=0.5)
+    found = pd.read_csv("mine.word-overlap.csv")
+    # `faithful` is what was decided; what the file calls so is the label, and stands under that name
+    assert list(found) == ["id", "metric", "score", "n_claims", "n_unparsed", "reason", "faithful", "label", "n"]
+    assert found["id"].tolist() == [1, 2, 3, 4]
+    assert found["label"].tolist() == [1, 0, 0, 1]
+    assert "AUC against your labels" in capsys.readouterr().out
+    write(
+        [{"score" if name == "faithful" else name: value for name, value in row.items()} for row in rows], "again.jsonl"
+    )
+    score("again.jsonl", columns={"document": "article", "summary": "highlights", "label": "score"}, out=Path("x.csv"))
+    assert pd.read_csv("x.csv")["label"].tolist() == [1, 0, 0, 1]
+
+
 def test_labels_of_some_rows_are_compared_with_their_scores(capsys):
     unlabelled = {"id": "e", "document": "A dog.", "summary": "A dog."}
     write([*ROWS, unlabelled])
@@ -240,6 +260,24 @@ def test_nothing_is_decided_without_validation_rows_of_both_labels(rows, capsys)
     write(rows)
     assert "faithful" not in score()
     assert "threshold " not in capsys.readouterr().out.replace("tune a threshold on other rows", "")
+
+
+def test_the_threshold_is_printed_with_no_more_digits_than_its_decisions_need(capsys):
+    labels = {"a": "1", "b": "1", "c": "0", "d": "0"}
+    texts = {"a": "one two three", "b": "one two nine", "c": "one eight nine", "d": "seven eight nine"}
+    write(
+        [
+            {"id": k, "document": "one two three", "summary": texts[k], "label": labels[k], "split": "dev"}
+            for k in "abcd"
+        ]
+    )
+    found = score(page=Path("page.html"))
+    assert found["score"].tolist() == [1, 2 / 3, 1 / 3, 0]
+    assert found["faithful"].tolist() == [1, 1, 0, 0]
+    cut = re.search(r"threshold (\S+), tuned", capsys.readouterr().out)[1]
+    assert 1 / 3 <= float(cut) < 2 / 3
+    assert len(cut) <= len("0.123456")
+    assert cut in Path("page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("threshold", [1.5, -2, float("nan")])

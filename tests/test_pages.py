@@ -24,8 +24,8 @@ def evaluation(claims, scores):
     return Evaluation(table[[*keys, "claim"]], table[[*keys, "support", "reason", "evidence"]], scores)
 
 
-def render(result, table):
-    page = pages.render(result, table, metric="acueval", model="fake", source="mine.jsonl")
+def render(result, table, threshold=None):
+    page = pages.render(result, table, metric="acueval", model="fake", source="mine.jsonl", threshold=threshold)
     return BeautifulSoup(page, "html.parser")
 
 
@@ -100,6 +100,29 @@ def test_a_judge_makes_no_claims_and_a_summary_without_a_score_says_why():
     assert page.select("li") == []
     assert texts(page, ".score") == ["no score: empty summary", "no score: empty document"]
     assert "mean score" not in page.get_text()
+
+
+def test_what_the_threshold_decided_stands_beside_each_score():
+    table = examples(*((key, "It rained.", "It rained.", "s", None) for key in ("low", "at", "high", "none")))
+    scores = [("low", 0.2, 0, None), ("at", 0.6, 0, None), ("high", 0.6004, 0, None)]
+    result = evaluation([], [*scores, ("none", float("nan"), 0, "empty summary")])
+    page = render(result, table, threshold=0.6)
+    decided = [" ".join(header.get_text().split()) for header in page.select("article > header")]
+    assert decided == [
+        "low 0.200 not faithful (not above 0.6) s",
+        "at 0.600 not faithful (not above 0.6) s",
+        "high 0.600 faithful (above 0.6) s",
+        "none no score: empty summary s",
+    ]
+    assert [found["class"] for found in page.select(".decision")] == [["decision", "unfaithful"]] * 2 + [
+        ["decision", "faithful"]
+    ]
+    about = " ".join(page.select_one(".about").get_text().split())
+    assert "1 of 3 scores is above the threshold 0.6. Above it a summary is called faithful, otherwise not." in about
+    assert "To decide, tune a threshold" not in about
+    page = render(result, table)
+    assert page.select(".decision") == []
+    assert "To decide, tune a threshold" in page.get_text()
 
 
 def test_a_long_file_shows_its_lowest_scores(monkeypatch):

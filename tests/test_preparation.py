@@ -70,6 +70,18 @@ def test_several_files_each_a_corpus(project):
     assert [folder.name for folder in project(corpora={"own": ["news", "mine"]})] == ["news", "mine"]
 
 
+def test_columns_of_other_names_are_named_in_the_settings(project):
+    Path("data/own/mine.csv").write_text("article,highlights\nIt rained.,Rain.\n")
+    [folder] = project(corpora={"own": {"mine": {"document": "article", "summary": "highlights"}}})
+    assert corpora.read(folder).examples[["id", "document", "summary"]].to_numpy().tolist() == [
+        ["1", "It rained.", "Rain."]
+    ]
+    with pytest.raises(ExamplesError, match=r"data/own/mine\.csv: no column 'title', which 'document' is said to be"):
+        project(corpora={"own": {"mine": {"document": "title"}}})
+    with pytest.raises(ExamplesError, match=r"corpora: \{own: \{mine: \{document: 'NAME'\}\}\}"):
+        project()
+
+
 def test_an_unknown_file_is_said_before_any_is_read(project):
     Path("data/own/mine.csv").write_text("not read")
     with pytest.raises(CorpusError, match=r"no file named 'mien' in data/own; did you mean 'mine'\? .* are: mine"):

@@ -53,6 +53,22 @@ def test_a_good_file(tmp_path):
     assert read.score.corpora["sample"]["sample"].metrics is None
 
 
+@pytest.mark.parametrize(
+    ("own", "read"),
+    [
+        (["mine", "news"], {"mine": {}, "news": {}}),
+        ({"mine": None, "news": {"document": "article"}}, {"mine": {}, "news": {"document": "article"}}),
+    ],
+)
+def test_files_of_ones_own_are_names_or_names_with_columns(tmp_path, own, read):
+    content = changed("corpora", "own", to=own)
+    assert settings.read(write(tmp_path, content)).corpora == {
+        "sample": {"sample": {}},
+        "public": {"rose": {}},
+        "own": read,
+    }
+
+
 def test_a_section_is_a_copy(tmp_path):
     read = settings.read(write(tmp_path, GOOD))
     read.section("leaderboard")["seed"] = 9
@@ -163,6 +179,15 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
             changed("score", "corpora", "public", "rose", "metrics", to=["acuevl"]),
             ["score.corpora.public.rose.metrics: found 'acuevl', expected one of `metrics`"],
         ),
+        (
+            changed("corpora", "sample", to={"sample": {"document": "text"}}),
+            ["corpora.sample.sample: columns are named of files of yours, under 'own', only"],
+        ),
+        (
+            changed("corpora", "own", to={"mine": "article"}),
+            ["params.yaml, corpora.own: ", "{a: {document: COLUMN}}; found {'mine': 'article'}"],
+        ),
+        (changed("corpora", "own", to={"mine": {"document": 3}}), ["corpora.own.mine.document: ", "valid string"]),
         (changed("cache", to=None), ["params.yaml, cache: "]),
         (changed("corpora", to={"public": []}), ["corpora has no entry 'sample', which `data` chooses; found public"]),
         (changed("score", "corpora", to={"public": {}}), ["score.corpora has no entry 'sample', which `data` chooses"]),

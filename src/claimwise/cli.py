@@ -42,8 +42,15 @@ def options(
 @app.command()
 def score(
     file: Annotated[
-        Path, typer.Argument(help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with id, document, summary")
+        Path, typer.Argument(help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with document, summary")
     ],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FIELD=COLUMN, where the file calls it otherwise: --column document=article; may be repeated. Fields: "
+            "document, summary, id (if there is none, the row's number), label, system, origin, split"
+        ),
+    ] = None,
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
     model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
     prompt: Annotated[
@@ -64,9 +71,20 @@ def score(
 ) -> None:
     """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise import own_file
+    from claimwise.corpora import user_columns
 
     own_file.score(
-        file, metric, model, out, claims, page, params, dry_run=dry_run, threshold=threshold, prompt=prompt or ()
+        file,
+        metric,
+        model,
+        out,
+        claims,
+        page,
+        params,
+        dry_run=dry_run,
+        threshold=threshold,
+        prompt=prompt or (),
+        columns=user_columns.parse(column or ()),
     )
 
 

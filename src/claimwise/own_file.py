@@ -10,17 +10,15 @@ from pathlib import Path
 import pandas as pd
 import typer
 
-from claimwise import models, pages, prompts, settings, statistics, text
+from claimwise import deciding, models, pages, prompts, settings, statistics, text
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
-from claimwise.corpora.user_corpus import VALIDATION
 from claimwise.corpora.user_rows import KINDS, stem
 from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
-_DECISION = "faithful"
 _SYSTEMS = 20  # systems whose means are shown, the best
 
 #: What a csv must not be named: a reader would take it for what its name says.
@@ -29,10 +27,6 @@ _TABLES = (*(kind for kind in KINDS if kind != ".csv"), ".xls", ".xlsx")
 
 class OutputError(ClaimwiseError):
     """A result cannot be written, or only over the examples or another result; said before anything is asked."""
-
-
-class ThresholdError(ClaimwiseError):
-    """A threshold that no score of any metric can lie above or below; said before anything is asked."""
 
 
 def score(
@@ -47,15 +41,16 @@ def score(
     dry_run: bool = False,
     threshold: float | None = None,
     prompt: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
 ) -> pd.DataFrame | None:
     """Score every example of a file and write the csv; returns what was written.
 
     Args:
-        file: examples with id, document, summary and, where there are any, label, system.
+        file: examples with document, summary and, where there are any, id, label, system; see ``corpora.read_file``.
         metric: a metric of the settings.
         model: a model of the settings; the one that they choose, if not given.
-        out: the csv of scores, and after them the file's columns but id, document and summary, as they stood; if not
-            given, beside the file, named after it and the metric.
+        out: the csv of scores, and after them the file's columns but id, document and summary, as they stood (one of
+            ``columns`` under the name of its field); if not given, beside the file, named after it and the metric.
         claims: where to write every claim with its support and evidence, if anywhere.
         page: where to write a page of HTML to read claims and evidence on, if anywhere.
         params: the settings file; where it is not there, the metrics of the sample run with the models that need none
@@ -65,23 +60,23 @@ def score(
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
             (AggreFact's search, ``statistics.best_threshold``); without such rows of both labels, nothing is decided.
         prompt: prompts, by name or by path, that take the place of the metric's of the same role.
+        columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong; nothing is asked or written.
     """
     out = out or file.parent / f"{stem(file)}.{metric}.csv"
     _check_outputs(file, out, claims, page)
-    if threshold is not None and not -1 <= threshold <= 1:
-        raise ThresholdError(f"threshold: expected a number from -1 to 1, as scores are, got {threshold}")
+    deciding.check(threshold)
     metrics, entries, chosen, cache = _settings(params)
     spec = _specification(metric, metrics, prompt)
     model = model or chosen
     if model not in entries:
         place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
         raise models.ModelError(f"unknown model {model!r}; {place}: {', '.join(entries)}")
-    found = read_file(file)
+    found = read_file(file, columns)
     examples = found.examples
-    if twice := [name for name in found.carried if name in (*_COLUMNS, _DECISION)]:
+    if twice := [name for name in found.carried if name in (*_COLUMNS, deciding.DECISION)]:
         raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
     for hint in found.hints:
         typer.echo(hint, err=True)
@@ -95,9 +90,9 @@ def score(
     with asking.watched("score", [(examples, None)]) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
     scores = evaluation.scores.rename(columns={"example_id": "id"})[list(_COLUMNS)]
-    cut = threshold if threshold is not None else _tuned(scores, examples)
+    cut = threshold if threshold is not None else deciding.tuned(scores, examples)
     if cut is not None:
-        scores[_DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
+        scores[deciding.DECISION] = deciding.decisions(scores["score"], cut)
     _write(pd.concat([scores, found.carried], axis=1), out)
     if claims is not None:
         _write(claim_report(evaluation, examples), claims)
@@ -105,12 +100,11 @@ def score(
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(
-            pages.render(evaluation, examples, metric=metric, model=model, source=file.name), encoding="utf-8"
-        )
+        written = pages.render(evaluation, examples, metric=metric, model=model, source=file.name, threshold=cut)
+        page.write_text(written, encoding="utf-8")
     _tell(scores, examples, "" if spec.judge == WordOverlap.name else f" by model {model}", out)
     if cut is not None:
-        typer.echo(_decision(scores, examples, cut, tuned=threshold is None))
+        typer.echo(deciding.report(scores, examples, cut, tuned=threshold is None))
     return scores
 
 
@@ -199,39 +193,6 @@ def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame
     return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
 
 
-def _tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
-    rows = _labelled(scores, examples) & examples["split"].isin(VALIDATION)
-    labels = examples.loc[rows, "label"]
-    return statistics.best_threshold(scores.loc[rows, "score"], labels) if labels.nunique() == 2 else None
-
-
-def _decision(scores: pd.DataFrame, examples: pd.DataFrame, cut: float, *, tuned: bool) -> str:
-    """What the threshold decided, and how right that is on the labelled rows that it was not tuned on."""
-    decided = scores[_DECISION].notna()
-    line = f"  {scores[_DECISION].sum()} of {decided.sum()} above the threshold {cut!r}"
-    labelled, validation = _labelled(scores, examples), examples["split"].isin(VALIDATION)
-    if tuned:
-        line += f", tuned on {(labelled & validation).sum()} labelled validation rows (for other files: --threshold)"
-    rows = labelled & ~validation if tuned else labelled
-    reported = examples[rows]
-    if reported["label"].nunique() < 2:
-        return f"{line}; how right that is only labelled {'rows of another split' if tuned else 'rows'} can say"
-    accuracy = statistics.bootstrap_accuracy(
-        reported["label"], scores.loc[rows, "score"], cut, reported["document_id"].to_numpy()
-    )
-    value, low, high = (100 * part for part in accuracy)
-    line += f"\n  balanced accuracy on {len(reported)} labelled {'other ' if tuned else ''}rows: "
-    line += f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
-    shared = set(reported["document_id"]) & set(examples.loc[labelled & validation, "document_id"])
-    if tuned and shared:
-        line += f"\n  {len(shared)} of their documents have validation rows too: the accuracy on new ones may be lower"
-    return line
-
-
-def _labelled(scores: pd.DataFrame, examples: pd.DataFrame) -> pd.Series:
-    return scores["score"].notna() & examples["label"].notna()
-
-
 def _tell(scores: pd.DataFrame, examples: pd.DataFrame, by: str, out: Path) -> None:
     scored = scores["score"].notna()
     mean = f"mean {scores['score'].mean():.3f}, " if scored.any() else ""
@@ -240,7 +201,7 @@ def _tell(scores: pd.DataFrame, examples: pd.DataFrame, by: str, out: Path) -> N
         typer.echo(f"  {count} x {reason}")
     for line in _by_system(scores, examples):
         typer.echo(line)
-    both = _labelled(scores, examples)
+    both = deciding.labelled(scores, examples)
     labels = examples.loc[both, "label"]
     if labels.nunique() == 2:
         area = statistics.auc(labels, scores.loc[both, "score"])

@@ -23,7 +23,15 @@ MOST = 300
 _EVIDENCE = 3
 
 
-def render(evaluation: Evaluation, examples: pd.DataFrame, *, metric: str, model: str, source: str) -> str:
+def render(
+    evaluation: Evaluation,
+    examples: pd.DataFrame,
+    *,
+    metric: str,
+    model: str,
+    source: str,
+    threshold: float | None = None,
+) -> str:
     """The page of an evaluation, lowest scores first.
 
     Args:
@@ -32,6 +40,7 @@ def render(evaluation: Evaluation, examples: pd.DataFrame, *, metric: str, model
         metric: the metric's name, for the title.
         model: the model's name, likewise.
         source: where the examples came from, likewise.
+        threshold: a summary is shown as faithful above it, as not faithful otherwise; without one nothing is decided.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})
@@ -57,18 +66,20 @@ def render(evaluation: Evaluation, examples: pd.DataFrame, *, metric: str, model
         unread=int((evaluation.verdicts["support"].isna() if len(evaluation.verdicts) else scored["n_unparsed"]).sum()),
         n_claims=len(evaluation.verdicts),
         n_unsupported=int((evaluation.verdicts["support"] < SUPPORTED).sum()),
-        labelled=bool(scored["label"].notna().any()),
-        examples=[_example(row, by_example.get(row.id)) for row in shown.itertuples()],
+        threshold=threshold,
+        n_faithful=None if threshold is None else int((scored["score"] > threshold).sum()),
+        examples=[_example(row, by_example.get(row.id), threshold) for row in shown.itertuples()],
     )
 
 
-def _example(row, claims: pd.DataFrame | None) -> dict:
+def _example(row, claims: pd.DataFrame | None, threshold: float | None) -> dict:
     sentences = text.sentences(row.document)
     return {
         "id": row.id,
         "system": row.system,
         "label": None if pd.isna(row.label) else int(row.label),
         "score": None if pd.isna(row.score) else row.score,
+        "faithful": None if threshold is None or pd.isna(row.score) else row.score > threshold,
         "reason": row.reason,
         "summary": row.summary,
         "document": _pieces(row.document, sentences),

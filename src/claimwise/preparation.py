@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def prepare_corpora(settings: Settings) -> list[Path]:
             the first one is downloaded or read.
         ExamplesError: a file of the user's cannot be read; names file, line and field.
     """
-    loaders = {name: _loader(settings.data, name) for name in settings.corpora[settings.data]}
+    loaders = {name: _loader(settings.data, name, columns) for name, columns in settings.corpora[settings.data].items()}
     folders = []
     for name, load in loaders.items():
         folder = store.corpus_folder(settings.data, name)
@@ -56,8 +56,8 @@ def lacks(examples: pd.DataFrame) -> list[str]:
     return found
 
 
-def _loader(data: str, name: str) -> Callable[[], Corpus]:
+def _loader(data: str, name: str, columns: Mapping[str, str]) -> Callable[[], Corpus]:
     if data == OWN:
-        return partial(user_corpus.load, user_corpus.find(name))
+        return partial(user_corpus.load, user_corpus.find(name), columns)
     corpora.loader(name)
     return partial(corpora.load, name)

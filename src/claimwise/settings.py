@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import pooch
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from claimwise.errors import ClaimwiseError
 
@@ -40,6 +40,23 @@ class ScoreSettings(_Strict):
     corpora: dict[DataName, dict[str, ScoredCorpus]]
 
 
+def _with_columns(corpora: Any) -> Any:
+    """A list of names as a mapping: of none of them a column is named.
+
+    >>> _with_columns(["mine", "news"]), _with_columns({"mine": None, "news": {"document": "article"}})
+    ({'mine': {}, 'news': {}}, {'mine': {}, 'news': {'document': 'article'}})
+    """
+    if isinstance(corpora, list) and all(isinstance(name, str) for name in corpora):
+        return {name: {} for name in corpora}
+    if isinstance(corpora, dict) and all(isinstance(columns, dict | None) for columns in corpora.values()):
+        return {name: columns or {} for name, columns in corpora.items()}
+    raise ValueError(f"expected names, [a, b], or names with columns, {{a: {{document: COLUMN}}}}; found {corpora!r}")
+
+
+#: Corpora by name; of a user's file the columns that hold a field under another name, by field.
+PreparedCorpora = Annotated[dict[str, dict[str, str]], BeforeValidator(_with_columns)]
+
+
 class Settings(BaseModel):
     """The whole of params.yaml; keys that are no field are the notebooks' sections."""
 
@@ -49,7 +66,7 @@ class Settings(BaseModel):
     model: str
     models: dict[str, dict[str, Any]]
     cache: str
-    corpora: dict[DataName, list[str]]
+    corpora: dict[DataName, PreparedCorpora]
     metrics: dict[str, dict[str, Any]]
     score: ScoreSettings
     distillation: dict[str, Any] = Field(default_factory=dict)
@@ -65,6 +82,13 @@ class Settings(BaseModel):
         for key, known in (("corpora", self.corpora), ("score.corpora", self.score.corpora)):
             if self.data not in known:
                 raise ValueError(f"{key} has no entry {self.data!r}, which `data` chooses; found {', '.join(known)}")
+        return self
+
+    @model_validator(mode="after")
+    def _only_own_files_have_columns(self) -> Settings:
+        for data, corpora in self.corpora.items():
+            if named := [name for name, columns in corpora.items() if columns and data != OWN]:
+                raise ValueError(f"corpora.{data}.{named[0]}: columns are named of files of yours, under {OWN!r}, only")
         return self
 
     @model_validator(mode="after")

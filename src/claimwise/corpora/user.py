@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,11 @@ from typing import Any
 import pandas as pd
 
 from claimwise import schema
+from claimwise.corpora.user_columns import how, missing, nearest, rename
 from claimwise.corpora.user_rows import EXPECTED, ExamplesError, read_rows, shorten, stem
 
-_REQUIRED = ("id", "document", "summary")
+_TEXTS = ("document", "summary")
+_REQUIRED = ("id", *_TEXTS)
 _DEFAULTS = {"label": math.nan, "system": "user", "origin": "user", "split": "test"}
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
 
@@ -28,8 +29,8 @@ class UserFile:
     Attributes:
         examples: a table of schema ``examples``.
         carried: the file's columns beside id, document and summary (its own label, system, split and origin too, as
-            they stand there), as text, a row an example in the same order; a JSON value that is no text as JSON,
-            empty where the row has none.
+            they stand there, if under another name in the file by ours), as text, a row an example in the same order; a
+            JSON value that is no text as JSON, empty where the row has none.
         hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
     """
 
@@ -38,28 +39,30 @@ class UserFile:
     hints: tuple[str, ...]
 
 
-def read_examples(path: str | Path) -> pd.DataFrame:
+def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Read a user's examples as a validated ``examples`` table; see ``read_file``, which keeps other columns too.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.jsonl")
-    >>> _ = file.write_text('{"id": "a", "document": "It rained.", "summary": "Rain.", "label": 1}')
-    >>> read_examples(file)[["id", "corpus", "system", "label"]].values.tolist()
-    [['a', 'mine', 'user', 1.0]]
+    >>> _ = file.write_text('{"article": "It rained.", "summary": "Rain.", "label": 1}')
+    >>> read_examples(file, {"document": "article"})[["id", "corpus", "document", "system", "label"]].values.tolist()
+    [['1', 'mine', 'It rained.', 'user', 1.0]]
     """
-    found = read_file(path)
+    found = read_file(path, columns)
     for hint in found.hints:
         warnings.warn(hint, stacklevel=2)
     return found.examples
 
 
-def read_file(path: str | Path) -> UserFile:
+def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> UserFile:
     """Read a user's examples, and the columns beside them.
 
     Args:
-        path: a .jsonl, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``id``, ``document``
-            and ``summary`` and, if you have them, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
-            ``system``, ``origin`` and ``split``. A summary may be empty.
+        path: a .jsonl, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
+            ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
+            ``system``, ``origin`` and ``split``. A summary may be empty. Where no row has an ``id``, it is the row's
+            number as text: 1, 2, 3, ... in the file's order, of the examples only (header and blank lines do not count).
+        columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
     Returns:
         The examples (``corpus`` is the file's name, ``document_id`` is computed) and the other columns.
@@ -67,9 +70,9 @@ def read_file(path: str | Path) -> UserFile:
     Raises:
         FileNotFoundError: there is no such file.
         IsADirectoryError: it is a folder.
-        ExamplesError: bad JSON or csv, a row with more or fewer fields than the header, a missing column, an id that
-            stands twice or is empty, a label that is neither 0 nor 1, text that is missing, holds NUL bytes or is no
-            Unicode; names file, line and field.
+        ExamplesError: bad JSON or csv, a row with more or fewer fields than the header, a missing column, one named
+            for a field that it cannot be (``user_columns.rename``), an id that stands twice or is empty, a label that is
+            neither 0 nor 1, text that is missing, holds NUL bytes or is no Unicode; names file, line and field.
     """
     path = Path(path)
     if path.is_dir():
@@ -78,13 +81,18 @@ def read_file(path: str | Path) -> UserFile:
         raise FileNotFoundError(f"{path}: no such file; expected a {EXPECTED} file of examples")
     rows = read_rows(path)
     if not rows:
-        raise ExamplesError(f"{path}: no examples in the file; expected rows with {', '.join(_REQUIRED)}")
+        raise ExamplesError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
+    columns = columns or {}
+    rows = rename(rows, columns, path)
+    known = {name for _, row in rows for name in row if name in (*_REQUIRED, *_DEFAULTS)}
+    required = _REQUIRED if "id" in known else _TEXTS
     first_place: dict[str, str] = {}
     examples, carried = [], []
-    for place, row in rows:
+    for number, (place, row) in enumerate(rows, start=1):
         where = f"{path}, {place}"
-        _check_columns(row, where)
-        example = _example(row, where)
+        if lacking := [name for name in required if name not in row]:
+            raise ExamplesError(f"{where}: {missing(lacking[0], columns, row, path)}")
+        example = _example({"id": number} | row, where)
         if example["id"] in first_place:
             raise ExamplesError(
                 f"{where}, field 'id': {example['id']!r} stands in {first_place[example['id']]} too; ids must "
@@ -94,11 +102,10 @@ def read_file(path: str | Path) -> UserFile:
         examples.append({**example, "corpus": stem(path)})
         carried.append({str(name): _carried(value, str(name), where) for name, value in _others(row)})
     beside = pd.DataFrame(carried, index=range(len(carried)), dtype=object).fillna("")
-    known = {name for _, row in rows for name in row if name in _DEFAULTS}
     return UserFile(
         examples=schema.validate(pd.DataFrame(examples), "examples", str(path)),
         carried=beside,
-        hints=tuple(_hints([name for name in beside if name not in _DEFAULTS], set(_DEFAULTS) - known, path)),
+        hints=tuple(_hints([name for name in beside if name not in _DEFAULTS], {"id", *_DEFAULTS} - known, path)),
     )
 
 
@@ -106,20 +113,14 @@ def _others(row: dict[str, Any]) -> list[tuple[Any, Any]]:
     return [(name, value) for name, value in row.items() if name not in _REQUIRED]
 
 
-def _check_columns(row: dict[str, Any], where: str) -> None:
-    missing = [name for name in _REQUIRED if name not in row]
-    if missing:
-        names = {str(name).strip().lower(): str(name) for name in row if name not in (*_REQUIRED, *_DEFAULTS)}
-        near = difflib.get_close_matches(missing[0], names, n=1, cutoff=0.6)
-        hint = f"; did you mean {names[near[0]]!r}? Rename it" if near else "; rename the one that holds it, or add it"
-        raise ExamplesError(f"{where}: column {missing[0]!r} is missing, got {', '.join(map(str, row))}{hint}")
-
-
 def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterable[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
     for column in columns:
-        if near := difflib.get_close_matches(column.lower(), sorted(absent), n=1, cutoff=0.6):
-            yield f"{path}: column {column!r} is carried through unread; did you mean {near[0]!r}?"
+        # so short a name as id is nearly too many others
+        near = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
+        if near:
+            said = f"{path}: column {column!r} is carried through unread; did you mean {near!r}?"
+            yield f"{said} Say so: {how(near, column, path)}"
 
 
 def _example(row: dict[str, Any], where: str) -> dict[str, Any]:

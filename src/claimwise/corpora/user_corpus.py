@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,12 +52,13 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
     return found[0]
 
 
-def load(path: str | Path) -> Corpus:
+def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and no other table.
 
     Args:
         path: see ``user.read_file``. A ``split`` that is one of ``VALIDATION`` becomes ``validation``, on which the
             notebooks tune.
+        columns: the column that holds a field, where the file has another name for it; see ``user.read_file``, too.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -68,6 +70,6 @@ def load(path: str | Path) -> Corpus:
     >>> load(file).examples[["id", "corpus", "split"]].values.tolist()
     [['a', 'mine', 'validation']]
     """
-    examples = read_examples(path)
+    examples = read_examples(path, columns)
     split = examples["split"].where(~examples["split"].isin(VALIDATION), "validation")
     return replace(Rows(stem(Path(path))).corpus(), examples=examples.assign(split=split))

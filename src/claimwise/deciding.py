@@ -1,0 +1,113 @@
+"""From scores of a user's file to decisions: a threshold, given or tuned, and how right it is."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
+
+import numpy as np
+import pandas as pd
+
+from claimwise import statistics
+from claimwise.corpora.user_corpus import VALIDATION
+from claimwise.errors import ClaimwiseError
+
+#: The column of decisions: 1 above the threshold, 0 not, empty without a score.
+DECISION = "faithful"
+
+_DIGITS = 6  # as many as the csv shows of a score
+
+
+class ThresholdError(ClaimwiseError):
+    """A threshold that no score of any metric can lie above or below; said before anything is asked."""
+
+
+def check(threshold: float | None) -> None:
+    """Refuse a threshold that decides nothing.
+
+    Raises:
+        ThresholdError: it is not from -1 to 1.
+    """
+    if threshold is not None and not -1 <= threshold <= 1:
+        raise ThresholdError(f"threshold: expected a number from -1 to 1, as scores are, got {threshold}")
+
+
+def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
+    """The threshold of the file's labelled validation rows, with no more digits than it takes; None without both labels.
+
+    Args:
+        scores: one row an example with ``score``, in the same order as the examples.
+        examples: the examples table.
+    """
+    rows = labelled(scores, examples) & examples["split"].isin(VALIDATION)
+    labels = examples.loc[rows, "label"]
+    if labels.nunique() < 2:
+        return None
+    return shortened(statistics.best_threshold(scores.loc[rows, "score"], labels), scores["score"].dropna())
+
+
+def shortened(threshold: float, scores: pd.Series) -> float:
+    """The number of fewest digits, six or more, that is near the threshold and decides every score as it does.
+
+    The threshold is often itself a score, or an average of two: sixteen digits to copy. Six are what a csv shows of the
+    scores; fewer would decide these scores as well, but those of the next file otherwise.
+
+    Args:
+        threshold: a score is above it, or not.
+        scores: all that it decides, none missing.
+
+    >>> shortened(1 / 3, pd.Series([1 / 3, 0.5])), shortened(2 / 3, pd.Series([2 / 3, 0.7]))
+    (0.333334, 0.666667)
+    >>> shortened(0.5004999999999999, pd.Series([0.5, 0.75])), shortened(1 / 3, pd.Series([0.3333333, 0.3333334]))
+    (0.5005, 0.3333333)
+    """
+    above = np.asarray(scores) > threshold
+    for digits in range(_DIGITS, 17):
+        for rounding in (ROUND_HALF_EVEN, ROUND_CEILING):  # down, a score that is the threshold would be above it
+            near = float(Context(prec=digits, rounding=rounding).create_decimal_from_float(threshold))
+            if np.array_equal(np.asarray(scores) > near, above):
+                return near
+    return threshold
+
+
+def labelled(scores: pd.DataFrame, examples: pd.DataFrame) -> pd.Series:
+    """Which rows have a score and a label."""
+    return scores["score"].notna() & examples["label"].notna()
+
+
+def decisions(scores: pd.Series, threshold: float) -> pd.Series:
+    """1 where the score is above the threshold, 0 where not, empty without a score.
+
+    >>> decisions(pd.Series([0.7, 0.5, None]), 0.5).tolist()
+    [1, 0, <NA>]
+    """
+    return (scores > threshold).astype("Int64").mask(scores.isna())
+
+
+def report(scores: pd.DataFrame, examples: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
+    """What the threshold decided, and how right that is on the labelled rows that it was not tuned on.
+
+    Args:
+        scores: one row an example with ``score``, in the same order as the examples.
+        examples: the examples table.
+        threshold: a summary is faithful above it.
+        tuned: whether it was tuned on the labelled validation rows.
+    """
+    scored = scores["score"].dropna()
+    line = f"  {(scored > threshold).sum()} of {len(scored)} above the threshold {threshold!r}"
+    both, validation = labelled(scores, examples), examples["split"].isin(VALIDATION)
+    if tuned:
+        line += f", tuned on {(both & validation).sum()} labelled validation rows (for other files: --threshold)"
+    rows = both & ~validation if tuned else both
+    reported = examples[rows]
+    if reported["label"].nunique() < 2:
+        return f"{line}; how right that is only labelled {'rows of another split' if tuned else 'rows'} can say"
+    accuracy = statistics.bootstrap_accuracy(
+        reported["label"], scores.loc[rows, "score"], threshold, reported["document_id"].to_numpy()
+    )
+    value, low, high = (100 * part for part in accuracy)
+    line += f"\n  balanced accuracy on {len(reported)} labelled {'other ' if tuned else ''}rows: "
+    line += f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    shared = set(reported["document_id"]) & set(examples.loc[both & validation, "document_id"])
+    if tuned and shared:
+        line += f"\n  {len(shared)} of their documents have validation rows too: the accuracy on new ones may be lower"
+    return line
