@@ -482,6 +482,42 @@ def sentence_of(worse, equal, better):
     return sentence
 
 
+def test_raters_who_may_not_say_equal_have_two_cases():
+    rows = preferences([case for case in CASES if case[0] != "equal"])
+    cases, ordered = preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0)
+    assert cases["case"].tolist() == ["model worse", "model better"]
+    assert cases["difference"].tolist() == pytest.approx([-0.2, 0.2])
+    assert ordered["bias"].tolist() == pytest.approx([0])
+    [sentence, *_] = preference_bias.findings(cases, ordered)
+    assert "(model minus writer -0.200 when model worse, +0.200 when model better;" in sentence
+
+
+@pytest.mark.parametrize(
+    ("judged", "said"),
+    [
+        ([("first", 0.5, 0.6, 9, 9), ("second", 0.5, 0.7, 9, 9)], "higher in both cases: the pattern of a preference"),
+        ([("second", 0.5, 0.7, 9, 9)], "in one case only: whether it favours either side cannot be told"),
+        ([("equal", 0.5, 0.7, 9, 9)], "in one case only"),
+        ([("equal", 0.5, 0.7, 9, 9), ("first", 0.5, math.nan, 9, 9)], "in one case only"),
+    ],
+)
+def test_cases_that_nobody_judged_or_no_score_has_are_left_out_of_the_findings(judged, said):
+    rows = preferences(judged)
+    cases, ordered = preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0)
+    found = preference_bias.findings(cases, ordered)
+    assert said in found[0]
+    assert "nan" not in " ".join(found)
+
+
+def test_without_judgments_or_scores_there_is_an_error_that_says_so():
+    rows = Rows("made")
+    example = rows.example("0", "writer", document="It rained.", summary="Rain.")
+    with pytest.raises(ClaimwiseError, match=r"'made' has no preferences.*data/own/made\.preferences\.csv"):
+        preference_bias.pairs(rows.corpus(), {"m": scores({example: 0.5})})
+    with pytest.raises(ClaimwiseError, match="m scored both summaries of none of the 2 judged pairs: choose another"):
+        preferences([("first", 0.5, math.nan, 9, 9), ("equal", math.nan, 0.5, 9, 9)])
+
+
 @pytest.mark.parametrize(
     ("gaps", "shape"),
     [

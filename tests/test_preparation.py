@@ -61,6 +61,7 @@ def test_what_notebooks_will_miss_is_said_and_the_file_prepared_all_the_same(pro
         f"{i},{d},s,{label},{s},{split}" for i, ((d, split, label), s) in enumerate(zip(keys, systems, strict=True))
     ]
     Path("data/own/mine.csv").write_text("\n".join(["id,document,summary,label,system,split", *rows]))
+    Path("data/own/mine.preferences.csv").write_text("first_id,second_id,preferred\n0,1,first\n")
     assert len(project()) == 1
     assert capsys.readouterr().err == (f"data/corpora/own/mine: {told}\n" if told else "")
 

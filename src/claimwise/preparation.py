@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from claimwise import corpora, store
-from claimwise.corpora import Corpus, user_corpus
+from claimwise.corpora import Corpus, user_corpus, user_preferences
 from claimwise.settings import OWN, Settings
 
 
@@ -30,19 +30,20 @@ def prepare_corpora(settings: Settings) -> list[Path]:
         corpora.write(corpus, folder)
         folders.append(folder)
         if settings.data == OWN:
-            for lack in lacks(corpus.examples):
+            for lack in lacks(corpus.examples, corpus.preferences):
                 typer.echo(f"{folder}: {lack}", err=True)
     return folders
 
 
-def lacks(examples: pd.DataFrame) -> list[str]:
+def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
     """What notebooks need that a user's examples do not have, in words; they are prepared and scored all the same.
 
     >>> rows = {"document_id": ["x", "x"], "system": ["a", "b"], "split": ["validation", "test"], "label": [1.0, 0.0]}
-    >>> for lack in lacks(pd.DataFrame(rows)):
+    >>> for lack in lacks(pd.DataFrame(rows).assign(corpus="mine"), pd.DataFrame()):
     ...     print(lack)
     not both labels among rows whose split is validation: meta_evaluation cannot tune a threshold
     not both labels among rows whose split is test: meta_evaluation cannot say how right a metric is
+    no file mine.preferences.csv (or of another kind) beside it: preference_bias has nothing to compare
     """
     found = []
     for split, what in (("validation", "tune a threshold"), ("test", "say how right a metric is")):
@@ -53,6 +54,9 @@ def lacks(examples: pd.DataFrame) -> list[str]:
         found.append("one system: leaderboard has nothing to rank")
     elif examples.groupby("document_id")["system"].nunique().max() < systems:
         found.append(f"no document that all {systems} systems summarised: leaderboard cannot compare them")
+    if preferences.empty:
+        file = f"{examples['corpus'].iloc[0]}{user_preferences.SUFFIX}.csv"
+        found.append(f"no file {file} (or of another kind) beside it: preference_bias has nothing to compare")
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from claimwise.corpora.base import Corpus, CorpusError, Rows
 from claimwise.corpora.user import read_examples
+from claimwise.corpora.user_preferences import SUFFIX, read_preferences
 from claimwise.corpora.user_rows import EXPECTED, KINDS, stem
 
 #: Where the pipeline looks for a user's files; the stage ``corpora`` depends on the folder.
@@ -34,26 +35,35 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
     >>> find("mine", folder).name
     'mine.csv.gz'
     """
-    files = [path for path in sorted(Path(folder).glob("*")) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
-    found = [path for path in files if stem(path) == name]
-    if len(found) > 1:
-        raise CorpusError(
-            f"{folder} has {len(found)} files named {name!r}: {', '.join(path.name for path in found)}; rename or "
-            "remove all but one"
-        )
+    files = _files(folder)
+    found = _only(name, files)
     if not found:
-        known = [stem(path) for path in files]
+        known = [stem(path) for path in files if not stem(path).endswith(SUFFIX)]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise CorpusError(
             f"no file named {name!r} in {folder}; {hint}expected {name} with the ending {EXPECTED} (text also "
             f"as .gz). There are: {', '.join(known) or 'none'}"
         )
-    return found[0]
+    return found
+
+
+def _files(folder: str | Path) -> list[Path]:
+    return [path for path in sorted(Path(folder).glob("*")) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
+
+
+def _only(name: str, files: list[Path]) -> Path | None:
+    found = [path for path in files if stem(path) == name]
+    if len(found) > 1:
+        raise CorpusError(
+            f"{found[0].parent} has {len(found)} files named {name!r}: {', '.join(path.name for path in found)}; rename or "
+            "remove all but one"
+        )
+    return found[0] if found else None
 
 
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
-    """A user's file as a corpus: its examples, and no other table.
+    """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
     Args:
         path: see ``user.read_file``. A ``split`` that is one of ``VALIDATION`` becomes ``validation``, on which the
@@ -62,7 +72,8 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ExamplesError: it cannot be read; names file, line and field.
+        ExamplesError: it, or the preferences, cannot be read; names file, line and field.
+        CorpusError: there are two files of preferences.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.csv")
@@ -70,6 +81,9 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     >>> load(file).examples[["id", "corpus", "split"]].values.tolist()
     [['a', 'mine', 'validation']]
     """
+    path = Path(path)
     examples = read_examples(path, columns)
     split = examples["split"].where(~examples["split"].isin(VALIDATION), "validation")
-    return replace(Rows(stem(Path(path))).corpus(), examples=examples.assign(split=split))
+    corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
+    asked = _only(stem(path) + SUFFIX, _files(path.parent))
+    return replace(corpus, preferences=read_preferences(asked, examples)) if asked else corpus

@@ -9,6 +9,7 @@ import pandas as pd
 
 from claimwise import text
 from claimwise.corpora import Corpus
+from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
 from claimwise.statistics import bootstrap_mean, resample
 
@@ -24,7 +25,16 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         writer), ``log_length`` (log of the model summary's words over the writer's) and ``overlap`` (share of the
         model summary's words that are the document's, minus the writer's). Judgments with an unscored summary have NaN
         there.
+
+    Raises:
+        ClaimwiseError: there are no judgments, or a metric scored both summaries of none of them.
     """
+    if corpus.preferences.empty:
+        name = corpus.examples["corpus"].iloc[0]
+        raise ClaimwiseError(
+            f"corpus {name!r} has no preferences; where it is a file of yours, write which of two summaries people "
+            f"preferred into data/own/{name}.preferences.csv (columns first_id, second_id, preferred; see the README there)"
+        )
     examples = corpus.examples.set_index("id")
     words = examples["summary"].map(text.word_count).clip(lower=1)
     copied = WordOverlap().judge(examples["document"].tolist(), examples["summary"].tolist())
@@ -35,6 +45,11 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         judgments = corpus.preferences
         first, second = judgments["first_id"], judgments["second_id"]
         writer, model = first.map(score), second.map(score)
+        if (model - writer).isna().all():
+            raise ClaimwiseError(
+                f"{metric} scored both summaries of none of the {len(judgments)} judged pairs: choose another model, or "
+                "score more documents (`score.corpora` in params.yaml)"
+            )
         frames.append(
             pd.DataFrame(
                 {
@@ -53,7 +68,7 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
-    """Mean scores by case: one row a (metric, case).
+    """Mean scores by case: one row a (metric, case), of those cases that raters named (some may not say equal).
 
     Returns:
         ``metric, case, n, unscored, writer, model, difference`` with its 95 % interval ``low``, ``high``, and
@@ -65,7 +80,7 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     for metric, every in rows.groupby("metric", sort=False):
         scored = every.dropna(subset=["difference"])
         length, overlap = (_slope(scored, by) for by in ("log_length", "overlap"))
-        for case in CASES.values():
+        for case in (case for case in CASES.values() if (every["case"] == case).any()):
             part = scored[scored["case"] == case]
             interval = bootstrap_mean(part["difference"], part["document_id"], draws, seed)
             results.append(
@@ -182,27 +197,25 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
     """What the tables say, in words, whichever way they came out."""
     sentences = []
     for metric, part in cases.groupby("metric", sort=False):
-        part, row = part.set_index("case"), ordered.set_index("metric").loc[metric]
+        part, row = part[part["n"] > 0].set_index("case"), ordered.set_index("metric").loc[metric]
         signs = np.sign(part["difference"])
-        if (signs > 0).all():
-            shape = "scores the model's summary higher in all three cases: the pattern of a preference bias"
+        whole = "all three cases" if len(part) == 3 else "both cases"
+        if len(part) == 1:
+            shape = "was compared with raters in one case only: whether it favours either side cannot be told"
+        elif (signs > 0).all():
+            shape = f"scores the model's summary higher in {whole}: the pattern of a preference bias"
         elif (signs < 0).all():
-            shape = (
-                "scores the person's summary higher in all three cases: no bias towards the model, rather against it"
-            )
+            shape = f"scores the person's summary higher in {whole}: no bias towards the model, rather against it"
         elif row["low"] <= 0.5 <= row["high"]:
             shape = "has no clear direction: it orders the judgments neither with nor against the raters beyond chance"
-        elif part.loc["model better", "difference"] > part.loc["model worse", "difference"]:
+        elif part["difference"].iloc[-1] > part["difference"].iloc[0]:
             shape = "moves with the raters: its difference is larger where they preferred the model"
         else:
             shape = "moves against the raters"
         clear = [case for case in part.index if part.loc[case, "low"] > 0 or part.loc[case, "high"] < 0]
         gaps = ", ".join(f"{gap:+.3f} when {case}" for case, gap in part["difference"].items())
         certain = "the interval leaves out zero for: " + ", ".join(clear) if clear else "every interval includes zero"
-        sentences.append(
-            f"**{metric}** {shape} (model minus writer {gaps}; {certain}). It orders {100 * row['ordered']:.0f} % of the "
-            f"{int(row['n'])} decided judgments as the raters did ({100 * row['low']:.0f} to {100 * row['high']:.0f})."
-        )
+        sentences.append(f"**{metric}** {shape} (model minus writer {gaps}; {certain}).{_ordering(row)}")
     shares = ordered.set_index("metric")["model_higher"]
     sentences += [_copying(row) for row in ordered.itertuples() if row.metric != WordOverlap.name]
     sentences.append(
@@ -210,6 +223,16 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
         "scores higher does: " + ", ".join(f"{100 * share:.0f} % for {name}" for name, share in shares.items()) + "."
     )
     return sentences
+
+
+def _ordering(row: pd.Series) -> str:
+    """How often a metric orders a pair as the raters did, from its row of ``agreement``; nothing if they decided none."""
+    if not row["n"]:
+        return ""
+    return (
+        f" It orders {100 * row['ordered']:.0f} % of the {int(row['n'])} decided judgments as the raters did "
+        f"({100 * row['low']:.0f} to {100 * row['high']:.0f})."
+    )
 
 
 def _copying(row) -> str:
@@ -221,7 +244,7 @@ def _copying(row) -> str:
     else:
         verdict = "copying more of the document's words explains none of it"
     return (
-        f"**{row.metric}**: of its gap, model minus writer, of {row.bias:+.3f} with the three cases weighted alike, "
+        f"**{row.metric}**: of its gap, model minus writer, of {row.bias:+.3f} with the cases weighted alike, "
         f"{row.bias_at_equal_overlap:+.3f} ({row.bias_at_equal_overlap_low:+.3f} to {row.bias_at_equal_overlap_high:+.3f}) is left where both summaries "
         f"have the same word overlap with the document: {verdict}."
     )
