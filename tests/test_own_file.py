@@ -5,11 +5,12 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from claimwise import own_file
+from claimwise import deciding, own_file
 from claimwise.corpora import ExamplesError
 from claimwise.deciding import ThresholdError
 from claimwise.errors import ClaimwiseError
@@ -278,6 +279,21 @@ def test_the_threshold_is_printed_with_no_more_digits_than_its_decisions_need(ca
     assert 1 / 3 <= float(cut) < 2 / 3
     assert len(cut) <= len("0.123456")
     assert cut in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_shortened_threshold_decides_as_the_whole_one_and_lies_beside_it(seed):
+    generator = np.random.default_rng(seed)
+    # shares, as word overlap and votes give, some of them a hair apart; a threshold is a percentile, often a score itself
+    scores = generator.integers(0, 10, 40) / generator.integers(1, 10, 40) / 9
+    scores = np.concatenate([scores, scores[:9] + 1e-9])
+    for threshold in [*np.percentile(scores, generator.uniform(0, 100, 20)), *scores]:
+        short = deciding.shortened(float(threshold), pd.Series(scores))
+        assert ((scores > short) == (scores > threshold)).all()
+        assert short == pytest.approx(threshold, rel=1e-5)
+        gap = np.min(np.abs(scores - threshold)[scores != threshold])
+        if gap > 1e-5:
+            assert float(f"{short:.6g}") == short
 
 
 @pytest.mark.parametrize("threshold", [1.5, -2, float("nan")])
