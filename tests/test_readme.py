@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from imports import ROOT
 
+from claimwise.experiments import nli_alignment
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PUBLIC = ROOT / "tables" / "public"
 
@@ -60,6 +62,52 @@ def test_the_claims_table_is_the_committed_one(row, decomposer):
     for origin in ("cnndm", "xsum", "samsum"):
         found = table.loc[origin]
         assert f"{found['precision']:.1f} / {found['recall']:.1f} / **{found['f1']:.1f}**" in line
+
+
+def bullet(name):
+    """One of the other experiments, its lines joined."""
+    text = re.search(rf"^- \*\[{re.escape(name)}\].*?(?=^- |^## )", README, re.MULTILINE | re.DOTALL)
+    return " ".join(text[0].split())
+
+
+def test_detection_is_the_committed_table():
+    found = pd.read_csv(PUBLIC / "factored_verification.csv").set_index("method")["accuracy"]
+    told = bullet("Detection")
+    assert f"right of {found['document-blind']:.1f} %" in told
+    judge, overlap = found["holistic"], found["word-overlap"]
+    assert (
+        f"factored verification {found['factored']:.1f} %, its holistic judge {judge:.1f}, word overlap {overlap:.1f}"
+        in told
+    )
+
+
+def test_the_alignments_steps_are_the_committed_ones():
+    table = pd.read_csv(PUBLIC / "nli_alignment.csv").set_index(["corpus", "group", "metric"])["balanced_accuracy"]
+    steps = {
+        group: ", ".join(f"{table['aggrefact_ftsota', group, step]:.1f}" for step in nli_alignment.STEPS)
+        for group in ("cnndm", "xsum")
+    }
+    assert f"CNN/DM {steps['cnndm']}, XSum {steps['xsum']}" in bullet("FENICE's alignment")
+
+
+def test_preference_bias_and_refinement_are_the_committed_tables():
+    higher = pd.read_csv(PUBLIC / "preference_bias_agreement.csv").set_index("metric")["model_higher"]
+    told = bullet("Preference bias")
+    for metric, words in (
+        ("acueval", "claim-level metric"),
+        ("holistic", "holistic judge"),
+        ("word-overlap", "word overlap"),
+    ):
+        assert re.search(rf"{100 * higher[metric]:.0f} %[\w ]* by(?: the)? {words}", told), metric
+    same = pd.read_csv(PUBLIC / "refinement_difference.csv")["same"].iloc[0]
+    assert f"{100 * same:.0f} % of both versions" in bullet("Refinement")
+
+
+def test_corpora_left_out_are_those_of_the_shipped_weights():
+    table = pd.read_csv(ROOT / "data" / "embedded" / "held_out.csv")
+    means = table[table["pooling"] == "mean"].groupby("model")["auc"].mean().map("{:.2f}".format).str[1:]
+    told = f"its AUC is {means['shipped']}, word overlap's {means['word overlap']}"
+    assert f"On {table['corpus'].nunique()} corpora left out of training {told}" in bullet("The embedded model")
 
 
 def test_links_lead_somewhere():
