@@ -76,11 +76,8 @@ def test_detection_is_the_committed_table():
     found = pd.read_csv(PUBLIC / "factored_verification.csv").set_index("method")["accuracy"]
     told = bullet("Detection")
     assert f"right of {found['document-blind']:.1f} %" in told
-    judge, overlap = found["holistic"], found["word-overlap"]
-    assert (
-        f"factored verification {found['factored']:.1f} %, its holistic judge {judge:.1f}, word overlap {overlap:.1f}"
-        in told
-    )
+    assert f"factored verification {found['factored']:.1f} %, its holistic judge {found['holistic']:.1f}" in told
+    assert f"word overlap, which learned nothing, {found['word-overlap']:.1f}" in told
 
 
 def test_the_alignments_steps_are_the_committed_ones():
@@ -108,12 +105,10 @@ def test_preference_bias_and_refinement_are_the_committed_tables():
 def test_corpora_left_out_are_those_of_the_shipped_weights(monkeypatch):
     monkeypatch.chdir(ROOT)
     pooling = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["embedded_model"]["pooling"]
-    left_out, known = (embedded_model.by_corpus(embedded_model.measured(n, pooling)) for n in ("held_out", "ablation"))
-    means = left_out.iloc[-1]
-    told = f"its AUC is {means['shipped']:.2f}, word overlap's {means['word overlap']:.2f}; trained on all, "
-    told += f"{known.iloc[-1]['shipped']:.2f}"
-    corpora = len(left_out) - 1
-    assert f"On {corpora} corpora left out of training {told.replace('0.', '.')}." in bullet("The embedded model")
+    table = embedded_model.by_corpus(embedded_model.measured("held_out", pooling))
+    means = table.iloc[-1]
+    told = f"its AUC is {means['shipped']:.2f}, word overlap's {means['word overlap']:.2f}".replace("0.", ".")
+    assert f"On {len(table) - 1} corpora left out of training {told}." in bullet("The embedded model")
 
 
 def test_links_lead_somewhere():

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score
 
 from claimwise import prompts, statistics
 from claimwise.corpora import Corpus
-from claimwise.experiments import recorded
+from claimwise.experiments import recorded, report
 from claimwise.models.base import Model
 from claimwise.progress import bar
 from claimwise.prompts import Demonstration, Prompt
@@ -263,7 +263,7 @@ def findings(rows: pd.DataFrame) -> list[str]:
             f"{_interval(part.loc[best], 'balanced_at_half')} at the same 0.5 and "
             f"{_interval(part.loc[best], 'balanced_accuracy')} at the threshold tuned on validation. Its supports rank "
             f"claims with an AUC of {part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
-            + (" That is hardly better than chance: these errors are not found." if part["auc"].max() < 0.6 else "")
+            + report.beside_chance(part["auc"].max())
         )
         if read["n"].any():
             known = [

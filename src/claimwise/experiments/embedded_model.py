@@ -15,7 +15,7 @@ import pandas as pd
 
 from claimwise import models, statistics
 from claimwise.corpora import Corpus
-from claimwise.experiments import acu_verification, meta_evaluation
+from claimwise.experiments import acu_verification, meta_evaluation, report
 from claimwise.metrics import MetricSpec, evaluate
 
 #: Where training leaves what it measured; data/embedded/README.md has the columns.
@@ -235,11 +235,10 @@ def findings(rows: pd.DataFrame, held_out: pd.DataFrame, ablation: pd.DataFrame,
     for corpus, part in rows.groupby("corpus", sort=False):
         own = part[part["model"] == "embedded"].iloc[0]
         beside = ", ".join(f"{row.model} {row.auc:.2f}" for row in part.itertuples() if row.model != "embedded")
-        chance = " That is hardly better than chance." if own["auc"] < 0.6 else ""
         sentences.append(
             f"**{corpus}**, {own['n']} test claims: AUC {own['auc']:.2f} ({beside}), balanced accuracy "
             f"{own['balanced_accuracy']:.1f} % ({own['low']:.1f} to {own['high']:.1f}) at 0.5, supports off by "
-            f"{own['ece']:.2f} on average.{chance}"
+            f"{own['ece']:.2f} on average.{report.beside_chance(own['auc'])}"
         )
     return sentences
 

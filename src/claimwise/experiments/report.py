@@ -83,6 +83,17 @@ def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[s
     return Markdown("\n".join(f"- {line}" for line in lines))
 
 
+def beside_chance(auc: float) -> str:
+    """A warning where supports hardly rank anything; nothing from an AUC of 0.6.
+
+    >>> beside_chance(0.47), beside_chance(0.55), beside_chance(0.8)
+    (' That is no better than chance.', ' That is hardly better than chance.', '')
+    """
+    if auc >= 0.6:
+        return ""
+    return f" That is {'no' if auc <= 0.5 else 'hardly'} better than chance."
+
+
 def bullets(sentences: list[str]) -> Markdown:
     """Findings as a list."""
     return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
