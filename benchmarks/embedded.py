@@ -3,7 +3,8 @@
     python benchmarks/embedded.py [--documents 200] [--corpus sample]
 
 Decomposing, reading and verifying, by metric, each on documents of its own; the ratio is to word overlap in the same run,
-which needs no model. Memory is the process's peak after everything. Public corpora (aggrefact_ftsota) need CLAIMWISE_MIRROR or the network.
+which needs no model. Memory is the process's peak after everything. Public corpora (aggrefact_ftsota) need CLAIMWISE_MIRROR
+or the network.
 """
 
 from __future__ import annotations
