@@ -199,6 +199,9 @@ def test_systems_are_compared_where_there_are_several(capsys):
         "  bad: 0.250 (0.250 to 0.250), 2 scored",
     ]
     assert not any("silent" in line for line in lines)
+    write([row | {"system": system} for row, system in zip(ROWS, ("one", "two", "two"), strict=False)])
+    score()
+    assert "  one: 1.000 (one document: no interval), 1 scored" in capsys.readouterr().out.splitlines()
     write(SPLIT)
     score()
     assert "by system" not in capsys.readouterr().out

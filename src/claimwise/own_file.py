@@ -214,7 +214,9 @@ def _by_system(scores: pd.DataFrame, examples: pd.DataFrame) -> list[str]:
     found = []
     for system, rows in examples[scores["score"].notna()].groupby("system"):
         mean = statistics.bootstrap_mean(scores.loc[rows.index, "score"], rows["document_id"].to_numpy())
-        found.append((mean, f"  {system}: {mean.value:.3f} ({mean.low:.3f} to {mean.high:.3f}), {len(rows)} scored"))
+        several = len(set(rows["document_id"])) > 1  # a bootstrap over one document has no width, and knows nothing
+        interval = f"({mean.low:.3f} to {mean.high:.3f})" if several else "(one document: no interval)"
+        found.append((mean, f"  {system}: {mean.value:.3f} {interval}, {len(rows)} scored"))
     if len(found) < 2:
         return []
     lines = [line for _, line in sorted(found, key=lambda item: -item[0].value)]
