@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from claimwise.corpora.base import Rows
 from claimwise.models.embedded import evaluation, training, training_data, training_trees
+from claimwise.models.embedded.encoder import Encoder
 from claimwise.models.embedded.training_data import Row
 from claimwise.models.embedded.training_trees import Table
 from claimwise.models.embedded.verifier import VERDICT, Heads, claim_table, document_hash
@@ -63,6 +65,31 @@ def test_training_writes_weights_that_score_seen_documents_by_unseen_models(mate
     training.learn(material).heads.write(again, {"toy": len(material.rows)})
     for name in ("verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"):
         assert (tmp_path / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_trees_learn_from_what_the_written_checkers_will_tell_them(material, learned, tmp_path):
+    learned.heads.write(tmp_path, {"toy": len(material.rows)})
+    for trained, read in zip(learned.heads.checkers, Heads.read(tmp_path).checkers, strict=True):
+        for name, tensor in trained.state_dict().items():
+            assert torch.equal(tensor, read.state_dict()[name]), name
+
+
+def test_every_part_of_the_rows_is_encoded_in_the_same_batches_whatever_was_read_before(material, monkeypatch):
+    batches = []
+    forward = Encoder._forward
+    monkeypatch.setattr(
+        Encoder, "_forward", lambda self, texts, *rest: batches.append(texts) or forward(self, texts, *rest)
+    )
+
+    def encoded(rows):
+        batches.clear()
+        training._read_part(rows)
+        return list(batches)
+
+    alone = encoded(material.rows[:8])
+    assert sum(map(len, alone)) > 8
+    encoded(material.rows[4:12])
+    assert encoded(material.rows[:8]) == alone
 
 
 def test_what_a_variant_must_not_know_goes_with_everything_of_its_documents():
@@ -133,22 +160,27 @@ def test_edit_types_are_set_against_consistent_summaries_of_the_same_domain():
 
 def test_a_corpus_left_out_is_scored_beside_word_overlap(material, learned):
     asked = material.judged(("summedits_",))
-    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
+    table = evaluation.held_out("A", asked.rows, asked.statements, asked.wholes, learned.heads)
     assert set(table["held_out_with"]) == {"A"}
     assert set(table["n"]) == {46}
     assert value(table, model="word overlap", pooling="mean") == 1  # the wrong places are not in the documents
     assert table.groupby("model").size().to_dict() == {
         **{"checker": 2, "features and checker": 2, "shipped": 2},
-        "word overlap": 1,
+        **{"word overlap": 1, "judge": 1},
     }
+    everyone = [list(range(learned.heads.folds))] * 46
+    judged = learned.heads.logits("whole", [item for [item] in asked.wholes], everyone)
+    assert value(table, model="judge", pooling="whole") == pytest.approx(
+        auc([r.label for r in asked.rows], judged), abs=1e-3
+    )
 
 
 def test_calibration_of_a_corpus_left_out_is_over_statements_of_known_truth(material, learned):
     asked = material.judged(("summedits_",))
-    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
+    table = evaluation.held_out("A", asked.rows, asked.statements, asked.wholes, learned.heads)
     assert list(table.columns)[-1] == "ece"
     evidence = [item for [item] in asked.statements]
-    logits = learned.heads.claim_logits(evidence, [list(range(learned.heads.folds))] * len(evidence))
+    logits = learned.heads.logits("claim", evidence, [list(range(learned.heads.folds))] * len(evidence))
     support = learned.heads.calibrations["claim"](logits)
     right = np.array([row.label for row in asked.rows])
     tenths = np.floor(support * 10)
@@ -171,17 +203,18 @@ def test_sentences_of_longer_summaries_are_of_known_truth_only_where_wrong_words
     assert truths.tolist() == pytest.approx([np.nan, np.nan, np.nan, np.nan, 0, 1, 1, 0], nan_ok=True)
 
 
-def test_a_verdict_is_the_mean_of_what_checkers_and_trees_say(material, learned):
-    evidence = [item for items in material.statements for item in items if not isinstance(item, str)][:5]
+@pytest.mark.parametrize(("kind", "read", "share"), [("claim", "statements", 1 / 2), ("whole", "wholes", 1 / 4)])
+def test_a_verdict_is_a_mean_of_what_checkers_and_trees_say(material, learned, kind, read, share):
+    evidence = [item for items in getattr(material, read) for item in items if not isinstance(item, str)][:5]
     heads = learned.heads
     by_fold = []
     for fold in range(heads.folds):
         table = claim_table(evidence, fold % len(heads.checkers))
         verdicts = np.array([item.supported[fold % len(heads.checkers)] for item in evidence])
-        by_fold.append((verdicts + heads.models["claim"][fold].logits(table)) / 2)
+        by_fold.append(share * verdicts + (1 - share) * heads.models[kind][fold].logits(table))
     everyone = [list(range(heads.folds))] * len(evidence)
-    assert heads.claim_logits(evidence, everyone) == pytest.approx(np.mean(by_fold, axis=0), abs=1e-6)
-    assert heads.claim_logits(evidence, [[1]] * len(evidence)) == pytest.approx(by_fold[1], abs=1e-6)
+    assert heads.logits(kind, evidence, everyone) == pytest.approx(np.mean(by_fold, axis=0), abs=1e-6)
+    assert heads.logits(kind, evidence, [[1]] * len(evidence)) == pytest.approx(by_fold[1], abs=1e-6)
 
 
 def test_trees_on_features_alone_do_not_read_the_checkers_findings():

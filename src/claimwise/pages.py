@@ -11,7 +11,7 @@ from importlib import resources
 import jinja2
 import pandas as pd
 
-from claimwise import text
+from claimwise import deciding, text
 from claimwise.metrics import Evaluation
 from claimwise.models.chunks import retrieve
 from claimwise.verification import SUPPORTED
@@ -53,7 +53,8 @@ def render(
     (True, False)
     """
     scored = examples.merge(evaluation.scores, left_on="id", right_on="example_id", suffixes=("", "_score"))
-    scored = scored.sort_values("score", kind="stable")
+    decided = None if threshold is None else deciding.decisions(scored["score"], threshold)
+    scored = scored.assign(faithful=decided).sort_values("score", kind="stable")
     shown = scored.head(MOST)
     by_example = dict(list(evaluation.judged_claims().groupby("example_id")))
     return _template().render(
@@ -67,19 +68,19 @@ def render(
         n_claims=len(evaluation.verdicts),
         n_unsupported=int((evaluation.verdicts["support"] < SUPPORTED).sum()),
         threshold=threshold,
-        n_faithful=None if threshold is None else int((scored["score"] > threshold).sum()),
-        examples=[_example(row, by_example.get(row.id), threshold) for row in shown.itertuples()],
+        n_faithful=None if decided is None else int(decided.sum()),
+        examples=[_example(row, by_example.get(row.id)) for row in shown.itertuples()],
     )
 
 
-def _example(row, claims: pd.DataFrame | None, threshold: float | None) -> dict:
+def _example(row, claims: pd.DataFrame | None) -> dict:
     sentences = text.sentences(row.document)
     return {
         "id": row.id,
         "system": row.system,
         "label": None if pd.isna(row.label) else int(row.label),
         "score": None if pd.isna(row.score) else row.score,
-        "faithful": None if threshold is None or pd.isna(row.score) else row.score > threshold,
+        "faithful": None if pd.isna(row.faithful) else bool(row.faithful),
         "reason": row.reason,
         "summary": row.summary,
         "document": _pieces(row.document, sentences),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.files import read_jsonl
@@ -17,21 +18,39 @@ def load(files: Registry) -> Corpus:
     ``not_supported``, stand in the gold claim's ``error``.
     """
     rows = Rows("wice")
-    for name, split in (("dev", "validation"), ("test", "test")):
-        for entry in read_jsonl(files.fetch("wice", f"data/entailment_retrieval/claim/{name}.jsonl")):
-            supported = int(entry["label"] == "supported")
-            example = rows.example(
-                entry["meta"]["id"],
-                document="\n".join(entry["evidence"]),
-                summary=entry["claim"],
-                system="wikipedia",
-                split=split,
-                origin="web",
-                label=supported,
-            )
-            error = None if supported else entry["label"]
-            rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
+    for split, _, entry in _entries(files, "data/entailment_retrieval/claim"):
+        _gold(rows, _example(rows, split, entry), entry)
     return rows.corpus()
+
+
+def _entries(files: Registry, folder: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Split, number in its file, and entry, of a folder's dev and test file."""
+    for name, split in (("dev", "validation"), ("test", "test")):
+        for number, entry in enumerate(read_jsonl(files.fetch("wice", f"{folder}/{name}.jsonl"))):
+            yield split, number, entry
+
+
+def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields: str) -> str:
+    return rows.example(
+        entry["meta"]["id"],
+        *key,
+        document="\n".join(entry["evidence"]),
+        summary=entry["claim"],
+        system="wikipedia",
+        split=split,
+        origin="web",
+        label=_supported(entry),
+        **fields,
+    )
+
+
+def _gold(rows: Rows, example: str, entry: dict[str, Any]) -> None:
+    supported = _supported(entry)
+    rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": None if supported else entry["label"]}])
+
+
+def _supported(entry: dict[str, Any]) -> int:
+    return int(entry["label"] == "supported")
 
 
 def load_spans(files: Registry) -> Corpus:
@@ -41,20 +60,9 @@ def load_spans(files: Registry) -> Corpus:
     corpus says where errors are, not whether there are any.
     """
     rows = Rows("wice_spans")
-    for name, split in (("dev", "validation"), ("test", "test")):
-        for number, entry in enumerate(read_jsonl(files.fetch("wice", f"data/non_supported_tokens/{name}.jsonl"))):
-            example = rows.example(
-                entry["meta"]["id"],
-                number,
-                document="\n".join(entry["evidence"]),
-                summary=entry["claim"],
-                system="wikipedia",
-                split=split,
-                origin="web",
-                label=int(entry["label"] == "supported"),
-            )
-            marks = entry["non_supported_spans"]
-            rows.marked(example, marked_runs(entry["claim"], entry["claim_tokens"], marks))
+    for split, number, entry in _entries(files, "data/non_supported_tokens"):
+        runs = marked_runs(entry["claim"], entry["claim_tokens"], entry["non_supported_spans"])
+        rows.marked(_example(rows, split, entry, number), runs)
     return rows.corpus()
 
 
@@ -88,24 +96,11 @@ def load_chunks(files: Registry) -> Corpus:
     """
     rows = Rows("wice_chunks")
     known: dict[tuple[str, tuple[int, ...]], str] = {}
-    for name, split in (("dev", "validation"), ("test", "test")):
-        for number, entry in enumerate(read_jsonl(files.fetch("wice", f"{_CHUNKS}/{name}.jsonl"))):
-            supported = int(entry["label"] == "supported")
-            example = rows.example(
-                entry["meta"]["id"],
-                number,
-                document="\n".join(entry["evidence"]),
-                summary=entry["claim"],
-                system="wikipedia",
-                split=split,
-                origin="web",
-                label=supported,
-                document_key=entry["meta"]["id"],
-            )
-            error = None if supported else entry["label"]
-            rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
-            if split == "test":
-                known[entry["claim"], tuple(entry["meta"]["chunk_idx"])] = example
+    for split, number, entry in _entries(files, _CHUNKS):
+        example = _example(rows, split, entry, number, document_key=entry["meta"]["id"])
+        _gold(rows, example, entry)
+        if split == "test":
+            known[entry["claim"], tuple(entry["meta"]["chunk_idx"])] = example
     for path in files.paths("wice", f"{_REPLIES}/*"):
         model = re.search("entailment=([^/]+)", path)[1]
         for entry in read_jsonl(files.fetch("wice", path)):

@@ -21,6 +21,9 @@ from claimwise.metrics import MetricSpec, evaluate
 #: Where training leaves what it measured; data/embedded/README.md has the columns.
 MEASURED = Path("data/embedded")
 
+#: Models whose scores of a summary are no mean or minimum over its sentences.
+_OF_ONE_PIECE = ("word overlap", "judge")
+
 #: A claim under it counts as unsupported (ACUEval sec. 3.2).
 _SUPPORTED = 0.5
 
@@ -28,10 +31,10 @@ _SUPPORTED = 0.5
 def measured(name: str, pooling: str) -> pd.DataFrame:
     """A table of ``data/embedded`` with the rows of one pooling of sentence supports (``min`` or ``mean``).
 
-    Word overlap has no sentences: its one row stands in both.
+    Word overlap and the judge do not pool sentences: their one row stands in both.
     """
     table = pd.read_csv(MEASURED / f"{name}.csv")
-    return table[(table["pooling"] == pooling) | (table["model"] == "word overlap")].reset_index(drop=True)
+    return table[(table["pooling"] == pooling) | table["model"].isin(_OF_ONE_PIECE)].reset_index(drop=True)
 
 
 def by_corpus(table: pd.DataFrame) -> pd.DataFrame:

@@ -93,7 +93,7 @@ class EmbeddedEntailment:
         }
         if evidence:
             folds = [int(fold) for fold in scope.split(",")] if scope else list(range(self._heads.folds))
-            logits = self._heads.claim_logits(list(evidence.values()), [folds] * len(evidence))
+            logits = self._heads.logits("claim", list(evidence.values()), [folds] * len(evidence))
             results[list(evidence), 0] = self._heads.calibrations["claim"](logits)
         rest = 1 - results[:, 0]
         pairs = zip(premises, hypotheses, strict=True)

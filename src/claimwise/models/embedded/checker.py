@@ -192,6 +192,12 @@ def _batches(sizes: Sequence[tuple[int, int]], numbers: Sequence[int]) -> Iterat
         yield batch
 
 
+def shipped(checker: Checker) -> Checker:
+    """The checker as its weights are written, in half precision: what trees learn of is what they will be told."""
+    checker.load_state_dict({name: tensor.half().float() for name, tensor in checker.state_dict().items()})
+    return checker.eval()
+
+
 def load(file: Path) -> list[Checker]:
     """The checkers of a weights file, ready for use."""
     tensors = load_file(file)

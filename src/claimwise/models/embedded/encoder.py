@@ -89,6 +89,11 @@ class Encoder:
         self._remember(known)
         return results
 
+    def forget(self) -> None:
+        """Forget what was encoded: the last digits of states depend on what else stands in a batch."""
+        self._memory.clear()
+        self._held = 0
+
     def _remember(self, encoded: dict[tuple[str, int], Encoded]) -> None:
         """Keep the newest pieces: prompts, metrics and revisions ask about the same documents again and again."""
         self._memory.update(encoded)

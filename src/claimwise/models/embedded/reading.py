@@ -42,8 +42,6 @@ class Reader:
         claims: Sequence[Sequence[str]],
         limit: int = PIECES_PER_CLAIM,
         extras: Sequence[str] | None = None,
-        *,
-        whole: bool = False,
     ) -> list[list[Evidence | str]]:
         """Measure every claim against its document.
 
@@ -52,7 +50,6 @@ class Reader:
             claims: for each document its claims.
             limit: pieces of the document that a claim may look at.
             extras: n texts that stand behind the documents as further evidence, if any.
-            whole: the claims are whole summaries, which checkers do not look at.
 
         Returns:
             For each document and claim its evidence, or the reason why there is none. Evidence ranks
@@ -72,7 +69,7 @@ class Reader:
                 (document, text_read, list(dict.fromkeys(claim for row in rows for claim in claims[row])))
                 for (document, text_read), rows in some
             ]
-            read = list(self._read_some(wanted, limit, whole))
+            read = list(self._read_some(wanted, limit))
             self._check(item for found in read for item in found.values() if not isinstance(item, str))
             for (_, rows), found in zip(some, read, strict=True):
                 for row in rows:
@@ -80,7 +77,7 @@ class Reader:
         return results
 
     def _read_some(
-        self, wanted: Sequence[tuple[str, str, list[str]]], limit: int, whole: bool
+        self, wanted: Sequence[tuple[str, str, list[str]]], limit: int
     ) -> Iterator[dict[str, Evidence | str]]:
         """Encode the pieces of several documents and their claims together, then measure one by one."""
         plans = []
@@ -102,7 +99,7 @@ class Reader:
         for (_, _, claims), (index, own, parts, chosen, needed) in zip(wanted, plans, strict=True):
             by_number = {number: next(encoded) for number in needed}
             found: dict[str, Evidence | str] = {}
-            looked_at = (self._checkers or self._keep) and not whole
+            looked_at = self._checkers or self._keep
             known = index.counts.keys()
             passages = {
                 number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)

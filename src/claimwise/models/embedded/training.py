@@ -24,8 +24,9 @@ from threadpoolctl import threadpool_limits
 
 from claimwise import corpora as registry
 from claimwise.corpora import Corpus
-from claimwise.models.embedded.checker import Checker
+from claimwise.models.embedded.checker import Checker, shipped
 from claimwise.models.embedded.checker_training import Lesson, fit
+from claimwise.models.embedded.encoder import shared_encoder
 from claimwise.models.embedded.evaluation import HELD_OUT, ablation, edit_types, features_alone, held_out
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.training_claims import (
@@ -47,7 +48,7 @@ from claimwise.models.embedded.training_trees import (
     statement_labels,
     whole_rows,
 )
-from claimwise.models.embedded.verifier import VERDICT, Heads, document_hash
+from claimwise.models.embedded.verifier import VERDICT, Heads, decided, document_hash
 
 CHECKERS = 2  # divides the folds of trees: fold f's documents are unknown to checker f % CHECKERS
 _EPOCHS = 1.1  # of checkers
@@ -164,24 +165,32 @@ def _one_thread() -> None:
 
 
 def _read_part(rows: Sequence[Row]) -> tuple[Found, Found]:
-    reader = Reader(keep=True)
+    encoder = shared_encoder()
+    encoder.forget()  # what a process has read before must not tell
+    reader = Reader(encoder, keep=True)
     documents = [row.document for row in rows]
     statements = reader.read(documents, [row.statements for row in rows])
     judged = [() if row.synthetic else (row.summary,) for row in rows]
-    return statements, reader.read(documents, judged, whole=True)
+    return statements, reader.read(documents, judged)
 
 
 def learn(material: Material) -> Learned:
     """Train checkers and trees on all of the material."""
-    checkers = _fit_checkers(material)
-    claims = claim_rows(material.rows, material.statements, checkers)
-    wholes = whole_rows(material.rows, material.wholes)
-    (claim_trees, claim_logits), (whole_trees, whole_logits) = _spread(fit_trees, [(claims,), (wholes,)])
-    logits = np.stack([claims.features[:, VERDICT], claim_logits], axis=1)
-    calibrations = {"claim": calibrate(logits.mean(axis=1), claims), "whole": calibrate(whole_logits, wholes)}
+    return learn_trees(material, [shipped(checker) for checker in _fit_checkers(material)])
+
+
+def learn_trees(material: Material, checkers: Sequence[Checker]) -> Learned:
+    """Train trees on the findings of checkers."""
+    tables = {
+        "claim": claim_rows(material.rows, material.statements, checkers),
+        "whole": whole_rows(material.rows, material.wholes, checkers),
+    }
+    fitted = dict(zip(tables, _spread(fit_trees, [(table,) for table in tables.values()]), strict=True))
+    logits = {kind: np.stack([table.features[:, VERDICT], fitted[kind][1]], axis=1) for kind, table in tables.items()}
+    calibrations = {kind: calibrate(decided(kind, logits[kind]), table) for kind, table in tables.items()}
     seen = frozenset(document_hash(row.document) for row in material.rows)
-    heads = Heads(checkers, {"claim": claim_trees, "whole": whole_trees}, calibrations, seen)
-    return Learned(heads, claims, logits)
+    heads = Heads(checkers, {kind: trees for kind, (trees, _) in fitted.items()}, calibrations, seen)
+    return Learned(heads, tables["claim"], logits["claim"])
 
 
 def _fit_checkers(material: Material) -> list[Checker]:
@@ -221,7 +230,7 @@ def main(folder: Path, tables: Path) -> None:
     for group, corpora in HELD_OUT.items():
         heads = learn(material.without(corpora)).heads
         asked = material.judged(corpora)
-        parts.append(held_out(group, asked.rows, asked.statements, heads))
+        parts.append(held_out(group, asked.rows, asked.statements, asked.wholes, heads))
         pd.concat(parts).to_csv(tables / "held_out.csv", index=False)
 
 

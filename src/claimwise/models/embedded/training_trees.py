@@ -94,33 +94,36 @@ def claim_rows(rows: Sequence[Row], statements: Found, checkers: Sequence[Checke
         for item, truth in zip(items, statement_labels(row, items)[1], strict=True)
         if not isinstance(item, str)
     ]
-    evidence = [item for _, item, _ in chosen]
-    ask(checkers, evidence)
-    row_of = np.array([number for number, _, _ in chosen])
-    fold = np.array([document_hash(rows[i].document) % FOLDS for i in row_of])
-    features = claim_table(evidence, fold % len(checkers)).astype(np.float32)
     truth = np.array([t for _, _, t in chosen])
-    told = ~np.isnan(truth) & ~np.array([rows[i].decomposed for i in row_of])
-    return Table(features, truth, told, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
+    told = ~np.isnan(truth) & ~np.array([rows[i].decomposed for i, _, _ in chosen])
+    return _table(rows, [(i, item) for i, item, _ in chosen], truth, told, checkers)
 
 
-def whole_rows(rows: Sequence[Row], wholes: Found) -> Table:
-    """Each summary once, as one statement whose truth is the summary's label."""
+def whole_rows(rows: Sequence[Row], wholes: Found, checkers: Sequence[Checker]) -> Table:
+    """The same of each summary once, as one statement whose truth is the summary's label."""
     once = {
         (row.document, row.summary): (i, item)
         for i, (row, items) in enumerate(zip(rows, wholes, strict=True))
         for item in items
     }
     kept = [(i, item) for i, item in once.values() if not isinstance(item, str)]
-    row_of = np.array([i for i, _ in kept])
-    return Table(
-        np.stack([item.claim for _, item in kept]),
-        np.array([float(rows[i].label) for i in row_of]),
-        np.full(len(row_of), True),
-        row_of,
-        np.array([document_hash(rows[i].document) % FOLDS for i in row_of]),
-        corpus_weights([rows[i].corpus for i in row_of]),
-    )
+    truth = np.array([float(rows[i].label) for i, _ in kept])
+    return _table(rows, kept, truth, np.full(len(kept), True), checkers)
+
+
+def _table(
+    rows: Sequence[Row],
+    items: Sequence[tuple[int, Evidence]],
+    truth: np.ndarray,
+    told: np.ndarray,
+    checkers: Sequence[Checker],
+) -> Table:
+    evidence = [item for _, item in items]
+    ask(checkers, evidence)
+    row_of = np.array([i for i, _ in items])
+    fold = np.array([document_hash(rows[i].document) % FOLDS for i in row_of])
+    features = claim_table(evidence, fold % len(checkers)).astype(np.float32)
+    return Table(features, truth, told, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
 
 
 def fit_trees(table: Table) -> tuple[list[Trees], np.ndarray]:

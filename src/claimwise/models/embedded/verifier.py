@@ -1,8 +1,9 @@
 """The verifier: is a claim supported by its document, how probable is that, and where does it say so?
 
 Word checkers (``checker``), small networks that attend from a claim's words to the document's, give a verdict; boosted
-trees read their findings and evidence features (``features``) and give another; the mean of the two decides. Trees
-learn how the corpora are that they see, checkers what holds elsewhere as well. Both exist several times, each trained
+trees read their findings and evidence features (``features``) and give another; a weighted mean of the two decides.
+Trees learn how the corpora are that they see, checkers what holds elsewhere as well. A whole summary is judged in the
+same way, as one long claim, by trees of its own. Checkers and trees exist several times, each trained
 without a part of the training documents (by hash): a document seen in training is scored by the pair that has not seen
 it, every other document by the mean of all. So scores of training documents are honest, and thresholds may be tuned on
 them.
@@ -36,7 +37,9 @@ from claimwise.prompts import Prompt
 _RETRIEVED_PIECES = 3
 #: The column of ``claim_table`` that is a checker's verdict, in log odds; before it come features of the evidence alone.
 VERDICT = 67
-_KINDS = ("claim", "whole")
+#: What the checkers' verdict weighs beside the trees': less on whole summaries, which are longer than what checkers
+#: learned from. Chosen on corpora that training left out, and on unseen documents of training corpora.
+_CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.25}
 TENSORS, NUMBERS, CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 
 
@@ -59,7 +62,7 @@ class Heads:
     Attributes:
         checkers: the word checkers.
         models: of each kind (``claim``, ``whole``) one a fold.
-        calibrations: of ``claim`` (the mean of model and checker) and of ``whole``.
+        calibrations: of each kind, of what ``decided`` makes of checkers and models.
         seen: hashes of the documents that were trained on.
     """
 
@@ -84,7 +87,10 @@ class Heads:
         about = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
         return cls(
             load_checkers(folder / CHECKERS),
-            {kind: [Trees.read(tensors, f"{kind}.{fold}") for fold in range(about["folds"])] for kind in _KINDS},
+            {
+                kind: [Trees.read(tensors, f"{kind}.{fold}") for fold in range(about["folds"])]
+                for kind in _CHECKERS_WEIGH
+            },
             {name: Calibration(**pair) for name, pair in about["calibrations"].items()},
             frozenset(tensors["seen"].view(np.uint64).tolist()),
         )
@@ -126,31 +132,33 @@ class Heads:
         key = document_hash(document)
         return [key % self.folds] if key in self.seen else list(range(self.folds))
 
-    def claim_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
-        """Log odds that claims are supported, each by its folds, (n,)."""
-        return self.both_logits(evidence, folds).mean(axis=1)
+    def logits(self, kind: str, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
+        """Log odds that claims (``claim``) or whole summaries (``whole``) are supported, each by its folds, (n,)."""
+        return decided(kind, self.both_logits(kind, evidence, folds))
 
-    def both_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
+    def both_logits(self, kind: str, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
         """The same by checkers and by trees, (n, 2)."""
         rows = _Rows(evidence, folds)
         total = np.zeros((len(evidence), 2))
         for fold, at in rows.by_fold(self.folds):
             features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
             total[at, 0] += features[:, VERDICT]
-            total[at, 1] += self.models["claim"][fold].logits(features)
+            total[at, 1] += self.models[kind][fold].logits(features)
         return total / rows.counts[:, None]
 
-    def whole_logits(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
-        """Log odds that whole summaries are supported, each by its folds, (n,)."""
-        rows = _Rows(evidence, folds)
-        total = np.zeros(len(evidence))
-        for fold, at in rows.by_fold(self.folds):
-            total[at] += self.models["whole"][fold].logits(np.stack([evidence[i].claim for i in at]))
-        return total / rows.counts
+
+def decided(kind: str, both: np.ndarray) -> np.ndarray:
+    """The log odds that count, (n,), of those by checkers and by trees, (n, 2).
+
+    >>> decided("claim", np.array([[2.0, 4.0]])), decided("whole", np.array([[2.0, 4.0]]))
+    (array([3.]), array([3.5]))
+    """
+    weight = _CHECKERS_WEIGH[kind]
+    return both @ np.array([weight, 1 - weight])
 
 
 def claim_table(evidence: Sequence[Evidence], which: int | np.ndarray) -> np.ndarray:
-    """Features of claims: of the evidence, then one checker's verdict and its words.
+    """Features of claims or whole summaries: of the evidence, then one checker's verdict and its words.
 
     Args:
         evidence: n claims that checkers have looked at.
@@ -209,7 +217,7 @@ class Verifier:
         limit = _RETRIEVED_PIECES if retrieved else PIECES_PER_CLAIM
         found = self._reader.read(documents, claims, limit, shown)
         flat, folds = self._scorable(documents, found)
-        supports = iter(self._calibrated(prompt)(self._heads.claim_logits(flat, folds)))
+        supports = iter(self._calibrated(prompt)(self._heads.logits("claim", flat, folds)))
         return [
             [
                 Verdict(NAN, item)
@@ -222,9 +230,9 @@ class Verifier:
 
     def score_whole(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
         """Judge each summary as one piece of text, as a holistic judge does; no claims are made."""
-        found = self._reader.read(documents, [[summary] for summary in summaries], whole=True)
+        found = self._reader.read(documents, [[summary] for summary in summaries])
         flat, folds = self._scorable(documents, found)
-        scores = iter(self._heads.calibrations["whole"](self._heads.whole_logits(flat, folds)))
+        scores = iter(self._heads.calibrations["whole"](self._heads.logits("whole", flat, folds)))
         return [
             Judgement(NAN, item.replace("claim", "summary"))
             if isinstance(item, str)
@@ -250,7 +258,7 @@ class Verifier:
         usable = [(d, items[0]) for d, items in zip(shown, found, strict=True) if not isinstance(items[0], str)]
         if not usable:
             return shipped
-        logits = self._heads.claim_logits(
-            [item for _, item in usable], [self._heads.unseen_by(d.passage) for d, _ in usable]
+        logits = self._heads.logits(
+            "claim", [item for _, item in usable], [self._heads.unseen_by(d.passage) for d, _ in usable]
         )
         return shipped.updated(logits, np.array([float(d.label) for d, _ in usable]))
