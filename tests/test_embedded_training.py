@@ -160,24 +160,37 @@ def test_edit_types_are_set_against_consistent_summaries_of_the_same_domain():
 
 def test_a_corpus_left_out_is_scored_beside_word_overlap(material, learned):
     asked = material.judged(("summedits_",))
-    table = evaluation.held_out("A", asked.rows, asked.statements, asked.wholes, learned.heads)
+    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
     assert set(table["held_out_with"]) == {"A"}
     assert set(table["n"]) == {46}
     assert value(table, model="word overlap", pooling="mean") == 1  # the wrong places are not in the documents
     assert table.groupby("model").size().to_dict() == {
         **{"checker": 2, "features and checker": 2, "shipped": 2},
-        **{"word overlap": 1, "judge": 1},
+        "word overlap": 1,
     }
-    everyone = [list(range(learned.heads.folds))] * 46
-    judged = learned.heads.logits("whole", [item for [item] in asked.wholes], everyone)
-    assert value(table, model="judge", pooling="whole") == pytest.approx(
-        auc([r.label for r in asked.rows], judged), abs=1e-3
-    )
+
+
+class _LessWords:
+    """Trees that find a summary the better, the fewer of its words the document has."""
+
+    def logits(self, features):
+        return -4.0 * features[:, evaluation._OVERLAP]
+
+
+def test_the_judge_of_a_corpus_left_out_is_the_one_of_whole_summaries(material, learned):
+    asked = material.judged(("summedits_",))
+    heads = replace(learned.heads, models={**learned.heads.models, "whole": [_LessWords()] * learned.heads.folds})
+    table = evaluation.judge_held_out(asked.rows, asked.wholes, heads)
+    assert table["n"].tolist() == [46] * 3
+    assert value(table, model="word overlap") == 1  # the wrong places are not in the documents
+    assert value(table, model="judge") == 0
+    verdicts = [item.supported.mean() for [item] in asked.wholes]
+    assert value(table, model="checker") == pytest.approx(auc([row.label for row in asked.rows], verdicts), abs=1e-3)
 
 
 def test_calibration_of_a_corpus_left_out_is_over_statements_of_known_truth(material, learned):
     asked = material.judged(("summedits_",))
-    table = evaluation.held_out("A", asked.rows, asked.statements, asked.wholes, learned.heads)
+    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
     assert list(table.columns)[-1] == "ece"
     evidence = [item for [item] in asked.statements]
     logits = learned.heads.logits("claim", evidence, [list(range(learned.heads.folds))] * len(evidence))
@@ -203,7 +216,7 @@ def test_sentences_of_longer_summaries_are_of_known_truth_only_where_wrong_words
     assert truths.tolist() == pytest.approx([np.nan, np.nan, np.nan, np.nan, 0, 1, 1, 0], nan_ok=True)
 
 
-@pytest.mark.parametrize(("kind", "read", "share"), [("claim", "statements", 1 / 2), ("whole", "wholes", 1 / 4)])
+@pytest.mark.parametrize(("kind", "read", "share"), [("claim", "statements", 1 / 2), ("whole", "wholes", 0)])
 def test_a_verdict_is_a_mean_of_what_checkers_and_trees_say(material, learned, kind, read, share):
     evidence = [item for items in getattr(material, read) for item in items if not isinstance(item, str)][:5]
     heads = learned.heads

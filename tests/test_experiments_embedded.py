@@ -123,7 +123,12 @@ def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(found):
         [("c", "xsum", "m", 9, 70.0, 60.0, 80.0)],
         columns=["corpus", "group", "model", "n", "balanced_accuracy", "low", "high"],
     )
-    first, second, third, *_ = embedded_model.findings(table, held_out, held_out, variants)
+    left_out = held_out.replace("shipped", "judge")
+    first, judge, second, third, *_ = embedded_model.findings(table, held_out, left_out, held_out, variants)
+    assert judge == (
+        "The judge of whole summaries has a mean AUC of 0.60 over the 2 corpora that the zero-shot variant left out, word "
+        "overlap 0.50; it is not above it on b."
+    )
     assert "mean AUC of 0.60 over 2 corpora; `word overlap` 0.50; what ships is not above word overlap on b." in first
     assert second.endswith("mean AUC: `shipped` 0.60, `word overlap` 0.50.")
     assert third == "**c, xsum**, 9 test summaries: balanced accuracy `m` 70.0 (60.0 to 80.0)."

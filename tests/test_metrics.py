@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from claimwise import metrics, schema
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
-from claimwise.models.base import Judgement, Verdict
+from claimwise.models.base import Verdict
 
 ACUEVAL = MetricSpec(**DEFAULT_METRICS["acueval"])
 FACTORED = MetricSpec(**DEFAULT_METRICS["factored"])
@@ -96,11 +96,12 @@ def test_an_unknown_metric_is_suggested_or_listed():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({}, "give `decompose` and `verify`, or `judge`, or all three"),
-        ({"decompose": "sentences"}, "give `decompose` and `verify`"),
-        ({"verify": "v"}, "give `decompose` and `verify`"),
-        ({"judge": "j", "decompose": "d"}, "or all three"),
-        ({"judge": "j", "verify": "v"}, "or all three"),
+        ({}, "either `judge`, or both `decompose` and `verify`"),
+        ({"decompose": "sentences"}, "either `judge`, or both"),
+        ({"verify": "v"}, "either `judge`, or both"),
+        ({"judge": "j", "decompose": "d", "verify": "v"}, "either `judge`, or both"),
+        ({"judge": "j", "decompose": "d"}, "either `judge`, or both"),
+        ({"judge": "j", "verify": "v"}, "either `judge`, or both"),
         ({"decompose": "d", "verify": "v", "aggregate": "median"}, "aggregate: .*'mean', 'product'"),
         ({"decompose": "d", "verfy": "v"}, "verfy: Extra inputs"),
         (None, "metric 'mine' in params.yaml"),
@@ -134,29 +135,6 @@ def test_a_score_by_hand(examples_table):
     ]
     assert run(FACTORED, table).scores["score"].tolist() == [0]
     assert run(HOLISTIC, table).scores["score"].tolist() == pytest.approx([3 / 7])
-
-
-def test_claims_and_a_judge_together_are_the_mean_of_the_two(examples_table):
-    both = ACUEVAL.model_copy(update={"judge": HOLISTIC.judge})
-    table = examples_table({"summary": "The cat sat. A dog barked. The cat flew."}, {"summary": ""})
-    found = run(both, table)
-    assert found.scores["score"].tolist() == pytest.approx([(5 / 9 + 3 / 7) / 2, math.nan], nan_ok=True)
-    assert found.scores["n_claims"].tolist() == [3, 0]
-    assert found.scores["reason"].tolist() == [None, "empty summary"]
-    alone = run(ACUEVAL, table)
-    pd.testing.assert_frame_equal(found.verdicts, alone.verdicts)
-    pd.testing.assert_frame_equal(found.claims, alone.claims)
-
-
-def test_without_the_judges_reply_there_is_no_mean(examples_table):
-    class Silent(FakeModel):
-        def judge(self, documents, summaries, prompt):
-            return [Judgement(math.nan, "no rating in the reply") for _ in documents]
-
-    both = ACUEVAL.model_copy(update={"judge": HOLISTIC.judge})
-    [score] = run(both, examples_table({"summary": "The cat sat. A dog barked."}), Silent()).scores.to_dict("records")
-    assert math.isnan(score["score"])
-    assert (score["n_claims"], score["n_unparsed"], score["reason"]) == (2, 1, "no rating in the reply")
 
 
 def test_unparsed_claims_are_left_out_and_counted(examples_table):

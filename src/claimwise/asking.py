@@ -79,11 +79,8 @@ class Asking:
         for examples, recorded in parts:
             if self._spec.verify == Aligner.name:  # no language model verifies
                 claims.decomposer(self._spec.decompose, rehearsal, recorded).decompose(examples)
-                spec = MetricSpec(judge=self._spec.judge) if self._spec.judge else None
             else:
-                spec = self._spec
-            if spec:
-                evaluate(self._metric, spec, rehearsal, examples, recorded=recorded, progress=False)
+                evaluate(self._metric, self._spec, rehearsal, examples, recorded=recorded, progress=False)
         return rehearsal.estimate
 
     def _line(self, estimate: Estimate) -> str:

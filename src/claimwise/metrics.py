@@ -1,8 +1,7 @@
-"""A metric is decomposer x verifier x aggregator, or a holistic judge, or both; ``evaluate`` runs it over examples.
+"""A metric is decomposer x verifier x aggregator, or a holistic judge; ``evaluate`` runs it over examples.
 
 ACUEval is LLM claims x p(Yes) x mean; Factored Verification is LLM claims x p(Yes) x product; the same flow
-with sentences for claims, or with recorded claims, gives their ablations. A metric that is both scores a summary with
-the mean of the two: claims find what is wrong, the judge sees how the summary stands as a whole.
+with sentences for claims, or with recorded claims, gives their ablations.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class MetricError(ClaimwiseError):
 
 
 class MetricSpec(BaseModel):
-    """A metric's entry in params.yaml: ``judge``, or ``decompose``, ``verify`` and ``aggregate``, or all of them.
+    """A metric's entry in params.yaml: either ``judge``, or ``decompose``, ``verify`` and ``aggregate``.
 
     ``verify`` is a prompt, or ``alignment`` (FENICE), with its settings in ``alignment``.
     """
@@ -67,15 +66,11 @@ class MetricSpec(BaseModel):
     aggregate: Literal["mean", "product", "min", "all"] = "mean"
     alignment: AlignmentSettings | None = None
 
-    @property
-    def asks(self) -> bool:
-        """Whether a model is asked anything."""
-        return self.decompose is not None or self.judge != holistic.WordOverlap.name
-
     @model_validator(mode="after")
-    def _complete(self) -> MetricSpec:
-        if (self.decompose is None) != (self.verify is None) or not (self.decompose or self.judge):
-            raise ValueError("give `decompose` and `verify`, or `judge`, or all three (the mean of the two scores)")
+    def _one_kind(self) -> MetricSpec:
+        parts = (self.decompose is not None, self.verify is not None)
+        if not all(parts) if self.judge is None else any(parts):
+            raise ValueError("give either `judge`, or both `decompose` and `verify`")
         if self.alignment and self.verify != Aligner.name:
             raise ValueError("`alignment` goes with `verify: alignment`")
         return self
@@ -83,7 +78,7 @@ class MetricSpec(BaseModel):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a metric says of an examples table: claims and verdicts (empty for a mere judge) and scores."""
+    """What a metric says of an examples table: claims and verdicts (empty for a judge) and scores."""
 
     claims: pd.DataFrame
     verdicts: pd.DataFrame
@@ -195,7 +190,7 @@ def evaluate(
         ClaimwiseError: the metric names a prompt that is not there, or one for another role.
     """
     order = _by_document(examples)
-    run = _scorer(spec, model, recorded)
+    run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
     steps = bar(len(examples), name, "summary", show=progress)
     claim_rows: dict[int, Decomposition] = {}
     verdict_rows: dict[int, list[Verdict]] = {}
@@ -241,26 +236,6 @@ def _by_document(examples: pd.DataFrame) -> np.ndarray:
 def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
     for start in range(0, len(order), size):
         yield order[start : start + size].tolist()
-
-
-def _scorer(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
-    if not spec.judge:
-        return _claimed(spec, model, recorded)
-    if not spec.decompose:
-        return _judged(spec, model)
-    by_claims, as_whole = _claimed(spec, model, recorded), _judged(spec, model)
-
-    def run(examples: pd.DataFrame):
-        for (decomposition, verdicts, one), (_, _, other) in zip(by_claims(examples), as_whole(examples), strict=True):
-            yield decomposition, verdicts, _mean_row(one, other)
-
-    return run
-
-
-def _mean_row(by_claims: tuple, as_whole: tuple) -> tuple:
-    """The mean of two scores of a summary; none where either has none."""
-    (score, n_claims, unread, reason), (other, _, other_unread, other_reason) = by_claims, as_whole
-    return (score + other) / 2, n_claims, unread + other_unread, reason or other_reason
 
 
 def _judged(spec: MetricSpec, model: Model):

@@ -15,6 +15,7 @@ from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.corpora.user_rows import KINDS, stem
 from claimwise.errors import ClaimwiseError
+from claimwise.holistic import WordOverlap
 from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
@@ -84,7 +85,7 @@ def score(
     if dry_run:
         typer.echo(asking.forecast([(examples, None)]))
         return None
-    if entries[model].get("kind") == "embedded" and spec.asks:
+    if entries[model].get("kind") == "embedded" and spec.judge != WordOverlap.name:
         _warn_of_languages(examples["summary"])
     with asking.watched("score", [(examples, None)]) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
@@ -95,13 +96,13 @@ def score(
     _write(pd.concat([scores, found.carried], axis=1), out)
     if claims is not None:
         _write(claim_report(evaluation, examples), claims)
-        if not spec.decompose:
+        if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
         page.parent.mkdir(parents=True, exist_ok=True)
         written = pages.render(evaluation, examples, metric=metric, model=model, source=file.name, threshold=cut)
         page.write_text(written, encoding="utf-8")
-    _tell(scores, examples, f" by model {model}" if spec.asks else "", out)
+    _tell(scores, examples, "" if spec.judge == WordOverlap.name else f" by model {model}", out)
     if cut is not None:
         typer.echo(deciding.report(scores, examples, cut, tuned=threshold is None))
     return scores

@@ -21,9 +21,6 @@ from claimwise.metrics import MetricSpec, evaluate
 #: Where training leaves what it measured; data/embedded/README.md has the columns.
 MEASURED = Path("data/embedded")
 
-#: Models whose scores of a summary are no mean or minimum over its sentences.
-_OF_ONE_PIECE = ("word overlap", "judge")
-
 #: A claim under it counts as unsupported (ACUEval sec. 3.2).
 _SUPPORTED = 0.5
 
@@ -31,10 +28,15 @@ _SUPPORTED = 0.5
 def measured(name: str, pooling: str) -> pd.DataFrame:
     """A table of ``data/embedded`` with the rows of one pooling of sentence supports (``min`` or ``mean``).
 
-    Word overlap and the judge do not pool sentences: their one row stands in both.
+    Word overlap has no sentences: its one row stands in both.
     """
     table = pd.read_csv(MEASURED / f"{name}.csv")
-    return table[(table["pooling"] == pooling) | table["model"].isin(_OF_ONE_PIECE)].reset_index(drop=True)
+    return table[(table["pooling"] == pooling) | (table["model"] == "word overlap")].reset_index(drop=True)
+
+
+def judge_left_out() -> pd.DataFrame:
+    """What training measured of the judge of whole summaries: ``corpus, n, model, auc``."""
+    return pd.read_csv(MEASURED / "judge.csv")
 
 
 def by_corpus(table: pd.DataFrame) -> pd.DataFrame:
@@ -232,9 +234,11 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
     return rows.groupby("corpus", sort=False)["n"].max().to_dict()
 
 
-def findings(rows: pd.DataFrame, held_out: pd.DataFrame, ablation: pd.DataFrame, variants: pd.DataFrame) -> list[str]:
+def findings(
+    rows: pd.DataFrame, held_out: pd.DataFrame, judge: pd.DataFrame, ablation: pd.DataFrame, variants: pd.DataFrame
+) -> list[str]:
     """What the tables say, in words, whichever way they came out."""
-    sentences = [_held_out(held_out), _ablation(ablation), *_variants(variants)]
+    sentences = [_held_out(held_out), _judge(judge), _ablation(ablation), *_variants(variants)]
     for corpus, part in rows.groupby("corpus", sort=False):
         own = part[part["model"] == "embedded"].iloc[0]
         beside = ", ".join(f"{row.model} {row.auc:.2f}" for row in part.itertuples() if row.model != "embedded")
@@ -262,6 +266,17 @@ def _held_out(table: pd.DataFrame) -> str:
     return (
         f"On corpora left out of training, what ships has a mean AUC of {wide['shipped'].mean():.2f} over {len(wide)} "
         f"corpora; {beside}{rest}.{calibrated}"
+    )
+
+
+def _judge(table: pd.DataFrame) -> str:
+    wide = by_corpus(table).set_index("corpus").drop("mean")
+    means = wide.mean()
+    below = [name for name in wide.index if wide.loc[name, "judge"] <= wide.loc[name, "word overlap"]]
+    return (
+        f"The judge of whole summaries has a mean AUC of {means['judge']:.2f} over the {len(wide)} corpora that the "
+        f"zero-shot variant left out, word overlap {means['word overlap']:.2f}"
+        f"{'; it is not above it on ' + ', '.join(below) if below else ''}."
     )
 
 

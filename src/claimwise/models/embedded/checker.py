@@ -193,7 +193,7 @@ def _batches(sizes: Sequence[tuple[int, int]], numbers: Sequence[int]) -> Iterat
 
 
 def shipped(checker: Checker) -> Checker:
-    """The checker as its weights are written, in half precision: what trees learn of is what they will be told."""
+    """Round a checker as its weights are written, in half precision: what trees learn from is what they will be told."""
     checker.load_state_dict({name: tensor.half().float() for name, tensor in checker.state_dict().items()})
     return checker.eval()
 

@@ -24,9 +24,7 @@ HELD_OUT = {
     "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
 }
 
-#: What makes one number of a summary's statements; a whole summary is one already.
-_POOLINGS = {"min": "min", "mean": "mean"}
-_WHOLE = {"whole": "mean"}
+_POOLINGS = ("min", "mean")
 #: The column of evidence features that is the share of a claim's content words, by rarity, that the document has.
 _OVERLAP = 6
 
@@ -90,22 +88,21 @@ def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.
     return _table(means, ["error", "n", "model", "pooling", "auc"]).sort_values(["error", "model"], kind="stable")
 
 
-def held_out(group: str, rows: Sequence[Row], statements: Found, wholes: Found, heads: Heads) -> pd.DataFrame:
+def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -> pd.DataFrame:
     """AUC on corpora that training left out, and of word overlap, which needs none; calibration of what ships.
 
     Args:
         group: their name.
         rows: of the corpora, judged.
         statements: what was read of them.
-        wholes: what was read of their summaries as one.
         heads: learned without them.
 
     Returns:
-        ``corpus, held_out_with, n, model, pooling, auc, ece``; the model ``judge`` takes the summary as one (``whole``). ``ece``, of the shipped model only, is the calibration error over statements of known truth, one by one,
-        whatever the pooling; NaN where there is none.
+        ``corpus, held_out_with, n, model, pooling, auc, ece``. ``ece``, of the shipped model only, is the calibration
+        error over statements of known truth, one by one, whatever the pooling; NaN where there is none.
     """
-    row_of, evidence, logits = _unseen("claim", statements, heads)
-    columns = {**_columns(logits), "word overlap": np.array([item.claim[_OVERLAP] for item in evidence])}
+    row_of, logits, overlap = _unseen("claim", statements, heads)
+    columns = {**_columns(logits), "word overlap": overlap}
     support = heads.calibrations["claim"](columns["shipped"])
     errors = _calibration_errors(rows, row_of, _truths(rows, statements), support)
     found = []
@@ -113,19 +110,34 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, wholes: Found, 
         if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
             error = errors.get(corpus, np.nan) if model == "shipped" else np.nan
             found.append(_one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling) | {"ece": error})
-    row_of, _, logits = _unseen("whole", wholes, heads)
-    for (corpus, model, pooling), part in _pooled(rows, row_of, {"judge": decided("whole", logits)}, _WHOLE):
-        found.append(_one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling))
     return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "ece"])
 
 
-def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, list[Evidence], np.ndarray]:
-    """Statements or summaries that could be read: to which row each belongs, (n,), and its log odds, (n, 2), by all folds."""
+def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataFrame:
+    """AUC of the judge of whole summaries, of checkers alone and of word overlap, on corpora that training left out.
+
+    Args:
+        rows: of the corpora, judged.
+        wholes: what was read of their summaries.
+        heads: learned without them.
+
+    Returns:
+        ``corpus, n, model, auc``.
+    """
+    row_of, logits, overlap = _unseen("whole", wholes, heads)
+    columns = {"checker": logits[:, 0], "judge": decided("whole", logits), "word overlap": overlap}
+    found = [_one(part, corpus=c, model=model) for (c, model, _), part in _pooled(rows, row_of, columns, ("mean",))]
+    return _table(found, ["corpus", "n", "model", "auc"])
+
+
+def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of what could be read to which row each belongs, (n,), log odds by all checkers and trees, (n, 2), overlap (n,)."""
     chosen = [(i, e) for i, items in enumerate(read) for e in items if not isinstance(e, str)]
-    evidence = [item for _, item in chosen]
+    evidence: list[Evidence] = [item for _, item in chosen]
     ask(heads.checkers, evidence)
     logits = heads.both_logits(kind, evidence, [list(range(heads.folds))] * len(evidence))
-    return np.array([i for i, _ in chosen]), evidence, logits
+    overlap = np.array([item.claim[_OVERLAP] for item in evidence])
+    return np.array([i for i, _ in chosen]), logits, overlap
 
 
 def _truths(rows: Sequence[Row], statements: Found) -> np.ndarray:
@@ -164,7 +176,7 @@ def _pooled(
     rows: Sequence[Row],
     row_of: np.ndarray,
     columns: Mapping[str, np.ndarray],
-    poolings: Mapping[str, str] = _POOLINGS,
+    poolings: Sequence[str] = _POOLINGS,
 ) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
     """For each corpus, model and pooling its summaries (``label, kind, support``), each once, by its sentences: rows
     with recorded claims come after those with sentences."""
@@ -174,8 +186,8 @@ def _pooled(
     numbers = set(once.values())
     for model, support in columns.items():
         by_row = pd.Series(support).groupby(row_of)
-        for pooling, how in poolings.items():
-            supports = by_row.agg(how)
+        for pooling in poolings:
+            supports = by_row.agg(pooling)
             kept = [i for i in supports.index if i in numbers]
             summaries = pd.DataFrame(
                 [(rows[i].corpus, rows[i].label, rows[i].kind) for i in kept], columns=["corpus", "label", "kind"]

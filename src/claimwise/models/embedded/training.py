@@ -27,7 +27,14 @@ from claimwise.corpora import Corpus
 from claimwise.models.embedded.checker import Checker, shipped
 from claimwise.models.embedded.checker_training import Lesson, fit
 from claimwise.models.embedded.encoder import shared_encoder
-from claimwise.models.embedded.evaluation import HELD_OUT, ablation, edit_types, features_alone, held_out
+from claimwise.models.embedded.evaluation import (
+    HELD_OUT,
+    ablation,
+    edit_types,
+    features_alone,
+    held_out,
+    judge_held_out,
+)
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.training_claims import (
     decomposed_rows,
@@ -215,7 +222,7 @@ def main(folder: Path, tables: Path) -> None:
 
     Args:
         folder: of the weights; variants have folders in it.
-        tables: where ``ablation.csv``, ``edit_types.csv`` and ``held_out.csv`` go.
+        tables: where ``ablation.csv``, ``edit_types.csv``, ``judge.csv`` and ``held_out.csv`` go.
     """
     material = read(gather({name: registry.load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
     full = learn(material)
@@ -224,13 +231,15 @@ def main(folder: Path, tables: Path) -> None:
     ablation(*measured).to_csv(tables / "ablation.csv", index=False)
     edit_types(*measured).to_csv(tables / "edit_types.csv", index=False)
     for name, unknown in VARIANTS.items():
-        rest = material.without(unknown)
-        _write(learn(rest), rest, folder / name)
+        rest, asked = material.without(unknown), material.judged(unknown)
+        learned = learn(rest)
+        _write(learned, rest, folder / name)
+        judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(tables / "judge.csv", index=False)
     parts = []
     for group, corpora in HELD_OUT.items():
         heads = learn(material.without(corpora)).heads
         asked = material.judged(corpora)
-        parts.append(held_out(group, asked.rows, asked.statements, asked.wholes, heads))
+        parts.append(held_out(group, asked.rows, asked.statements, heads))
         pd.concat(parts).to_csv(tables / "held_out.csv", index=False)
 
 

@@ -1,9 +1,9 @@
 """The verifier: is a claim supported by its document, how probable is that, and where does it say so?
 
 Word checkers (``checker``), small networks that attend from a claim's words to the document's, give a verdict; boosted
-trees read their findings and evidence features (``features``) and give another; a weighted mean of the two decides.
-Trees learn how the corpora are that they see, checkers what holds elsewhere as well. A whole summary is judged in the
-same way, as one long claim, by trees of its own. Checkers and trees exist several times, each trained
+trees read their findings and evidence features (``features``) and give another; the mean of the two decides. Trees
+learn how the corpora are that they see, checkers what holds elsewhere as well. A whole summary is read in the same way,
+as one long claim, and judged by trees of its own alone. Checkers and trees exist several times, each trained
 without a part of the training documents (by hash): a document seen in training is scored by the pair that has not seen
 it, every other document by the mean of all. So scores of training documents are honest, and thresholds may be tuned on
 them.
@@ -37,9 +37,9 @@ from claimwise.prompts import Prompt
 _RETRIEVED_PIECES = 3
 #: The column of ``claim_table`` that is a checker's verdict, in log odds; before it come features of the evidence alone.
 VERDICT = 67
-#: What the checkers' verdict weighs beside the trees': less on whole summaries, which are longer than what checkers
-#: learned from. Chosen on corpora that training left out, and on unseen documents of training corpora.
-_CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.25}
+#: What the checkers' verdict weighs beside the trees': nothing on whole summaries, which are longer than what checkers
+#: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/model_card.md says how it was chosen.
+_CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.0}
 TENSORS, NUMBERS, CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 
 
@@ -151,7 +151,7 @@ def decided(kind: str, both: np.ndarray) -> np.ndarray:
     """The log odds that count, (n,), of those by checkers and by trees, (n, 2).
 
     >>> decided("claim", np.array([[2.0, 4.0]])), decided("whole", np.array([[2.0, 4.0]]))
-    (array([3.]), array([3.5]))
+    (array([3.]), array([4.]))
     """
     weight = _CHECKERS_WEIGH[kind]
     return both @ np.array([weight, 1 - weight])
