@@ -174,11 +174,13 @@ def _one_thread() -> None:
 def _read_part(rows: Sequence[Row]) -> tuple[Found, Found]:
     encoder = shared_encoder()
     encoder.forget()  # what a process has read before must not tell
-    reader = Reader(encoder, keep=True)
-    documents = [row.document for row in rows]
-    statements = reader.read(documents, [row.statements for row in rows])
-    judged = [() if row.synthetic else (row.summary,) for row in rows]
-    return statements, reader.read(documents, judged)
+    # Read together, statements and summaries of a document share its passages: what was read must fit into memory.
+    asked = [row.statements if row.synthetic else (*row.statements, row.summary) for row in rows]
+    found = Reader(encoder, keep=True).read([row.document for row in rows], asked)
+    pairs = list(zip(rows, found, strict=True))
+    return [items[: len(row.statements)] for row, items in pairs], [
+        items[len(row.statements) :] for row, items in pairs
+    ]
 
 
 def learn(material: Material) -> Learned:
