@@ -32,6 +32,7 @@ LISTS = [
     ("- Weather:\n    - It rained.\n    - It was cold.", ("It rained.", "It was cold.")),
     ("The claims are: - It rained. - We left at 5.30.", ("It rained.", "We left at 5.30.")),
     ("The claims are:\n- It rained.\n- We left.", ("It rained.", "We left.")),
+    ("The claims are:\n- Ann - a nurse - won.\n- It rained.", ("Ann - a nurse - won.", "It rained.")),
     ("- 3.5 million people left.\n- The 2-1 win counted.", ("3.5 million people left.", "The 2-1 win counted.")),
     ("1. 1.5 million left.", ("1.5 million left.",)),
     ("---\n- It rained.\n---", ("It rained.",)),

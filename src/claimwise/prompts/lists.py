@@ -21,7 +21,8 @@ _LABEL = re.compile(
     r"^\**(?:independent |atomic )?(?:fact|claim|acu)(?:\s*#?\d+\**\s*[:.)-]|\**\s*:)\**\s*", re.IGNORECASE
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
-_INLINE = re.compile(r"^.*?(?:claims|facts)[^:\n]*:\s*[-•*]\s+(?P<items>\S.*)$", re.IGNORECASE | re.MULTILINE)
+#: A list within the line of its heading; one that begins on the next line has an item a line, and dashes in them.
+_INLINE = re.compile(r"^.*?(?:claims|facts)[^:\n]*:[ \t]*[-•*][ \t]+(?P<items>\S.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
