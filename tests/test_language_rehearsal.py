@@ -9,7 +9,7 @@ from test_language import Scripted
 
 from claimwise import citations, corpora, notebook, prompts, refinement, settings, store, text
 from claimwise.corpora.base import Rows
-from claimwise.models.cache import ResponseCache
+from claimwise.models.cache import ResponseCache, cached
 from claimwise.models.language import PromptedModel
 from claimwise.models.rehearsal import CLAIMS, Rehearsal
 from claimwise.models.replies import Reply
@@ -59,6 +59,14 @@ def test_a_call_that_a_run_makes_twice_is_counted_once_and_no_two_summaries_shar
     assert rehearsal.decompose(["It rained."], prompt) == [first]
     assert rehearsal.estimate.calls == 2
     assert not {claim.text for claim in first.claims} & {claim.text for claim in second.claims}
+
+
+@pytest.mark.parametrize("value", [{"text": "It rained."}, [0.5, [1, 2]], None])
+def test_what_else_is_computed_beside_a_rehearsal_is_kept_whatever_its_shape(value):
+    """An alignment keeps its chains and probabilities in the cache of the model that wrote the claims."""
+    aside = Rehearsal(Scripted(None), ResponseCache(":memory:")).cache
+    for _ in range(2):
+        assert cached(aside, ["key"], lambda at: [value], model="nli", role="align") == [value]
 
 
 PAPERS = [Source(f"{name} (2001)", "Rain", "It rained.") for name in ("Ling", "Roy et al.", "Ek and Bo")]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any
@@ -55,7 +56,7 @@ class _Aside:
         self._made_up: dict[str, Any] = {}
 
     def get(self, keys: Sequence[str]) -> dict[str, Any]:
-        made_up = {key: dict(self._made_up[key]) for key in keys if key in self._made_up}
+        made_up = {key: copy(self._made_up[key]) for key in keys if key in self._made_up}  # a reader may change its own
         return made_up | self._cache.get([key for key in keys if key not in made_up])
 
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
