@@ -128,4 +128,18 @@ def test_a_rehearsal_that_cannot_go_on_says_so_with_what_it_counted(asking):
 
 
 def test_models_that_cost_nothing_are_not_rehearsed(project):
-    assert notebook.rehearse("toy", _settings(below=0), project).startswith("no calls")
+    assert notebook.rehearse("toy", _settings(below=0), project) == "no calls: no language model takes part"
+
+
+def test_a_paid_model_that_a_parameter_names_beside_one_that_costs_nothing_is_rehearsed(asking):
+    project, given = asking
+    path = project / "notebooks" / "toy.ipynb"
+    toy = nbformat.read(path, 4)
+    toy.cells[0].source += "\nentries = {}\nbeside = []"
+    toy.cells[1].source = ASKING.replace("load(model,", "load(entries[beside[-1]],")
+    nbformat.write(toy, path)
+    entries = {"embedded": {"kind": "embedded"}, "paid": given(below=2).model_settings}
+    settings = _settings(below=2, beside=["embedded", "paid"]).model_copy(update={"models": entries})
+    assert notebook.rehearse("toy", settings, project).startswith("m: 2 calls (")
+    settings = _settings(below=2, beside=["embedded"]).model_copy(update={"models": entries})
+    assert notebook.rehearse("toy", settings, project).startswith("no calls")

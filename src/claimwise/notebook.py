@@ -114,8 +114,9 @@ def rehearse(name: str, settings: Settings, folder: Path = Path()) -> str:
     """
     source = (folder / "notebooks" / f"{name}.ipynb").resolve()
     given = parameters(settings, name, source)
-    if settings.model_settings["kind"] in ("embedded", "lexical"):
-        return "no calls: this model is no language model"
+    named = {settings.model, *_strings(settings.section(name))} & settings.models.keys()
+    if all(settings.models[model].get("kind") in ("embedded", "lexical") for model in named):
+        return "no calls: no language model takes part"
     cache = (folder / settings.cache).resolve()
     stopped = ""
     with tempfile.TemporaryDirectory() as aside:
@@ -138,6 +139,18 @@ def rehearse(name: str, settings: Settings, folder: Path = Path()) -> str:
             estimate = rehearsal.Estimate(total.calls, total.prompt_tokens, total.reply_tokens)
             lines.append(f"{model}: {forecast(estimate, prices_of(settings.models, model), pace(cache, model))}")
     return ("\n".join(lines) or "no calls that are not remembered") + stopped
+
+
+def _strings(value: Any) -> set[str]:
+    """All texts in a parameter: a notebook may name further entries of ``models`` under any key.
+
+    >>> sorted(_strings({"sample": ["one", {"two": "three"}], "draws": 20}))
+    ['one', 'three']
+    """
+    if isinstance(value, Mapping | list):
+        items = value.values() if isinstance(value, Mapping) else value
+        return {text for item in items for text in _strings(item)}
+    return {value} if isinstance(value, str) else set()
 
 
 @contextmanager
