@@ -2,6 +2,7 @@
 
 import logging
 import math
+import shutil
 
 import pytest
 import torch
@@ -236,6 +237,16 @@ def test_the_fingerprint_follows_what_changes_replies(folders, tmp_path):
     assert fingerprint(folders(), template="stablebeluga2") != base
     assert fingerprint(folders(), system="Be brief.") != base
     assert fingerprint(folders("mistral")) != base
+
+
+def test_a_part_of_a_file_that_differs_in_its_middle_only_gives_another_fingerprint(folders, tmp_path):
+    """Weights of one size whose first and last MiB are equal, as those of a frozen embedding and head are."""
+    folder = shutil.copytree(folders(), tmp_path / "copy")
+    found = set()
+    for middle in (b"\0", b"\1"):
+        (folder / "more.bin").write_bytes(bytes(2 << 20) + middle + bytes(2 << 20))
+        found.add(Checkpoint(TransformersOptions(model=str(folder), device="cpu")).fingerprint)
+    assert len(found) == 2
 
 
 def test_a_document_longer_than_the_context_is_read_in_chunks(folders):

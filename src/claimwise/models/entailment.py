@@ -6,7 +6,6 @@ the embedded verifier in that role, for runs without a checkpoint.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from claimwise.errors import ClaimwiseError
+from claimwise.models.folder_hash import folder_hash
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
 LABELS = ("entailment", "neutral", "contradiction")
@@ -132,7 +132,7 @@ class SequenceClassifier:
         most = min(filter(None, (max_tokens, _positions(config), self._tokenizer.model_max_length)))
         self.limit = most - self._tokenizer.num_special_tokens_to_add(pair=True)
         self.name = f"{checkpoint}@{revision}" if revision else Path(checkpoint).name
-        origin = _folder_hash(Path(checkpoint)) if local else self.name
+        origin = folder_hash(Path(checkpoint)) if local else self.name
         self.fingerprint = f"nli:{origin}:{dtype}:{most}"
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -222,15 +222,6 @@ def _positions(config: Any) -> int | None:
     most = getattr(config, "max_position_embeddings", None)
     # RoBERTa counts positions from the one after its padding id.
     return most - config.pad_token_id - 1 if most and "roberta" in config.model_type else most
-
-
-def _folder_hash(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted([*folder.glob("*.json"), *folder.glob("*.safetensors"), *folder.glob("*.model")]):
-        digest.update(file.name.encode() + b"\0")
-        with file.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
 
 
 def load(settings: Mapping[str, Any]) -> Entailment:

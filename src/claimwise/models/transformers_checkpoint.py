@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,6 +18,7 @@ from transformers import (
 )
 
 from claimwise.models.cache import call_key
+from claimwise.models.folder_hash import folder_hash
 from claimwise.models.options import ModelError
 from claimwise.models.transformers_engine import TransformersOptions
 
@@ -52,8 +52,10 @@ class Checkpoint:
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
             spread = {"device_map": "auto"} if options.device == "spread" else {}
+            # StableBeluga2, which ACUEval runs on, is published as pickles only; torch's `weights_only` runs none of
+            # their code.
             self.model: PreTrainedModel = kind.from_pretrained(
-                options.model, revision=options.revision, dtype=options.dtype, **spread
+                options.model, revision=options.revision, dtype=options.dtype, weights_only=True, **spread
             ).eval()
             if not spread:
                 self.model = self.model.to(_device(options.device))
@@ -147,22 +149,8 @@ def _context(config, tokenizer: PreTrainedTokenizerBase) -> int | None:
 
 
 def _weights(options: TransformersOptions, config) -> list:
-    """Names the weights: the hub's commit, or for a folder its files with their sizes and the hash of their ends."""
+    """Names the weights: the hub's commit, or for a folder the hash of its files."""
     folder = Path(options.model)
     if not folder.is_dir():
         return [options.model, getattr(config, "_commit_hash", None) or options.revision]
-    return [
-        [file.name, file.stat().st_size, _ends(file)]
-        for file in sorted(folder.iterdir())
-        if file.suffix in (".json", ".safetensors", ".bin", ".model", ".jinja")
-    ]
-
-
-def _ends(file: Path, most: int = 1 << 20) -> str:
-    """Hash of a file's first and last MiB: a fingerprint must not read 140 GB."""
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        digest.update(stream.read(most))
-        stream.seek(max(0, file.stat().st_size - most))
-        digest.update(stream.read(most))
-    return digest.hexdigest()
+    return [folder_hash(folder)]
