@@ -138,6 +138,19 @@ def test_a_teacher_without_claims_and_a_decoder_are_refused(t5, tmp_path):
         distillation.Student(_settings(str(tmp_path), tmp_path))
 
 
+def test_a_folder_of_other_things_is_refused_before_training_and_stays(tmp_path):
+    (tmp_path / "thesis.tex").write_text("Chapter 1")
+    for out in (tmp_path, tmp_path / "thesis.tex"):
+        with pytest.raises(DistillationError, match=r"params\.yaml, distillation\.out: found .* holds no checkpoint"):
+            distillation.settings({"out": str(out)})
+    assert (tmp_path / "thesis.tex").read_text() == "Chapter 1"
+    (tmp_path / "new").mkdir()
+    (tmp_path / "trained").mkdir()
+    (tmp_path / "trained" / "config.json").write_text("{}")
+    for name in ("new", "trained", "absent"):
+        assert distillation.settings({"out": str(tmp_path / name)}).out == str(tmp_path / name)
+
+
 def test_a_wrong_key_names_itself():
     with pytest.raises(DistillationError, match=r"distillation\.step: found 3"):
         distillation.settings({"step": 3})

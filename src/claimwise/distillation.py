@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from claimwise import claims, models, prompts
 from claimwise.corpora import Corpus
@@ -43,7 +43,8 @@ class DistillationSettings(BaseModel):
         revision: of a hub id.
         corpus: whose summaries; documents of its test split are never learned from.
         teacher: whose claims, a decomposer: ``recorded:NAME``, or a prompt that the run's model answers.
-        out: the folder that the trained checkpoint and ``distillation.json`` are written to.
+        out: the folder that the trained checkpoint and ``distillation.json`` are written to; an earlier checkpoint
+            there is replaced, and a folder of anything else refused.
         steps: updates.
         batch: summaries an update.
         learning_rate: of Adafactor, constant.
@@ -67,6 +68,17 @@ class DistillationSettings(BaseModel):
     max_tokens: int = Field(512, ge=8)
     tested: int | None = Field(200, ge=1)
     seed: int = 0
+
+    @field_validator("out")
+    @classmethod
+    def _holds_nothing_else(cls, out: str) -> str:
+        folder = Path(out)
+        if folder.exists() and not (folder / "config.json").is_file() and (folder.is_file() or any(folder.iterdir())):
+            raise ValueError(
+                "it is there and holds no checkpoint (no config.json), and training would delete it; name a folder that "
+                "is new, empty, or holds an earlier checkpoint"
+            )
+        return out
 
 
 def settings(section: Mapping[str, Any]) -> DistillationSettings:
