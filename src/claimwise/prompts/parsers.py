@@ -183,13 +183,20 @@ def _supported_label(reply: str, cut: bool) -> tuple[float | None, str]:
     return {"yes": 1.0, "part": 0.25, "no": 0.0}[labels.pop()], ""
 
 
+#: A claim's "Supported:" with another answer, or none; "whether each is supported:" announces the list.
+_NEITHER = re.compile(r"(?:\bS|(?<!\w )\bs)upported\W*:\W*(?!\W|(?i:yes|no)\b)")
+
+
 def _claims_supported(reply: str, cut: bool) -> tuple[float | None, str]:
-    """The product of the claims' 0/1 verdicts (Factored Verification eq. 1)."""
-    answers = [answer.lower() == "yes" for answer in _SUPPORTED.findall(_MARKUP.sub("", reply))]
+    """The product of the claims' 0/1 verdicts (Factored Verification eq. 1), which one "No" decides."""
+    text = _MARKUP.sub("", reply)
+    answers = [answer.lower() == "yes" for answer in _SUPPORTED.findall(text)]
     if not answers:
         return None, "no claim with 'Supported: Yes' or 'Supported: No'"
     if cut and all(answers):
         return None, "the reply was cut off before its last claim"
+    if all(answers) and _NEITHER.search(text):
+        return None, "a claim with neither 'Supported: Yes' nor 'Supported: No'"
     return float(all(answers)), ""
 
 
