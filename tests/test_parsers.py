@@ -198,6 +198,16 @@ def test_critiques():
     assert parse("rating-comment", "2\n\nThe summary gets the year wrong.").value == CritiqueParts(
         "The summary gets the year wrong.", 0.25
     )
+    for reply, comment in (
+        ("4/5: One name is wrong.", CritiqueParts("One name is wrong.", 0.75)),
+        ("- Consistency: 2\nOne name is wrong.", CritiqueParts("One name is wrong.")),
+        ("2. One name is wrong.", CritiqueParts("One name is wrong.")),
+        ("4.5 million left, not 4.", CritiqueParts("4.5 million left, not 4.")),
+        ("4-year-olds are left out.", CritiqueParts("4-year-olds are left out.")),
+        ("4 people died, not five.", CritiqueParts("4 people died, not five.")),
+        ("4 people died, not five. Score: 2", CritiqueParts("4 people died, not five. Score: 2", 0.25)),
+    ):
+        assert parse("rating-comment", reply).value == comment
     assert parse("rating-comment", "4").value is None
     assert parse("feedback", "Feedback:\nThe year is wrong.").value == CritiqueParts("The year is wrong.")
 

@@ -239,12 +239,20 @@ def _critique_block(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
     ), ""
 
 
+#: A number written as a rating: named, out of five, or by itself; "4 people died" and "4.5 million left" are comments.
+_RATED = re.compile(
+    r"^\W*(?:consistency\W*[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)|[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*[\w,%]|-\w|\.\d)))"
+    r"[\s.:)\-–—]*",
+    re.IGNORECASE,
+)
+
+
 def _rating_comment(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
     support, _ = one_to_five(reply, cut)
-    comment = re.sub(r"^\W*(?:consistency\W*)?[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)[\s.:)\-–—]*", "", reply, flags=re.I)
-    if not comment.strip():
+    comment = _RATED.sub("", reply).strip()
+    if not comment:
         return None, "a score without a comment"
-    return CritiqueParts(comment.strip(), support), ""
+    return CritiqueParts(comment, support), ""
 
 
 def _whole(text: str, cut: bool) -> tuple[str | None, str]:
