@@ -312,6 +312,15 @@ def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog, r
     assert [r.message for r in caplog.records if "trying again" in r.message]
 
 
+@pytest.mark.parametrize("address", ["http://localhost:80000/v1", "http://localhost:http/v1", "http:///v1"])
+def test_an_address_that_cannot_be_one_is_told_of_at_once(waits, address):
+    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address)
+    with pytest.raises(ModelError, match="cannot be reached: `base_url` has no host, or a port that is not") as caught:
+        model.verify(["D."], [["A."]], ZERO)
+    assert address in str(caught.value)
+    assert waits == []
+
+
 def test_tokens_are_counted_from_above():
     model = openai_model(ResponseCache(":memory:"), model="m", base_url=nowhere())
     assert model.language_model.count("7 " * 3000) >= 3000

@@ -67,7 +67,7 @@ class Transport:
 
         Raises:
             Refused: another 4xx.
-            NeverReached: there is no server, known after a few seconds.
+            NeverReached: there is no server, known after a few seconds, or the address cannot be one.
             Unreachable: no completion came after all attempts.
         """
         url, data = f"{self._base_url}/{path}", json.dumps(body).encode()
@@ -89,6 +89,8 @@ class Transport:
                         if not _again(response.status, problem):
                             raise Refused(response.status, self._message(raw))
                         asked = _retry_after(response.headers)
+            except aiohttp.InvalidURL:  # a ValueError, too; it would show the password of an address that has one
+                raise NeverReached("`base_url` has no host, or a port that is not from 0 to 65535") from None
             except ValueError:  # a proxy's page, half a body
                 problem = f"an answer that is no JSON: {self._message(raw)}"
             except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
