@@ -316,6 +316,7 @@ def test_the_embedded_model_warns_of_summaries_in_another_script(metric, warned)
 
 def test_a_metric_before_its_corpora_names_the_command_that_makes_them(monkeypatch, capsys):
     params = yaml.safe_load(Path("params.yaml").read_text())
+    params["corpora"]["sample"] = ["sample"]
     params["score"]["corpora"]["sample"] = {"sample": {}}
     Path("params.yaml").write_text(yaml.safe_dump(params))
     error = fail(monkeypatch, capsys, "evaluate", "word-overlap")

@@ -40,7 +40,7 @@ def settings(**corpora_to_score):
             "cache": "calls.sqlite",
             "corpora": {"sample": list(corpora_to_score), "public": []},
             "metrics": DEFAULT_METRICS,
-            "score": {"metrics": ["acueval"], "corpora": {"sample": corpora_to_score, "public": {}}},
+            "score": {"metrics": ["acueval", "holistic"], "corpora": {"sample": corpora_to_score, "public": {}}},
         }
     )
 

@@ -177,7 +177,16 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
         ),
         (
             changed("score", "corpora", "public", "rose", "metrics", to=["acuevl"]),
-            ["score.corpora.public.rose.metrics: found 'acuevl', expected one of `metrics`"],
+            ["score.corpora.public.rose.metrics: found 'acuevl', expected one of `score.metrics`: word-overlap"],
+        ),
+        (  # a metric that no stage runs
+            changed("score", "corpora", "public", "rose", "metrics", to=["acueval"])
+            | {"metrics": {"word-overlap": {"judge": "word-overlap"}, "acueval": {"judge": "word-overlap"}}},
+            ["score.corpora.public.rose.metrics: found 'acueval', expected one of `score.metrics`: word-overlap"],
+        ),
+        (
+            changed("score", "corpora", "public", to={"roes": {}}),
+            ["score.corpora.public: found 'roes', expected one of `corpora.public`: rose; did you mean 'rose'?"],
         ),
         (
             changed("corpora", "sample", to={"sample": {"document": "text"}}),

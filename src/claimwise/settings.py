@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -57,6 +58,20 @@ def _with_columns(corpora: Any) -> Any:
 PreparedCorpora = Annotated[dict[str, dict[str, str]], BeforeValidator(_with_columns)]
 
 
+def _check(name: str, place: str, known: Collection[str], where: str) -> None:
+    """Refuse a name that another key of the file does not list.
+
+    >>> _check("acuevl", "score.metrics", ["acueval", "fenice"], "metrics")
+    Traceback (most recent call last):
+    ...
+    ValueError: score.metrics: found 'acuevl', expected one of `metrics`: acueval, fenice; did you mean 'acueval'?
+    """
+    if name not in known:
+        close = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{place}: found {name!r}, expected one of `{where}`: {', '.join(known) or 'none'}{hint}")
+
+
 class Settings(BaseModel):
     """The whole of params.yaml; keys that are no field are the notebooks' sections."""
 
@@ -92,14 +107,17 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _scored_metrics_are_listed(self) -> Settings:
-        places = {"score.metrics": self.score.metrics}
+    def _what_is_scored_is_listed(self) -> Settings:
+        """What stands in one list only would be scored nowhere, and nobody would say so."""
+        for name in self.score.metrics:
+            _check(name, "score.metrics", self.metrics, "metrics")
         for data, corpora in self.score.corpora.items():
-            places |= {f"score.corpora.{data}.{name}.metrics": corpus.metrics or [] for name, corpus in corpora.items()}
-        for place, names in places.items():
-            for name in names:
-                if name not in self.metrics:  # it would be scored nowhere, and nobody would say so
-                    raise ValueError(f"{place}: found {name!r}, expected one of `metrics`: {', '.join(self.metrics)}")
+            for corpus, wanted in corpora.items():
+                place = f"score.corpora.{data}"
+                if data in self.corpora:
+                    _check(corpus, place, self.corpora[data], f"corpora.{data}")
+                for name in wanted.metrics or []:
+                    _check(name, f"{place}.{corpus}.metrics", self.score.metrics, "score.metrics")
         return self
 
     @property
