@@ -8,11 +8,14 @@ import pytest
 from fakes import FakeModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_language import Scripted
 
 from claimwise import metrics, schema
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
 from claimwise.models.base import Verdict
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
 
 ACUEVAL = MetricSpec(**DEFAULT_METRICS["acueval"])
 FACTORED = MetricSpec(**DEFAULT_METRICS["factored"])
@@ -159,6 +162,28 @@ def test_unparsed_claims_are_left_out_and_counted(examples_table):
     assert scores["n_claims"].tolist() == [3, 2, 1]
     assert scores["n_unparsed"].tolist() == [1, 2, 0]
     assert scores["reason"].tolist() == [None, "no answer", None]
+
+
+def test_sentences_that_a_language_model_made_no_claims_of_are_counted(examples_table):
+    """Of three sentences one has claims: the score is of that one, and the table says that two are missing."""
+
+    def answer(prompt: str) -> str:
+        if "facts: " not in prompt:
+            return "Yes."
+        return "- The cat sat." if prompt.endswith("The cat sat.") else "I'm sorry, I cannot do that."
+
+    model = PromptedModel(Scripted(answer), ResponseCache(":memory:"))
+    spec = MetricSpec(decompose="factscore-decompose-sentence", verify=ACUEVAL.verify)
+    table = examples_table(
+        {"summary": "The cat sat. A dog barked. A bird sang."},
+        {"summary": "The cat sat."},
+        {"summary": "A dog barked."},
+    )
+    scores = run(spec, table, model).scores
+    assert scores["score"].tolist() == pytest.approx([1, 1, math.nan], nan_ok=True)
+    assert scores["n_claims"].tolist() == [1, 1, 0]
+    assert scores["n_unparsed"].tolist() == [2, 0, 1]
+    assert scores["reason"].tolist() == [None, None, "refusal"]
 
 
 def test_bad_input_is_nan_with_a_reason(examples_table):

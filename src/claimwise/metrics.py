@@ -276,7 +276,8 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     reason = None
     if np.isnan(score):
         reason = decomposition.reason or (verdicts[0].reason if verdicts else claims.NO_CLAIMS)
-    return score, len(verdicts), _unread(supports, [verdict.reason for verdict in verdicts]), reason
+    unread = decomposition.unread + _unread(supports, [verdict.reason for verdict in verdicts])
+    return score, len(verdicts), unread, reason
 
 
 def _unread(values: Sequence[float], reasons: Sequence[str | None]) -> int:

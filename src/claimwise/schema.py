@@ -168,7 +168,8 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty where there is none"),
         n_claims=_count("number of claims"),
         n_unparsed=_count(
-            "how many replies (a claim's, or a judge's) had no value; where nothing was asked there is none"
+            "how many replies (a claim's verdict, the claims of the summary or of a sentence of it, a judge's rating) had "
+            "no value; where nothing was asked there is none"
         ),
         reason=_optional("why there is no score, or empty"),
     ),

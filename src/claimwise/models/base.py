@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from claimwise.prompts import Prompt
@@ -48,10 +48,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The claims of one passage, or none and the reason why."""
+    """The claims of one passage, or none and the reason why.
+
+    ``unread`` replies about a part of the passage (a sentence, a chunk, all of it) gave none: what stands there is in no
+    claim, and a score says nothing of it.
+    """
 
     claims: tuple[Claim, ...]
     reason: str | None = None
+    unread: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,8 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str) else [_plain(item) for item in value]
 
 
-def _decomposition(claims: list[dict], reason: str | None) -> Decomposition:
-    return Decomposition(tuple(Claim(**claim) for claim in claims), reason)
+def _decomposition(claims: list[dict], reason: str | None, unread: int = 0) -> Decomposition:
+    return Decomposition(tuple(Claim(**claim) for claim in claims), reason, unread)
 
 
 def _verdict(support: float, reason: str | None, evidence: list[int]) -> Verdict:

@@ -311,7 +311,7 @@ def _claims(group: Sequence[text.Span | Chunk], found: list[parsers.Parsed]) -> 
         for claim in parsed.value or ():
             claims.setdefault(claim, Claim(claim, *place))
     reason = None if claims else next((parsed.reason for parsed in found if parsed.reason), None)
-    return Decomposition(tuple(claims.values()), reason)
+    return Decomposition(tuple(claims.values()), reason, unread=sum(parsed.value is None for parsed in found))
 
 
 def _best(values: list[tuple[float, str | None]], seen: list[Chunk]) -> Verdict:
