@@ -10,6 +10,7 @@ import tiny_coref
 from claimwise import coreference
 from claimwise.coreference import CoreferenceError, variants
 from claimwise.coreference_rules import Rules
+from claimwise.models.options import ModelError
 
 
 def _chains(document):
@@ -93,8 +94,10 @@ def test_possessives_stay_possessives():
 def test_an_unknown_resolver_and_a_missing_package_say_what_to_do():
     with pytest.raises(CoreferenceError, match="expected rules or neural"):
         coreference.load({"kind": "rule"})
-    with pytest.raises(CoreferenceError, match="depth"):
+    with pytest.raises(ModelError, match=r"kind rules \(coreference\): unknown option 'depth'; this kind has none"):
         coreference.load({"kind": "rules", "depth": 3})
+    with pytest.raises(ModelError, match=r"kind neural \(coreference\): option 'device': found \['cpu'\]"):
+        coreference.load({"kind": "neural", "device": ["cpu"]})
 
 
 def test_the_neural_resolver_asks_for_its_package(monkeypatch):

@@ -8,6 +8,7 @@ from tiny_nli import make
 from claimwise.models.entailment import EntailmentError, SequenceClassifier, label_order, load
 from claimwise.models.entailment_embedded import PARTS
 from claimwise.models.entailment_rules import contradicts
+from claimwise.models.options import ModelError
 
 PAIRS = [
     ("ann lee gave the old bridge to the city .", "ann gave the bridge ."),
@@ -114,11 +115,30 @@ def test_a_hub_id_needs_a_revision():
         load({"kind": "transformers", "checkpoint": "someone/some-nli"})
 
 
-def test_an_unknown_option_names_itself():
-    with pytest.raises(EntailmentError, match="reversion"):
-        load({"kind": "transformers", "checkpoint": "x", "reversion": "main"})
-    with pytest.raises(EntailmentError, match="dtype: expected one of float32, bfloat16, float16, found 'flaot32'"):
-        load({"kind": "transformers", "checkpoint": "x", "revision": "main", "dtype": "flaot32"})
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (
+            {"kind": "transformers", "reversion": "main"},
+            r"kind transformers \(entailment\): .*'reversion'; did you mean",
+        ),
+        ({"kind": "transformers", "dtype": "flaot32"}, "option 'dtype': found 'flaot32'; .*'bfloat16' or 'float16'"),
+        ({"kind": "transformers", "max_tokens": [1]}, r"option 'max_tokens': found \[1\]; Input should be a valid int"),
+        ({"kind": "embedded", "contradiction": 2}, r"kind embedded \(entailment\): option 'contradiction': found 2"),
+    ],
+)
+def test_a_wrong_option_names_itself(entry, told):
+    with pytest.raises(ModelError, match=told):
+        load({"checkpoint": "x", **entry} if entry["kind"] == "transformers" else entry)
+
+
+def test_a_defect_within_transformers_is_no_wrong_option(checkpoint, monkeypatch):
+    def defect(*_, **__):
+        raise TypeError("a bug")
+
+    monkeypatch.setattr("transformers.AutoConfig.from_pretrained", defect)
+    with pytest.raises(TypeError, match=r"^a bug$"):
+        load({"kind": "transformers", "checkpoint": checkpoint, "batch_tokens": 77})
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
 from claimwise.coreference_rules import Rules, is_pronoun
 from claimwise.errors import ClaimwiseError
+from claimwise.models.options import Options
 
 Span = tuple[int, int]
 Chain = tuple[Span, ...]
@@ -87,32 +88,36 @@ class NeuralResolver:
         return sorted(chain for chain in chains if len(chain) > 1)
 
 
+class NeuralOptions(Options):
+    """The options of ``kind: neural``; see ``NeuralResolver``."""
+
+    checkpoint: str = "biu-nlp/f-coref"
+    device: str = "cpu"
+
+
 def load(settings: Mapping[str, Any]) -> Resolver:
     """The resolver that a metric's ``coreference`` entry describes: ``kind`` (rules or neural) and its options.
 
     Equal entries share one resolver.
 
     Raises:
-        CoreferenceError: the kind or an option is unknown.
+        CoreferenceError: the kind is unknown, or the resolver cannot be loaded.
+        ModelError: an option is unknown or malformed.
 
     >>> load({"kind": "rules"}).name
     'rules'
     """
     kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
-    if kind not in _KINDS:
-        raise CoreferenceError(f"unknown kind of coreference {kind!r}; expected rules or neural")
-    try:
-        return _loaded(kind, tuple(sorted(options.items())))
-    except TypeError as error:
-        raise CoreferenceError(f"coreference {dict(settings)}: {error}") from None
-
-
-_KINDS = {"rules": Rules, "neural": NeuralResolver}
+    if kind == "rules":
+        return _loaded(Rules, Options.read("rules (coreference)", options))
+    if kind == "neural":
+        return _loaded(NeuralResolver, NeuralOptions.read("neural (coreference)", options))
+    raise CoreferenceError(f"unknown kind of coreference {kind!r}; expected rules or neural")
 
 
 @lru_cache(maxsize=2)
-def _loaded(kind: str, options: tuple[tuple[str, Any], ...]) -> Resolver:
-    return _KINDS[kind](**dict(options))
+def _loaded(kind: Callable[..., Resolver], options: Options) -> Resolver:
+    return kind(**options.model_dump())
 
 
 def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> list[str]:

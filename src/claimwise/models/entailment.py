@@ -6,20 +6,21 @@ the embedded verifier in that role, for runs without a checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from pydantic import Field
 
 from claimwise.errors import ClaimwiseError
 from claimwise.models.folder_hash import folder_hash
+from claimwise.models.options import Options
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
 LABELS = ("entailment", "neutral", "contradiction")
 _BEGINNINGS = ("entail", "neutral", "contradict")
-_DTYPES = ("float32", "bfloat16", "float16")
 
 
 class EntailmentError(ClaimwiseError):
@@ -94,7 +95,7 @@ class SequenceClassifier:
         batch_tokens: padded tokens in one forward pass; pairs are sorted by length to waste few.
 
     Raises:
-        EntailmentError: the labels are not the three of NLI, a hub id has no revision, or the dtype is another.
+        EntailmentError: the labels are not the three of NLI, or a hub id has no revision.
     """
 
     def __init__(
@@ -110,8 +111,6 @@ class SequenceClassifier:
         import torch
         from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
-        if dtype not in _DTYPES:
-            raise EntailmentError(f"{checkpoint}: dtype: expected one of {', '.join(_DTYPES)}, found {dtype!r}")
         local = Path(checkpoint).is_dir()
         if not local and revision is None:
             raise EntailmentError(
@@ -224,6 +223,17 @@ def _positions(config: Any) -> int | None:
     return most - config.pad_token_id - 1 if most and "roberta" in config.model_type else most
 
 
+class CheckpointOptions(Options):
+    """The options of ``kind: transformers``; see ``SequenceClassifier``."""
+
+    checkpoint: str
+    revision: str | None = None
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    device: str | None = None
+    max_tokens: int | None = Field(default=None, gt=0)
+    batch_tokens: int = Field(default=8192, gt=0)
+
+
 def load(settings: Mapping[str, Any]) -> Entailment:
     """The entailment model that a metric's ``entailment`` entry describes; for equal entries the same one.
 
@@ -233,7 +243,8 @@ def load(settings: Mapping[str, Any]) -> Entailment:
         settings: ``kind`` (embedded or transformers) and the options of that kind.
 
     Raises:
-        EntailmentError: the kind or an option is unknown.
+        EntailmentError: the kind is unknown, or the checkpoint no three-way NLI model.
+        ModelError: an option is unknown or malformed.
 
     >>> load({"kind": "nli"})
     Traceback (most recent call last):
@@ -241,18 +252,15 @@ def load(settings: Mapping[str, Any]) -> Entailment:
     claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers
     """
     kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
-    if kind not in ("embedded", "transformers"):
-        raise EntailmentError(f"unknown kind of entailment {kind!r}; expected embedded or transformers")
-    try:
-        return _loaded(kind, tuple(sorted(options.items())))
-    except TypeError as error:
-        raise EntailmentError(f"entailment {dict(settings)}: {error}") from None
+    if kind == "transformers":
+        return _loaded(SequenceClassifier, CheckpointOptions.read("transformers (entailment)", options))
+    if kind == "embedded":
+        from claimwise.models.entailment_embedded import EmbeddedEntailment, VerifierOptions
+
+        return _loaded(EmbeddedEntailment, VerifierOptions.read("embedded (entailment)", options))
+    raise EntailmentError(f"unknown kind of entailment {kind!r}; expected embedded or transformers")
 
 
 @lru_cache(maxsize=4)
-def _loaded(kind: str, options: tuple[tuple[str, Any], ...]) -> Entailment:
-    if kind == "transformers":
-        return SequenceClassifier(**dict(options))
-    from claimwise.models.entailment_embedded import EmbeddedEntailment
-
-    return EmbeddedEntailment(**dict(options))
+def _loaded(kind: Callable[..., Entailment], options: Options) -> Entailment:
+    return kind(**options.model_dump())

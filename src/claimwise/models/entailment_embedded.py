@@ -9,11 +9,13 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+from pydantic import Field
 
 from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem, word_spans
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
 from claimwise.models.entailment_rules import RULES, contradicts
+from claimwise.models.options import Options
 
 #: What a verdict depends on: the verifier's own code and weights, not the rest of the embedded model. A test
 #: compares the list with what the verifier imports.
@@ -24,6 +26,13 @@ PARTS = (
 ).split()
 
 _PACKAGE = Path(str(resources.files("claimwise.models.embedded")))
+
+
+class VerifierOptions(Options):
+    """The options of ``kind: embedded``; see ``EmbeddedEntailment``."""
+
+    contradiction: float = Field(default=0.0, ge=0, le=1)
+    weights: str | None = None
 
 
 class EmbeddedEntailment:

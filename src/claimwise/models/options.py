@@ -12,7 +12,7 @@ from claimwise.errors import ClaimwiseError
 
 
 class ModelError(ClaimwiseError):
-    """A `models` entry of params.yaml names no kind of model, or an option that its kind does not have."""
+    """An entry of params.yaml names no kind of model, or an option that its kind does not have."""
 
 
 class Options(BaseModel):
@@ -37,7 +37,8 @@ class Options(BaseModel):
         name = ".".join(map(str, error["loc"]))
         if error["type"] == "extra_forbidden":
             close = difflib.get_close_matches(name, cls.model_fields, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(cls.model_fields)}"
+            known = f"expected one of {', '.join(cls.model_fields)}" if cls.model_fields else "this kind has none"
+            hint = f"did you mean {close[0]!r}?" if close else known
             return f"unknown option {name!r}; {hint}"
         if error["type"] == "missing":
             return f"option {name!r} is missing"
