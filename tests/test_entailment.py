@@ -124,6 +124,10 @@ def test_a_hub_id_needs_a_revision():
         ),
         ({"kind": "transformers", "dtype": "flaot32"}, "option 'dtype': found 'flaot32'; .*'bfloat16' or 'float16'"),
         ({"kind": "transformers", "max_tokens": [1]}, r"option 'max_tokens': found \[1\]; Input should be a valid int"),
+        (
+            {"kind": "embedded", "weights": "zeroshot"},
+            "option 'weights': found 'zeroshot'; .* 'supervised' or 'zero-shot'",
+        ),
         ({"kind": "embedded", "contradiction": 2}, r"kind embedded \(entailment\): option 'contradiction': found 2"),
     ],
 )
@@ -183,6 +187,15 @@ def test_the_embedded_model_gives_equal_pairs_equal_rows_in_any_company(embedded
     together = embedded.entail(*zip(*pairs, strict=True))
     alone = np.concatenate([embedded.entail([premise], [claim]) for premise, claim in reversed(pairs)])[::-1]
     np.testing.assert_allclose(together, alone, atol=2e-2)  # a batch's company moves bfloat16 states a little
+
+
+def test_the_embedded_models_weights_are_named_as_in_models(embedded):
+    zero_shot = load({"kind": "embedded", "weights": "zero-shot"})
+    assert load({"kind": "embedded", "weights": "supervised"}).fingerprint == embedded.fingerprint
+    assert zero_shot.fingerprint != embedded.fingerprint
+    assert (embedded.name, zero_shot.name) == ("embedded", "embedded-zero-shot")
+    pair = ["The council approved the bridge on Monday."], ["The council met in Oslo."]
+    assert zero_shot.entail(*pair)[0, 0] != embedded.entail(*pair)[0, 0]
 
 
 def test_a_contradiction_by_rule_gets_its_share_of_what_is_not_supported(embedded):

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field
 
+from claimwise.models.embedded import EmbeddedModel, EmbeddedOptions
 from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem, word_spans
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
 from claimwise.models.entailment_rules import RULES, contradicts
-from claimwise.models.options import Options
 
 #: What a verdict depends on: the verifier's own code and weights, not the rest of the embedded model. A test
 #: compares the list with what the verifier imports.
@@ -28,11 +28,10 @@ PARTS = (
 _PACKAGE = Path(str(resources.files("claimwise.models.embedded")))
 
 
-class VerifierOptions(Options):
-    """The options of ``kind: embedded``; see ``EmbeddedEntailment``."""
+class VerifierOptions(EmbeddedOptions):
+    """The options of ``kind: embedded``: those of the embedded model, and the share of ``EmbeddedEntailment``."""
 
     contradiction: float = Field(default=0.0, ge=0, le=1)
-    weights: str | None = None
 
 
 class EmbeddedEntailment:
@@ -47,15 +46,16 @@ class EmbeddedEntailment:
 
     Args:
         contradiction: share of the unsupported probability that a contradiction found by rule gets, in [0, 1].
-        weights: folder of the verifier's weights; None for those that ship with the package.
+        weights: which of the embedded model's, see ``EmbeddedOptions``.
     """
 
-    name = "embedded"
     limit = None
 
-    def __init__(self, contradiction: float = 0.0, weights: str | None = None) -> None:
-        self._share = contradiction
-        self._folder = Path(weights) if weights else _PACKAGE / "weights"
+    def __init__(self, contradiction: float = 0.0, weights: str = "supervised") -> None:
+        options = VerifierOptions(contradiction=contradiction, weights=weights)
+        self.name = EmbeddedModel(options).name
+        self._share = options.contradiction
+        self._folder = options.folder
 
     @cached_property
     def fingerprint(self) -> str:
