@@ -1,6 +1,7 @@
 """Scoring with a model that makes claims, and the ``score`` stage over corpora on disk."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -134,6 +135,21 @@ def test_a_stopped_run_goes_on_where_it_stopped(model, monkeypatch):
     assert model.calls["verify"] == 100 + 200  # no claim was verified twice
     assert model.calls["verify"] > before["verify"] > 0
     assert Evaluation.read(folder).scores["score"].tolist() == pytest.approx([1, 0.5] * 100)
+
+
+def test_the_record_is_there_with_the_tables_or_neither_is(model, monkeypatch):
+    """Killed at the moment in which the folder gets its name: whoever finds the tables knows what made them."""
+    prepare("one", 1)
+    seen = []
+    rename = Path.rename
+
+    def note(source, target):
+        seen.append({file.name for file in source.iterdir()})
+        return rename(source, target)
+
+    monkeypatch.setattr(Path, "rename", note)
+    scoring.score_corpora(settings(one={}), "acueval")
+    assert seen == [{"claims.parquet", "verdicts.parquet", "scores.parquet", "run.json"}]
 
 
 def test_factored_verification_reuses_the_claims_and_verdicts_of_acueval(model):

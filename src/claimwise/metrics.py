@@ -7,11 +7,12 @@ with sentences for claims, or with recorded claims, gives their ablations.
 from __future__ import annotations
 
 import difflib
+import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -108,13 +109,18 @@ class Evaluation:
 
         return cls(table("claims"), table("verdicts"), table("scores"))
 
-    def write(self, folder: Path) -> None:
-        """Write parquet; the folder is complete or not there, whenever the process is killed."""
+    def write(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
+        """Write parquet, and what made it as ``run.json``, where that is given.
+
+        The folder is complete or not there, whenever the process is killed.
+        """
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         for name in ("claims", "verdicts", "scores"):
             getattr(self, name).to_parquet(partial / f"{name}.parquet", index=False)
+        if record is not None:
+            (partial / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
 

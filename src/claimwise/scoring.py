@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import typer
@@ -21,8 +21,9 @@ from claimwise.settings import Settings
 def score_corpora(settings: Settings, metric: str) -> list[Path]:
     """Run one metric over the corpora that the ``score`` section names; returns the folders written.
 
-    Finished calls are in the response cache, finished corpora on disk: killed and started again, nothing is
-    computed twice. A language model is asked after a line on what that will take, under a bar that counts its calls.
+    Finished calls are in the response cache: killed and started again, none is made twice, and the tables of every
+    corpus are written anew from them. A language model is asked after a line on what that will take, under a bar that
+    counts its calls.
     """
     asking, spec, model = _asking(settings, metric)
     base = store.scores_folder(settings.data, metric)
@@ -33,8 +34,7 @@ def score_corpora(settings: Settings, metric: str) -> list[Path]:
             evaluation = evaluate(
                 metric, spec, model, corpus.examples, recorded=corpus.recorded_claims, progress=progress
             )
-            evaluation.write(base / name)
-            _write_record(evaluation, model, settings, spec.model_dump(exclude_none=True), base / name / "run.json")
+            evaluation.write(base / name, _record(evaluation, model, settings, spec))
             _warn(metric, name, evaluation)
             folders.append(base / name)
     return folders
@@ -73,16 +73,15 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
             yield name, corpora.read(store.corpus_folder(settings.data, name)).first(wanted.documents)
 
 
-def _write_record(evaluation: Evaluation, model: Model, settings: Settings, spec: dict, path: Path) -> None:
-    """What made the tables beside it, and how much of it could not be read: no time stamps, so that reruns agree."""
-    record = {
+def _record(evaluation: Evaluation, model: Model, settings: Settings, spec: MetricSpec) -> dict[str, Any]:
+    """What made the tables, and how much of it could not be read: no time stamps, so that reruns agree."""
+    return {
         "model": models.describe(settings.model_settings),
         "fingerprint": model.fingerprint,
         "versions": versions(),
-        "metric": spec,
+        "metric": spec.model_dump(exclude_none=True),
         "examples": len(evaluation.scores),
         "unscored": int(evaluation.scores["score"].isna().sum()),
         "claims": len(evaluation.verdicts),
         "unparsed": int(evaluation.scores["n_unparsed"].sum()),
     }
-    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
