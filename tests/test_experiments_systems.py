@@ -274,6 +274,18 @@ def test_findings_of_the_leaderboard(systems):
     assert "Of 3 pairs of systems 3 are told apart" in sentence
     assert sentence.endswith("the first is told apart from every other system.")
     assert table["ranks"].tolist() == ["1", "2", "3"]
+    # People's labels stand against the metric: told apart the right way, the wrong way, or not at all.
+    for shares, p, verdict in (
+        ([1.0, 0.9, 0.2], 0.01, "the metric tells them apart, too (+"),
+        ([0.2, 0.9, 1.0], 0.01, "**the metric has them the wrong way round** (-"),
+        ([1.0, 0.9, 0.2], 0.4, "**the metric does not tell them apart**"),
+    ):
+        told = leaderboard.findings(table.assign(faithful=shares), compared.assign(p_holm=p), "m")[1]
+        assert verdict in told
+        assert told.startswith(
+            f"People found 100 % of the summaries of `{table['system'][np.argmax(shares)]}` faithful"
+        )
+    assert len(leaderboard.findings(table.drop(columns="faithful", errors="ignore"), compared, "m")) == 1
     tied = leaderboard.findings(table.assign(ranks=["1 to 2", "1 to 2", "3"]), compared, "m")[0]
     assert tied.endswith("nothing tells these from the first: `shy`.")
 
