@@ -77,7 +77,7 @@ def _verdicts(statements: Iterable[Statement], model: Model, prompt: str) -> dic
 class Reliability(NamedTuple):
     """What a verifier's findings are worth on labelled sentences: precision, recall, and how many there were.
 
-    ``gain`` is the precision minus the share of unsupported sentences, which flagging at random would be right of.
+    ``gain`` is the precision minus the share of unsupported sentences, the precision of flagging at random.
     """
 
     precision: Interval
@@ -155,11 +155,11 @@ def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
 
 
 def findings(found: Mapping[str, Reliability]) -> list[str]:
-    """What each judge's findings are worth, in words: beside what flagging at random would be right of.
+    """What each judge's findings are worth, in words: beside those of flagging at random.
 
     >>> half = Interval(0.5, 0.2, 0.8)
-    >>> findings({"j": Reliability(half, half, half, n=40, flagged=10, wrong=12)})[0][:71]
-    'Where people labelled the sentences, `j` is right of 50 % (20 to 80) of'
+    >>> findings({"j": Reliability(half, half, half, n=40, flagged=10, wrong=12)})[0][:85]
+    'Where people labelled the sentences, 50 % (20 to 80) of the 10 findings of `j` are ri'
     """
     sentences = []
     for name, one in found.items():
@@ -168,9 +168,10 @@ def findings(found: Mapping[str, Reliability]) -> list[str]:
         random = one.wrong / one.n
         better = "better than chance" if one.gain.low > 0 else "not told apart from chance"
         sentences.append(
-            f"Where people labelled the sentences, `{name}` is right of {100 * one.precision.value:.0f} % "
-            f"({100 * one.precision.low:.0f} to {100 * one.precision.high:.0f}) of its {one.flagged} findings, flagging at "
-            f"random of {100 * random:.0f} %: {better}; it finds {100 * one.recall.value:.0f} % of the unsupported ones."
+            f"Where people labelled the sentences, {100 * one.precision.value:.0f} % "
+            f"({100 * one.precision.low:.0f} to {100 * one.precision.high:.0f}) of the {one.flagged} findings of `{name}` are "
+            f"right, where flagging at random has {100 * random:.0f} %: {better}; it finds "
+            f"{100 * one.recall.value:.0f} % of the unsupported ones."
         )
     return sentences
 
