@@ -162,13 +162,18 @@ def test_significance_is_corrected_for_every_comparison_of_the_table():
             "high": 70.0,
             "auc": 0.7,
             "difference": [0.0, 10.0, 5.0, 0.0, 8.0],
+            "difference_low": -2.0,
+            "difference_high": 12.0,
             "p": [math.nan, 0.01, 0.04, math.nan, 0.03],
         }
     )
     table = meta_evaluation.corrected(rows)
     assert table["p_holm"].tolist() == pytest.approx([math.nan, 0.03, 0.06, math.nan, 0.06], nan_ok=True)
     found = meta_evaluation.findings(table, "base")
-    assert "p = 0.010; corrected for the table's 3 comparisons = 0.030" in found[0]
+    assert (
+        "+10.0 points beside base (-2.0 to +12.0, p = 0.010; corrected for the table's 3 comparisons = 0.030)"
+        in found[0]
+    )
     assert found[-1] == (
         "Of 3 comparisons with base, 3 are significant one by one (p < .05) and 1 after Holm's correction for all of "
         "them: `a` on x (+10.0)."

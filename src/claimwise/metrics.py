@@ -63,7 +63,7 @@ class MetricSpec(BaseModel):
     judge: str | None = None
     decompose: str | None = None
     verify: str | None = None
-    aggregate: Literal["mean", "product", "min", "all"] = "mean"
+    aggregate: Literal["mean", "product", "geometric", "min", "all"] = "mean"
     alignment: AlignmentSettings | None = None
 
     @model_validator(mode="after")
@@ -144,8 +144,9 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
 def aggregate(supports: np.ndarray, how: str) -> float:
     """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
 
-    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``min`` the
-    weakest claim; ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2).
+    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``geometric`` the
+    product's n-th root, so that a summary is not the less faithful for having more claims, ``min`` the weakest claim;
+    ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2).
 
     >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
     (0.25, nan)
@@ -153,9 +154,10 @@ def aggregate(supports: np.ndarray, how: str) -> float:
     supports = supports[~np.isnan(supports)]
     if not len(supports):
         return float("nan")
-    if how == "product":
+    if how in ("product", "geometric"):
         with np.errstate(divide="ignore"):
-            return float(np.exp(np.log(supports).sum()))
+            logs = np.log(supports)
+            return float(np.exp(logs.sum() if how == "product" else logs.mean()))
     if how == "all":
         return float((supports >= verification.SUPPORTED).all())
     return float(supports.min() if how == "min" else supports.mean())

@@ -30,16 +30,8 @@ HUMAN = "human"
 #: Of ``table``.
 COLUMNS = (
     *("group", "metric", "n", "faithful", "unscored", "threshold", "balanced_accuracy", "low", "high"),
-    *(
-        "published_interval",
-        "auc",
-        "difference",
-        "p",
-        "systems",
-        "kendall_system",
-        "kendall_summary",
-        "kendall_documents",
-    ),
+    *("published_interval", "auc", "difference", "difference_low", "difference_high", "p"),
+    *("systems", "kendall_system", "kendall_summary", "kendall_documents"),
 )
 
 
@@ -82,7 +74,7 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric,
         left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
         over documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
-        points and its two-sided ``p``; of test and validation rows, for no threshold is asked, Kendall's
+        points with ``_low`` and ``_high`` and its two-sided ``p``; of test and validation rows, for no threshold is asked, Kendall's
         ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
         A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows;
         where no row has all the others' scores, no metric has numbers.
@@ -106,7 +98,9 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
             if metric in usable and base is not None:
                 hits = test[metric] > thresholds[metric]
                 difference, p = statistics.paired_bootstrap(test["label"], hits, base, test["document_id"], seed=seed)
-                row |= {"difference": 100 * difference.value, "p": p if metric != baseline else np.nan}
+                names = ("difference", "difference_low", "difference_high")
+                row |= dict(zip(names, 100 * np.array(difference), strict=True))
+                row |= {"p": p if metric != baseline else np.nan}
             if metric in usable and systems > 2:
                 values, ratings = scored[metric], scored["rating"]
                 within, documents = statistics.kendall_summary(values, ratings, scored["document_id"])
@@ -241,7 +235,8 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
             against = f"cannot be compared with {baseline}, which has no result"
         else:
             against = (
-                f"is {row['difference']:+.1f} points beside {baseline} (p {p_value(row['p'])}; corrected for the "
+                f"is {row['difference']:+.1f} points beside {baseline} ({row['difference_low']:+.1f} to "
+                f"{row['difference_high']:+.1f}, p {p_value(row['p'])}; corrected for the "
                 f"table's {rows['p'].notna().sum()} comparisons {p_value(row['p_holm'])})"
             )
         tied = [m for m in ours.index if m != best and ours.loc[m, "high"] >= row["low"] and m != baseline]
