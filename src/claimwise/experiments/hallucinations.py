@@ -18,7 +18,7 @@ from claimwise import prompts, refinement
 from claimwise.corpora import Corpus
 from claimwise.models.base import Model, Verdict
 from claimwise.refinement import SUPPORTED, Statement
-from claimwise.statistics import Interval, bootstrap_mean, resample
+from claimwise.statistics import Interval, bootstrap_mean, bootstrap_ratio, resample
 from claimwise.verification import PromptedVerifier
 
 #: What the authors found by hand of about 100 of GPT-4's verdicts (sec. 3.4).
@@ -203,18 +203,19 @@ def prevalence(counted: pd.DataFrame, precision: Interval, draws: int, seed: int
 
     Returns:
         ``system, version, n, unanswered, checked`` (sentences a summary), ``reported`` hallucinations per summary,
-        ``with_any`` (percent of summaries), ``missing`` (per summary) and ``adjusted``, each of reported, with_any and
-        adjusted with ``_low`` and ``_high``. The ends of ``adjusted`` are products of ends: a wide interval.
+        ``per_sentence`` (per checked sentence), ``with_any`` (percent of summaries), ``missing`` (per summary) and
+        ``adjusted``, each of reported, per_sentence, with_any and adjusted with ``_low`` and ``_high``. The ends of ``adjusted`` are products of ends: a wide interval.
     """
     results = []
     for (system, version), every in counted.groupby(["system", "version"], sort=False):
         part = every[every["answered"]]
         reported = bootstrap_mean(part["hallucinations"], part["document_id"], draws, seed)
+        rate = bootstrap_ratio(part["hallucinations"], part["checked"], part["document_id"], draws, seed)
         share = bootstrap_mean(100 * (part["hallucinations"] > 0), part["document_id"], draws, seed)
         missing = part["missing"].mean()
         row = {"system": system, "version": version, "n": len(part), "unanswered": len(every) - len(part)}
         row["checked"] = part["checked"].mean()
-        for name, interval in (("reported", reported), ("with_any", share)):
+        for name, interval in (("reported", reported), ("per_sentence", rate), ("with_any", share)):
             row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
         row["missing"] = missing
         for end in ("value", "low", "high"):
