@@ -6,7 +6,6 @@ with sentences for claims, or with recorded claims, gives their ablations.
 
 from __future__ import annotations
 
-import difflib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import claims, holistic, prompts, schema, store, verification
 from claimwise.alignment import AlignedVerdict, Aligner, AlignmentSettings
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 from claimwise.models.base import Decomposition, Judgement, Model, Verdict
 from claimwise.progress import bar
 
@@ -131,9 +130,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     claimwise.metrics.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
     if name not in metrics:
-        close = difflib.get_close_matches(name, metrics, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise MetricError(f"unknown metric {name!r}{hint} There are: {', '.join(metrics)}")
+        raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
     try:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from jinja2 import meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from claimwise.errors import ClaimwiseError, shorten
+from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
 
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
@@ -218,9 +217,7 @@ def text(file: Traversable) -> str:
 def _told(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(key, Header.model_fields, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
-        what = f"unknown key{hint} there are: {', '.join(Header.model_fields)}"
+        what = f"unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
     elif error["type"] == "missing":
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
         what = f"is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
