@@ -185,6 +185,12 @@ def evaluate(
     Raises:
         MetricError: the examples lack a column or a text, or an id stands twice.
         ClaimwiseError: the metric names a prompt that is not there, or one for another role.
+
+    >>> from claimwise import models
+    >>> spec, model = specification("sentences", DEFAULT_METRICS), models.load({"kind": "lexical"})
+    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained all day."], "summary": ["It rained. Ann left."]})
+    >>> evaluate("sentences", spec, model, examples, progress=False).scores.values.tolist()
+    [['a', 'sentences', 0.5, 2, 0, None]]
     """
     order = _by_document(examples)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
