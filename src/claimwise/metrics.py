@@ -6,7 +6,6 @@ with sentences for claims, or with recorded claims, gives their ablations.
 
 from __future__ import annotations
 
-import difflib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import claims, holistic, prompts, schema, store, verification
 from claimwise.alignment import AlignedVerdict, Aligner, AlignmentSettings
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 from claimwise.models.base import Decomposition, Judgement, Model, Verdict
 from claimwise.progress import bar
 
@@ -131,9 +130,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     claimwise.metrics.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
     if name not in metrics:
-        close = difflib.get_close_matches(name, metrics, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise MetricError(f"unknown metric {name!r}{hint} There are: {', '.join(metrics)}")
+        raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
     try:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:
@@ -190,6 +187,12 @@ def evaluate(
     Raises:
         MetricError: the examples lack a column or a text, or an id stands twice.
         ClaimwiseError: the metric names a prompt that is not there, or one for another role.
+
+    >>> from claimwise import models
+    >>> spec, model = specification("sentences", DEFAULT_METRICS), models.load({"kind": "lexical"})
+    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained all day."], "summary": ["It rained. Ann left."]})
+    >>> evaluate("sentences", spec, model, examples, progress=False).scores.values.tolist()
+    [['a', 'sentences', 0.5, 2, 0, None]]
     """
     order = _by_document(examples)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
