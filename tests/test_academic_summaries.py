@@ -118,6 +118,7 @@ def test_hallucinations_per_summary_with_missing_papers_as_findings_of_their_own
     ).set_index("system")
     bad = result.loc["bad"]
     assert (bad["reported"], bad["with_any"], bad["missing"]) == (3, 100, 1)
+    assert (bad["per_sentence"], result.loc["good", "per_sentence"]) == (1, 0)  # three of three sentences, none of two
     # Two of the three are the verifier's: one missing paper is certain, half of the two others are true.
     assert (bad["adjusted"], bad["adjusted_low"], bad["adjusted_high"]) == (2, 1.5, 2.5)
     assert result.loc["good", "adjusted"] == 0

@@ -19,7 +19,7 @@ SAME = ("plane", "river", "bridge")  # what the made-up resolver takes for one t
 class Resolver:
     """All of ``SAME`` in a document are one entity."""
 
-    name = fingerprint = "same"
+    name = "same"
 
     def chains(self, document):
         found = tuple(m.span() for m in re.finditer("|".join(SAME), document, re.IGNORECASE))

@@ -83,7 +83,6 @@ def test_what_was_put_is_got(values):
     cache = ResponseCache(":memory:")
     cache.put(values, model="m", role="r")
     assert cache.get([*values, "no such key\x01"]) == values
-    assert (cache.hits, cache.misses) == (len(values), 1)
 
 
 def test_nan_comes_back_as_nan():

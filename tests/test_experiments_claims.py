@@ -320,7 +320,7 @@ def test_a_prompt_may_be_above_below_or_like_the_sentence_split(f1, verdict):
 
 
 @pytest.mark.parametrize(
-    ("f1", "said"), [(85.0, "86.0: their intervals all overlap with its own."), (60.0, "86.0. It")]
+    ("f1", "said"), [(85.0, "86.0: their intervals all overlap with its own, so that this run"), (60.0, "86.0. It")]
 )
 def test_prompts_that_are_alike_are_said_to_be(f1, said):
     rows = [("sentences", 70.0), ("acueval-decompose-5shot", 90.0), ("acueval-decompose-1shot", 86.0)]

@@ -85,7 +85,10 @@ def test_calibration_on_corpora_left_out_stands_behind_their_auc():
     )
     wide = embedded_model.with_calibration(table).set_index("corpus")["ECE of shipped"]
     assert wide.to_dict() == pytest.approx({"a": 0.1, "b": 0.3, "c": float("nan"), "mean": 0.2}, nan_ok=True)
-    assert "off by 0.20 on average (0.10 on a to 0.30 on b)" in embedded_model._held_out(table)
+    assert (
+        "the calibration error of what ships is 0.20 on average (0.10 on a to 0.30 on b)"
+        in embedded_model._held_out(table)
+    )
 
 
 def test_types_of_edit_stand_once_with_the_most_frequent_first(monkeypatch):

@@ -165,6 +165,16 @@ def test_the_table_has_every_origin_and_all_together(chosen, revised):
     expected = (wide[CLAIMS] - wide[HOLISTIC]).mean()
     assert gaps.set_index("measure").loc["acueval", "difference"] == pytest.approx(expected)
     assert f"a difference of {expected:+.3f}" in refinement.findings(table, gaps, "acueval")[0]
+    # Where all origins' versions have the same means, that is said of each; where people labelled claims, that comes first.
+    level = table.assign(acueval=0.5, kept=1.0, errors_left=0.5, facts_kept=0.5)
+    labelled = pd.DataFrame(
+        [("errors_left", -0.2, -0.3, -0.1), ("facts_kept", 0.0, -0.1, 0.1)],
+        columns=["measure", "difference", "low", "high"],
+    )
+    told = refinement.findings(level, pd.concat([gaps, labelled]), "acueval")
+    assert "feedback takes more of what is wrong than a holistic critique, and not demonstrably more" in told[0]
+    alike = {sentence.split(" both")[0] for sentence in told if "makes no difference" in sentence}
+    assert alike == {"On news", "On talk"}
     # What gave no feedback has a sentence of its own; what was kept is in the first one.
     renamed = {"acueval": "other", "acueval_low": "other_low", "acueval_high": "other_high"}
     both = table.join(table[list(renamed)].rename(columns=renamed))

@@ -162,13 +162,18 @@ def test_significance_is_corrected_for_every_comparison_of_the_table():
             "high": 70.0,
             "auc": 0.7,
             "difference": [0.0, 10.0, 5.0, 0.0, 8.0],
+            "difference_low": -2.0,
+            "difference_high": 12.0,
             "p": [math.nan, 0.01, 0.04, math.nan, 0.03],
         }
     )
     table = meta_evaluation.corrected(rows)
     assert table["p_holm"].tolist() == pytest.approx([math.nan, 0.03, 0.06, math.nan, 0.06], nan_ok=True)
     found = meta_evaluation.findings(table, "base")
-    assert "p = 0.010; corrected for the table's 3 comparisons = 0.030" in found[0]
+    assert (
+        "+10.0 points beside base (-2.0 to +12.0, p = 0.010; corrected for the table's 3 comparisons = 0.030)"
+        in found[0]
+    )
     assert found[-1] == (
         "Of 3 comparisons with base, 3 are significant one by one (p < .05) and 1 after Holm's correction for all of "
         "them: `a` on x (+10.0)."
@@ -274,6 +279,18 @@ def test_findings_of_the_leaderboard(systems):
     assert "Of 3 pairs of systems 3 are told apart" in sentence
     assert sentence.endswith("the first is told apart from every other system.")
     assert table["ranks"].tolist() == ["1", "2", "3"]
+    # People's labels stand against the metric: told apart the right way, the wrong way, or not at all.
+    for shares, p, verdict in (
+        ([1.0, 0.9, 0.2], 0.01, "the metric tells them apart, too (+"),
+        ([0.2, 0.9, 1.0], 0.01, "**the metric has them the wrong way round** (-"),
+        ([1.0, 0.9, 0.2], 0.4, "**the metric does not tell them apart**"),
+    ):
+        told = leaderboard.findings(table.assign(faithful=shares), compared.assign(p_holm=p), "m")[1]
+        assert verdict in told
+        assert told.startswith(
+            f"People found 100 % of the summaries of `{table['system'][np.argmax(shares)]}` faithful"
+        )
+    assert len(leaderboard.findings(table.drop(columns="faithful", errors="ignore"), compared, "m")) == 1
     tied = leaderboard.findings(table.assign(ranks=["1 to 2", "1 to 2", "3"]), compared, "m")[0]
     assert tied.endswith("nothing tells these from the first: `shy`.")
 

@@ -102,7 +102,7 @@ def test_methods_are_compared_on_the_rows_that_all_of_them_scored():
 
 
 def test_curves_pass_through_the_point_that_was_used(rows):
-    curves, result = fv.curves(rows), fv.table(rows, "holistic", 100, 0).set_index("method")
+    curves, result = fv.curves(rows, METHODS), fv.table(rows, "holistic", 100, 0).set_index("method")
     for method in METHODS:
         part = curves[curves["method"] == method]
         marked = part[part["mark"]].set_index("panel")
@@ -121,7 +121,14 @@ def test_the_constant_answer_is_the_commoner_one(rows):
 
 def test_figures_draw_every_method_and_every_cell(rows, tmp_path):
     figure = figures.lines(
-        fv.curves(rows), x="x", y="y", hue="method", panel="panel", mark="mark", labels=fv.AXES, diagonal=["ROC"]
+        fv.curves(rows, METHODS),
+        x="x",
+        y="y",
+        hue="method",
+        panel="panel",
+        mark="mark",
+        labels=fv.AXES,
+        diagonal=["ROC"],
     )
     assert [len(axis.lines) for axis in figure.axes] == [2 * len(METHODS) + 1, 2 * len(METHODS)]
     assert figure.axes[1].get_xlabel() == "theta"
@@ -187,7 +194,8 @@ def test_p_is_corrected_for_the_comparisons_of_its_column():
 def test_published_accuracies_stand_beside_the_methods_of_their_kind():
     names = ["factored", "factored, reasoned 0/1", "few-shot", "chain of thought", "single prompt", "holistic"]
     rows = made({name: [True, False] * 10 for name in names})
-    table = fv.with_published(fv.table(rows, "holistic", 100, 0), published.table("factored_verification", "1"))
+    ours, theirs = fv.table(rows, "holistic", 100, 0), published.table("factored_verification", "1")
+    table = fv.with_published(ours, theirs, "halueval")
     values = table.set_index("method")[["GPT-4", "ChatGPT"]].fillna(0).T.to_dict("list")
     assert values == {
         "factored": [76.2, 0],
@@ -197,9 +205,22 @@ def test_published_accuracies_stand_beside_the_methods_of_their_kind():
         "single prompt": [0, 63.3],
         "holistic": [0, 0],
     }
-    dots = fv.dots(table)
+    assert fv.with_published(ours, theirs, "sample")[["GPT-4", "ChatGPT"]].isna().all(axis=None)
+    assert "published" not in fv.display(fv.with_published(ours, theirs, "sample"), [])
+    dots = fv.dots(table, [])
     assert sorted(dots["published"].dropna()) == [30.9, 58.5, 61.2, 63.3, 71.2, 75.5, 76.2]
     assert dots["accuracy"].count() == len(names)
+
+
+def test_what_a_method_has_learned_of_the_corpus_is_told(rows):
+    # One was fitted to labels, one asks a model that was trained on them, one asks nothing.
+    learned = rows.assign(trained_on=np.where(rows["method"] == "holistic", 100, np.nan))
+    table = fv.table(learned, "factored", 100, 0)
+    shown = fv.display(fv.with_published(table, published.table("factored_verification", "1"), "sample"), ["factored"])
+    told = shown.set_index("method")["learned_of_this_corpus"].to_dict()
+    assert told == dict.fromkeys(METHODS, fv.NOTHING) | {"factored": fv.ITS_MODEL, "holistic": fv.FITTED}
+    kinds = fv.dots(fv.with_published(table, published.table("factored_verification", "1"), "sample"), ["factored"])
+    assert kinds.groupby("method")["kind"].first().str.endswith(fv.ITS_MODEL).sum() == 1
 
 
 def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
@@ -220,17 +241,21 @@ def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
     assert below["accuracy"].isna().all()
     assert below.loc["chain of thought", "reason"] == "this model does not reason in words"
     assert below.loc["few-shot", "reason"] == "this model does not learn from examples of whole summaries"
-    printed = fv.with_published(table, published.table("factored_verification", "1"))
+    printed = fv.with_published(table, published.table("factored_verification", "1"), "halueval")
     assert fv.unscored(printed).set_index("method")["published"].to_dict() == {
         "factored, reasoned 0/1": "71.2 (ChatGPT)",
         "few-shot": "30.9 (GPT-4), 58.5 (ChatGPT)",
         "chain of thought": "75.5 (GPT-4), 61.2 (ChatGPT)",
         "single prompt": "63.3 (ChatGPT)",
     }
-    assert set(fv.display(printed)["method"]) == set(can)
+    assert set(fv.display(printed, [])["method"]) == set(can)
     # The others are compared on all summaries, as if the methods without scores were not there.
     assert table["n"][:2].tolist() == [60, 60]
-    assert set(fv.curves(rows)["method"]) == set(fv.best_thetas(rows, "holistic")["method"]) == set(can)
+    assert (
+        set(fv.curves(rows, METHODS | cannot | can)["method"])
+        == set(fv.best_thetas(rows, "holistic")["method"])
+        == set(can)
+    )
     assert set(fv.headline(table)) == set(can)
     text = fv.findings(table, fv.best_thetas(rows, "holistic"), "holistic", ["factored, reasoned 0/1", "sentences"])
     assert text[-2].startswith(

@@ -45,6 +45,7 @@ def test_aggregates_by_hand():
     supports = np.array([0.5, 1.0, math.nan, 0.25])
     assert aggregate(supports, "mean") == pytest.approx(1.75 / 3)
     assert aggregate(supports, "product") == pytest.approx(0.125)
+    assert aggregate(supports, "geometric") == pytest.approx(0.5)  # the third root of an eighth
     assert aggregate(supports, "min") == 0.25
     assert aggregate(supports, "all") == 0
     assert aggregate(np.array([0.5, 1.0, math.nan]), "all") == 1
@@ -55,12 +56,15 @@ def test_aggregates_by_hand():
 def test_aggregates_are_ordered_and_bounded(supports):
     supports = np.array(supports, float)
     known = supports[~np.isnan(supports)]
-    mean, product, smallest = (aggregate(supports, how) for how in ("mean", "product", "min"))
+    ways = ("mean", "product", "geometric", "min")
+    mean, product, geometric, smallest = (aggregate(supports, how) for how in ways)
     if not len(known):
-        assert all(math.isnan(value) for value in (mean, product, smallest))
+        assert all(math.isnan(value) for value in (mean, product, geometric, smallest))
     else:
         assert 0 <= product <= smallest * (1 + 1e-9)
         assert smallest - 1e-12 <= mean <= known.max() + 1e-12
+        assert smallest * (1 - 1e-9) <= geometric <= mean + 1e-12
+        assert geometric == pytest.approx(aggregate(np.tile(known, 2), "geometric"), rel=1e-9)  # not of their number
         assert product == pytest.approx(np.prod(known), rel=1e-9, abs=1e-300)
 
 
@@ -68,7 +72,7 @@ def test_aggregates_are_ordered_and_bounded(supports):
 def test_aggregates_do_not_depend_on_order_or_on_unparsed_claims(supports, random):
     mixed = [*supports, math.nan]
     random.shuffle(mixed)
-    for how in ("mean", "product", "min"):
+    for how in ("mean", "product", "geometric", "min"):
         expected = aggregate(np.array(supports, float), how)
         assert aggregate(np.array(mixed, float), how) == pytest.approx(expected, nan_ok=True)
 

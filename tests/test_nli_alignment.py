@@ -139,17 +139,21 @@ def test_published_values_stand_beside_their_rows():
 def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     made = [(SENTENCES, np.nan), (CLAIMS, 0.02), (COREFERENCE, 0.5), (FULL, 0.001)]
     rows = pd.DataFrame(made, columns=["metric", "step_p"]).assign(corpus="made", group="all")
-    rows["balanced_accuracy"] = [50, 52, 52, 60]
+    rows = rows.assign(balanced_accuracy=[50, 52, 52, 60], difference=[0, 2, 2, 10], p=[np.nan, 0.02, 0.6, 0.03])
     rows = nli_alignment.corrected(rows)
     assert rows["step_p_holm"].tolist() == pytest.approx([np.nan, 0.04, 0.5, 0.003], nan_ok=True)
     levels = pd.DataFrame(
         {"level": ["window", "sentence"], "label": ["faithful"] * 2, "n": [1, 3], "share": [0.25, 0.75]}
     )
-    assert "corrected for the table's 3 steps): claims, full." in nli_display.findings(rows, levels)[0]
+    said = nli_display.findings(rows, levels)[0]
+    assert "corrected for the table's 3 steps): claims, full. " in said
+    assert said.endswith("+10.0 points beside plain sentences (p = 0.030, = 0.030 corrected for such comparisons).")
     two = pd.concat([rows.assign(group="cnndm"), rows.assign(group="xsum")], ignore_index=True)
     found = nli_display.findings(nli_alignment.corrected(two), levels)
     # The second smallest p of six is .001 x 5, the third .02 x 4.
-    assert [sentence.split("): ")[-1] for sentence in found[:2]] == ["full. Uncorrected only: claims."] * 2
+    assert ["steps): full. Uncorrected only: claims. All" in sentence for sentence in found[:2]] == [True] * 2
+    # Of the whole there are two comparisons in the table, not six: .03 x 2.
+    assert ["= 0.060 corrected for such" in sentence for sentence in found[:2]] == [True] * 2
 
 
 def test_claims_beyond_one_sentence_are_counted_over_all_corpora():
@@ -157,7 +161,7 @@ def test_claims_beyond_one_sentence_are_counted_over_all_corpora():
     rows += [("b", "faithful", "window", 4, 1.0), ("b", "not faithful", "coreference", 2, 1.0)]
     levels = pd.DataFrame(rows, columns=["corpus", "label", "level", "n", "share"])
     [said] = nli_display.findings(pd.DataFrame(columns=["corpus", "group", "step_p"]), levels)
-    assert said.endswith("beyond one sentence: 62 % (faithful summaries), 0 % (not faithful summaries).")
+    assert "beyond one sentence: 62 % (faithful summaries), 0 % (not faithful summaries)." in said
 
 
 def test_granularity_counts_claims_by_their_smallest_level(corpus):
@@ -226,7 +230,8 @@ def test_ratings_of_long_documents_are_correlated_over_documents():
 
 def test_long_documents_have_prompted_claims_where_none_are_on_record_and_only_candidates():
     rows = nli_alignment.long_form(nli_alignment.ablation(SPEC), 16)
-    assert list(rows) == [CLAIMS, FULL]
+    assert list(rows) == ["word-overlap", CLAIMS, FULL]
+    assert rows.pop("word-overlap").judge == "word-overlap"
     assert {row.decompose for row in rows.values()} == {"fenice-decompose-json"}
     assert {row.alignment.candidates for row in rows.values()} == {16}
     assert [row.alignment.window for row in rows.values()] == [None, 2]

@@ -15,10 +15,9 @@ import time
 import pytest
 
 from claimwise import prompts
-from claimwise.models import ModelError, openai_transport
+from claimwise.models import ModelError, openai_model, openai_transport
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
-from claimwise.models.openai_engine import openai_model
 from claimwise.models.openai_language import BudgetError
 
 ZERO = prompts.load("acueval-verify-zeroshot")

@@ -19,10 +19,10 @@ from transformers import AutoModelForCausalLM
 from typer.testing import CliRunner
 
 from claimwise import cli, prompts
+from claimwise.models import openai_model, transformers_model
 from claimwise.models.cache import ResponseCache
-from claimwise.models.openai_engine import openai_model
 from claimwise.models.transformers_checkpoint import Checkpoint
-from claimwise.models.transformers_engine import TransformersOptions, transformers_model
+from claimwise.models.transformers_options import TransformersOptions
 
 PYTHON = os.environ.get("CLAIMWISE_LLAMA_CPP")
 pytestmark = pytest.mark.skipif(

@@ -8,9 +8,8 @@ from servers import running
 from tiny_checkpoints import make
 
 from claimwise import prompts
+from claimwise.models import openai_model, transformers_model
 from claimwise.models.cache import ResponseCache
-from claimwise.models.openai_engine import openai_model
-from claimwise.models.transformers_engine import transformers_model
 
 pytest.importorskip("fastapi", reason="transformers[serving] is not installed")
 pytest.importorskip("uvicorn", reason="transformers[serving] is not installed")

@@ -238,7 +238,7 @@ def test_paired_bootstrap_is_symmetric(rows):
     backward, q = statistics.paired_bootstrap(labels, second, first, groups, draws=200)
     assert p == q
     assert backward == pytest.approx((-forward.value, -forward.high, -forward.low))
-    assert 1 / 200 <= p <= 1
+    assert 2 / 201 - 1e-12 <= p <= 1
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -284,7 +284,7 @@ def test_a_clear_difference_is_significant_and_a_coin_is_not():
     twin = np.where(generator.random(400) < 0.9, labels, 1 - labels)
     difference, p = statistics.paired_bootstrap(labels, good, poor, range(400))
     assert difference.low > 0
-    assert p == 1 / 2000
+    assert p == pytest.approx(2 / (statistics.TEST_DRAWS + 1))  # no draw on the other side
     difference, p = statistics.paired_bootstrap(labels, good, twin, range(400))
     assert difference.low < 0 < difference.high
     assert p > 0.05
@@ -326,12 +326,14 @@ def test_kendall_summary_by_hand():
     human = [1, 2, 3, 1, 3, 2, 1, 2, 3, 9]
     documents = [*"aaabbbccc", "d"]
     # a: 1; b: (2 - 1) / 3; c has constant scores and d one summary: left out.
-    assert statistics.kendall_summary(scores, human, documents) == pytest.approx((1 + 1 / 3) / 2)
+    assert statistics.kendall_summary(scores, human, documents) == (pytest.approx((1 + 1 / 3) / 2), 2)
 
 
 def test_kendall_summary_without_any_order_is_nan():
-    assert math.isnan(statistics.kendall_summary([1, 1], [1, 2], ["a", "a"]))
-    assert math.isnan(statistics.kendall_summary([1, 2], [1, 2], ["a", "b"]))
+    for scores, documents in (([1, 1], ["a", "a"]), ([1, 2], ["a", "b"])):
+        tau, counted = statistics.kendall_summary(scores, [1, 2], documents)
+        assert math.isnan(tau)
+        assert counted == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=20))
@@ -351,6 +353,21 @@ def test_calibration_by_hand():
     assert table["n"].tolist() == [2, 2]
     assert table["support"].tolist() == pytest.approx([0.2, 0.95])
     assert table["supported"].tolist() == [0, 0.5]
+
+
+def test_exact_probabilities_have_the_error_that_is_foretold():
+    # Labels drawn one by one from their supports, and the error as ``calibration`` computes it: by another way the same.
+    generator = np.random.default_rng(3)
+    supports = generator.beta(2, 1, 120)
+    errors = [statistics.calibration(generator.random(120) < supports, supports)[0] for _ in range(400)]
+    floor = statistics.calibration_floor(supports)
+    assert floor.value == pytest.approx(np.mean(errors), rel=0.05)
+    assert floor.high == pytest.approx(np.percentile(errors, 97.5), rel=0.1)
+    assert np.mean([floor.low <= error <= floor.high for error in errors]) == pytest.approx(0.95, abs=0.03)
+    overconfident = np.where(supports > 0.5, 0.99, 0.01)
+    labels = generator.random(120) < supports
+    assert statistics.calibration(labels, overconfident)[0] > statistics.calibration_floor(overconfident).high
+    assert math.isnan(statistics.calibration_floor([]).value)
 
 
 @given(ROWS, st.integers(1, 20))

@@ -126,7 +126,9 @@ def test_the_score_of_a_method_can_be_told_beside_the_wording():
     table = result(rows)
     assert table["accuracy"].to_dict() == {"factored": 100, "both": 100, "word count": 50}
     said = style.findings(rows, table.reset_index())
-    assert said[-1].startswith("`both`, which has the score of `factored` besides, is right of 100.0 %, +50.0 points")
+    assert said[-1].startswith(
+        "`both`, which has the score of `factored` besides, classifies 100.0 % correctly, +50.0 points"
+    )
     assert said[-1].endswith("that is what reading the document adds to the way of writing.")
 
 

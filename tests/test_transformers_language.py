@@ -10,13 +10,13 @@ from tiny_checkpoints import make
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from claimwise import prompts
-from claimwise.models import ModelError
+from claimwise.models import ModelError, transformers_model
 from claimwise.models.base import Feedback, Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.transformers_checkpoint import Checkpoint
-from claimwise.models.transformers_engine import TransformersOptions, transformers_model
 from claimwise.models.transformers_language import TransformersLanguageModel
+from claimwise.models.transformers_options import TransformersOptions
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]

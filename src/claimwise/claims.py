@@ -67,7 +67,12 @@ class WholeSummary:
     name = "summary"
 
     def decompose(self, examples: pd.DataFrame) -> list[Decomposition]:
-        """One claim a summary, none for a blank one."""
+        """One claim a summary, none for a blank one.
+
+        >>> frame = pd.DataFrame({"summary": ["It rained. We left.", " "]})
+        >>> [[c.text for c in d.claims] for d in WholeSummary().decompose(frame)]
+        [['It rained. We left.'], []]
+        """
         return [
             _spans([text.Span(0, len(summary), summary)] if summary.strip() else []) for summary in examples["summary"]
         ]
@@ -79,6 +84,11 @@ class RecordedClaims:
     Args:
         recorded: a table of schema ``recorded_claims``.
         decomposer: whose claims, a value of its ``decomposer`` column.
+
+    >>> rows = [("a", "t5", 1, "We left."), ("a", "t5", 0, "It rained."), ("a", "gpt", 0, "It rained and we left.")]
+    >>> recorded = pd.DataFrame(rows, columns=["example_id", "decomposer", "claim_index", "claim"])
+    >>> [c.text for c in RecordedClaims(recorded, "t5").decompose(pd.DataFrame({"id": ["a"]}))[0].claims]
+    ['It rained.', 'We left.']
     """
 
     def __init__(self, recorded: pd.DataFrame, decomposer: str):
@@ -105,6 +115,11 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
         ClaimwiseError: recorded claims were asked for and none were given.
+
+    >>> from claimwise import models
+    >>> model = models.load({"kind": "lexical"})
+    >>> [type(decomposer(name, model)).__name__ for name in ("summary", "acueval-decompose-5shot")]
+    ['WholeSummary', 'PromptedDecomposer']
     """
     if name == Sentences.name:
         return Sentences()

@@ -28,10 +28,9 @@ class CoreferenceError(ClaimwiseError):
 
 
 class Resolver(Protocol):
-    """Finds chains. ``fingerprint`` names everything that changes them."""
+    """Finds chains."""
 
     name: str
-    fingerprint: str
 
     def chains(self, document: str) -> list[Chain]:
         """Groups of at least two mentions of one entity, in the order of their first mentions."""
@@ -67,7 +66,7 @@ class NeuralResolver:
         if not hasattr(FCorefModel, "all_tied_weights_keys"):
             # transformers 5 asks every model for it; fastcoref 2.1.6 is of the time of 4, and ties no weights.
             FCorefModel.all_tied_weights_keys = {}
-        self.name = self.fingerprint = f"fastcoref:{checkpoint}"
+        self.name = f"fastcoref:{checkpoint}"
         try:
             # Words are all that it needs of spaCy, and a blank pipeline finds them without a download.
             self._model = FCoref(checkpoint, device, nlp=spacy.blank("en"), enable_progress_bar=False)

@@ -96,7 +96,6 @@ class Rules:
     """
 
     name = "rules"
-    fingerprint = "rules-1"
 
     def chains(self, document: str) -> list[tuple[tuple[int, int], ...]]:
         """See ``coreference.Resolver.chains``; in time linear in the document but for its number of names."""

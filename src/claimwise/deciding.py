@@ -37,6 +37,10 @@ def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
     Args:
         scores: one row an example with ``score``, in the same order as the examples.
         examples: the examples table.
+
+    >>> examples = pd.DataFrame({"split": ["validation"] * 3 + ["test"], "label": [0, 1, 1, None]})
+    >>> tuned(pd.DataFrame({"score": [0.2, 0.6, 0.9, 0.4]}), examples)
+    0.5984
     """
     rows = labelled(scores, examples) & examples["split"].isin(VALIDATION)
     labels = examples.loc[rows, "label"]
@@ -91,6 +95,11 @@ def report(scores: pd.DataFrame, examples: pd.DataFrame, threshold: float, *, tu
         examples: the examples table.
         threshold: a summary is faithful above it.
         tuned: whether it was tuned on the labelled validation rows.
+
+    >>> examples = pd.DataFrame({"split": "test", "label": [0, 1, 1], "document_id": ["a", "b", "c"]})
+    >>> print(report(pd.DataFrame({"score": [0.2, 0.6, 0.9]}), examples, 0.5, tuned=False))
+      2 of 3 above the threshold 0.5
+      balanced accuracy on 3 labelled rows: 100.0 % (100.0 to 100.0, 95 % bootstrap over documents; 50 is chance)
     """
     scored = scores["score"].dropna()
     line = f"  {(scored > threshold).sum()} of {len(scored)} above the threshold {threshold!r}"

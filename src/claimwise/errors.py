@@ -1,7 +1,30 @@
-"""The one base class of the errors that are messages for users, not defects: the command line prints them plainly."""
+"""Errors that are messages for users, not defects (the command line prints them plainly), and what such messages share."""
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 
 class ClaimwiseError(ValueError):
     """Something that a user gave is wrong or missing; the message says what, where, and what to do."""
+
+
+def shorten(value: object) -> str:
+    """A value as an error shows it, in at most 60 characters.
+
+    >>> shorten(None), shorten("x" * 99)[-5:]
+    ('None', 'xx...')
+    """
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """What follows "unknown NAME" where a known name is nearly that; empty where none is.
+
+    >>> near("acuevel", ["acueval", "fenice"]), near("rouge", ["acueval", "fenice"])
+    ("; did you mean 'acueval'?", '')
+    """
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -246,6 +246,8 @@ def spans(
     hue: str,
     value: str,
     size: int,
+    hues: Sequence[str],
+    heading: str = "",
     xlabel: str = "",
     title: str = "",
 ) -> Figure:
@@ -259,16 +261,18 @@ def spans(
         hue: column that gives the colour.
         value: column of the number written beside the bar.
         size: units in all.
+        hues: everything that the column of the colour may say, so that a colour means the same in every figure.
+        heading: what stands above the numbers.
         xlabel: what the units are.
         title: what the figure shows.
     """
-    hues = list(dict.fromkeys(table[hue]))
     colours = dict(zip(hues, sns.color_palette(PALETTE, len(hues)), strict=True))
     figure, axis = plt.subplots(figsize=(7.5, 0.42 * len(table) + 1.3))
     for place, row in enumerate(table.to_dict("records")):
         width = row[last] - row[first] + 1
         axis.barh(place, width, left=row[first] + 0.5, height=0.6, color=colours[row[hue]], label=row[hue])
         axis.annotate(f"{row[value]:+.2f}", (size + 0.6, place), va="center", size=9, annotation_clip=False)
+    axis.annotate(heading, (size + 0.6, -0.5), va="bottom", size=9, annotation_clip=False)
     axis.set_yticks(range(len(table)), table[label])
     axis.set(xlim=(0.5, size + 0.5), ylim=(len(table) - 0.5, -0.5), xlabel=xlabel)
     axis.xaxis.get_major_locator().set_params(integer=True)

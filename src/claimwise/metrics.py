@@ -6,7 +6,6 @@ with sentences for claims, or with recorded claims, gives their ablations.
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import claims, holistic, prompts, schema, store, verification
 from claimwise.alignment import AlignedVerdict, Aligner, AlignmentSettings
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 from claimwise.models.base import Decomposition, Judgement, Model, Verdict
 from claimwise.progress import bar
 
@@ -64,7 +63,7 @@ class MetricSpec(BaseModel):
     judge: str | None = None
     decompose: str | None = None
     verify: str | None = None
-    aggregate: Literal["mean", "product", "min", "all"] = "mean"
+    aggregate: Literal["mean", "product", "geometric", "min", "all"] = "mean"
     alignment: AlignmentSettings | None = None
 
     @model_validator(mode="after")
@@ -137,9 +136,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     claimwise.metrics.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
     if name not in metrics:
-        close = difflib.get_close_matches(name, metrics, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise MetricError(f"unknown metric {name!r}{hint} There are: {', '.join(metrics)}")
+        raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
     try:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:
@@ -150,8 +147,9 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
 def aggregate(supports: np.ndarray, how: str) -> float:
     """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
 
-    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``min`` the
-    weakest claim; ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2).
+    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``geometric`` the
+    product's n-th root, so that a summary is not the less faithful for having more claims, ``min`` the weakest claim;
+    ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2).
 
     >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
     (0.25, nan)
@@ -159,9 +157,10 @@ def aggregate(supports: np.ndarray, how: str) -> float:
     supports = supports[~np.isnan(supports)]
     if not len(supports):
         return float("nan")
-    if how == "product":
+    if how in ("product", "geometric"):
         with np.errstate(divide="ignore"):
-            return float(np.exp(np.log(supports).sum()))
+            logs = np.log(supports)
+            return float(np.exp(logs.sum() if how == "product" else logs.mean()))
     if how == "all":
         return float((supports >= verification.SUPPORTED).all())
     return float(supports.min() if how == "min" else supports.mean())
@@ -194,6 +193,12 @@ def evaluate(
     Raises:
         MetricError: the examples lack a column or a text, or an id stands twice.
         ClaimwiseError: the metric names a prompt that is not there, or one for another role.
+
+    >>> from claimwise import models
+    >>> spec, model = specification("sentences", DEFAULT_METRICS), models.load({"kind": "lexical"})
+    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained all day."], "summary": ["It rained. Ann left."]})
+    >>> evaluate("sentences", spec, model, examples, progress=False).scores.values.tolist()
+    [['a', 'sentences', 0.5, 2, 0, None]]
     """
     order = _by_document(examples)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)

@@ -24,7 +24,7 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, shorten
 
 #: Error types of unsupported claims; ``citation`` is a true statement credited to the wrong source.
 ERROR_TYPES = (
@@ -237,10 +237,8 @@ def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, mo
             messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
         else:
             column = schema.columns[case.column]
-            shown = repr(case.failure_case)
-            shown = shown if len(shown) <= 60 else shown[:57] + "..."
             messages.append(
-                f"{source}, row {int(case.index) + 2}, column {case.column!r}: found {shown}, "
+                f"{source}, row {int(case.index) + 2}, column {case.column!r}: found {shorten(case.failure_case)}, "
                 f"expected {column.description}"
             )
     messages = list(dict.fromkeys(messages))

@@ -11,7 +11,7 @@ import pooch
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 
 DataName = Literal["sample", "public", "own"]
 
@@ -67,9 +67,8 @@ def _check(name: str, place: str, known: Collection[str], where: str) -> None:
     ValueError: score.metrics: found 'acuevl', expected one of `metrics`: acueval, fenice; did you mean 'acueval'?
     """
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{place}: found {name!r}, expected one of `{where}`: {', '.join(known) or 'none'}{hint}")
+        listed = ", ".join(known) or "none"
+        raise ValueError(f"{place}: found {name!r}, expected one of `{where}`: {listed}{near(name, known)}")
 
 
 class Settings(BaseModel):

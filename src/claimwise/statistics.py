@@ -7,6 +7,7 @@ by the caller (who counts them). Random draws are seeded: the same input gives t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ Array = np.ndarray
 
 #: Percentiles of the validation scores that are tried as thresholds (AggreFact's grid).
 GRID = np.arange(0, 100, 0.2)
+#: Draws of a test: more than of an interval, for its p is multiplied by the number of comparisons.
+TEST_DRAWS = 10_000
 
 
 class Interval(NamedTuple):
@@ -97,13 +100,16 @@ def _balanced(counts: Array) -> Array:
         return (counts[..., 1] / counts[..., 0] + counts[..., 3] / counts[..., 2]) / 2
 
 
+@lru_cache(maxsize=1)  # a table's rows are about the same documents, and drawing takes longer than what is done with it
 def resample(n: int, draws: int, seed: int) -> Array:
-    """How often each of n units stands in each bootstrap draw, shape (draws, n).
+    """How often each of n units stands in each bootstrap draw, shape (draws, n), not to be written to.
 
     >>> resample(4, 2, seed=0).sum(axis=1).tolist()
     [4, 4]
     """
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+    counts.flags.writeable = False
+    return counts
 
 
 def _hits(labels: Array, scores: Array, threshold: float) -> Array:
@@ -200,14 +206,15 @@ def paired_bootstrap(
     first: Sequence[bool],
     second: Sequence[bool],
     groups: Sequence,
-    draws: int = 2000,
+    draws: int = TEST_DRAWS,
     seed: int = 0,
 ) -> tuple[Interval, float]:
     """Difference in balanced accuracy of two systems' predictions, drawn over documents.
 
     Returns:
-        The difference (first minus second) with its 95 % interval, and a two-sided p-value (twice the smaller
-        share of draws on one side of zero, at least 1 / draws). All NaN where the labels are all the same.
+        The difference (first minus second) with its 95 % interval, and a two-sided p-value: twice the smaller share of
+        draws on one side of zero, the observed sample counted as one of them, so at least 2 / (draws + 1) (Davison and
+        Hinkley 1997, section 4.2). All NaN where the labels are all the same.
 
     >>> labels = [1, 0] * 50
     >>> difference, p = paired_bootstrap(labels, labels, labels, range(100))
@@ -226,8 +233,8 @@ def paired_bootstrap(
     drawn = drawn[~np.isnan(drawn)]  # draws that hold one class only say nothing
     value = float(_balanced(counts[0].sum(0)) - _balanced(counts[1].sum(0)))
     low, high = np.percentile(drawn, [2.5, 97.5])
-    p = 2 * min(np.mean(drawn <= 0), np.mean(drawn >= 0))
-    return Interval(value, float(low), float(high)), float(min(1.0, max(p, 1 / draws)))
+    p = 2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
+    return Interval(value, float(low), float(high)), float(min(1.0, p))
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
@@ -320,15 +327,18 @@ def kendall_system(scores: Sequence[float], human: Sequence[float], systems: Seq
     return float(stats.kendalltau(means["score"], means["human"]).statistic)
 
 
-def kendall_summary(scores: Sequence[float], human: Sequence[float], documents: Sequence) -> float:
-    """Mean over documents of Kendall's tau-b among its summaries ("Sum."); constant documents are left out.
+def kendall_summary(scores: Sequence[float], human: Sequence[float], documents: Sequence) -> tuple[float, int]:
+    """Mean over documents of Kendall's tau-b among its summaries ("Sum."), and over how many documents.
+
+    A document whose summaries all have one score or one rating has no tau and is left out; NaN where all are.
 
     >>> kendall_summary([1, 2, 3, 3], [1, 2, 5, 5], list("aabb"))
-    1.0
+    (1.0, 1)
     """
     frame = pd.DataFrame({"score": scores, "human": human, "document": documents})
     taus = [stats.kendalltau(g["score"], g["human"]).statistic for _, g in frame.groupby("document") if len(g) > 1]
-    return float(np.nanmean(taus)) if len(taus) and not np.all(np.isnan(taus)) else float("nan")
+    known = [float(tau) for tau in taus if not np.isnan(tau)]
+    return (float(np.mean(known)) if known else float("nan")), len(known)
 
 
 def calibration(labels: Sequence[int], supports: Sequence[float], bins: int = 10) -> tuple[float, pd.DataFrame]:
@@ -347,3 +357,35 @@ def calibration(labels: Sequence[int], supports: Sequence[float], bins: int = 10
     table["n"] = frame.groupby(place).size()
     error = ((table["support"] - table["supported"]).abs() * table["n"]).sum() / table["n"].sum()
     return float(error), table.reset_index(drop=True)
+
+
+def calibration_floor(supports: Sequence[float], bins: int = 10, draws: int = 2000, seed: int = 0) -> Interval:
+    """The calibration error that supports would have if each were exactly the probability of its claim.
+
+    The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
+    resampling, Broecker and Smith 2007), independently, and their ``calibration`` is computed each time.
+
+    Args:
+        supports: in [0, 1], shape (n,), none missing.
+        bins: as in ``calibration``.
+        draws: how often labels are drawn.
+        seed: of the draws.
+
+    Returns:
+        Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence
+        of miscalibration. NaN without supports.
+
+    >>> calibration_floor([0.0, 1.0])
+    Interval(value=0.0, low=0.0, high=0.0)
+    >>> few, many = calibration_floor([0.7] * 10), calibration_floor([0.7] * 1000)
+    >>> few.value > 0.1, many.value < 0.02
+    (True, True)
+    """
+    supports = np.asarray(supports, float)
+    if not len(supports):
+        return UNKNOWN
+    place = np.minimum((supports * bins).astype(int), bins - 1)
+    labels = np.random.default_rng(seed).random((draws, len(supports))) < supports
+    gaps = (labels - supports) @ np.eye(bins)[place]  # by draw and bin: supported claims more than expected
+    errors = np.abs(gaps).sum(axis=1) / len(supports)
+    return Interval(float(errors.mean()), *map(float, np.percentile(errors, [2.5, 97.5])))

@@ -1,4 +1,4 @@
-"""Where the pipeline's files lie, relative to the project's folder; ``data`` is ``sample`` or ``public``."""
+"""Where the pipeline's files lie, relative to the project's folder; ``data`` is ``sample``, ``public`` or ``own``."""
 
 from __future__ import annotations
 

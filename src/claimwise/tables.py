@@ -16,7 +16,14 @@ from claimwise.statistics import Interval
 
 
 def save(table: pd.DataFrame, path: str | Path) -> pd.DataFrame:
-    """Write a table as csv (six significant digits, LF, UTF-8) and return it."""
+    """Write a table as csv (six significant digits, LF, UTF-8) and return it.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "tables", "mine.csv")
+    >>> _ = save(pd.DataFrame({"metric": ["acueval"], "auc": [2 / 3]}), file)
+    >>> file.read_text()
+    'metric,auc\\nacueval,0.666667\\n'
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     table.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")

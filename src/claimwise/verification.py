@@ -18,6 +18,11 @@ class PromptedVerifier:
     """A model and a verification prompt (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
 
     s_i = p(Yes) / (p(Yes) + p(No)) for claim i.
+
+    >>> from claimwise import models
+    >>> verifier = PromptedVerifier(models.load({"kind": "lexical"}), prompts.load("acueval-verify-zeroshot"))
+    >>> [[v.support for v in group] for group in verifier.verify(["It rained."], [["It rained.", "Ann left.", " "]])]
+    [[1.0, 0.0, nan]]
     """
 
     def __init__(self, model: Model, prompt: prompts.Prompt):
@@ -52,6 +57,11 @@ def skip_blank(
         documents: n texts.
         claims: n lists of claims, any of them empty.
         ask: gets the positions of the documents that have claims to be asked about, and these claims.
+
+    >>> def ask(at, groups):
+    ...     return [[Verdict(1.0) for _ in group] for group in groups]
+    >>> [[v.reason or v.support for v in group] for group in skip_blank(["It rained.", ""], [["Rain.", " "], ["Sun."]], ask)]
+    [[1.0, 'empty claim'], ['empty document']]
     """
     results = [[_blank(document, claim) for claim in group] for document, group in zip(documents, claims, strict=True)]
     asked = [i for i, group in enumerate(results) if None in group]

@@ -5,7 +5,6 @@ Each loader reads published files (``registry``: download, checksum, mirror) int
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 
 from claimwise.corpora import (
@@ -33,6 +32,7 @@ from claimwise.corpora.base import Corpus, CorpusError, read, write
 from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry, fetch
 from claimwise.corpora.user import UserFile, read_examples, read_file
 from claimwise.corpora.user_rows import ExamplesError
+from claimwise.errors import near
 
 __all__ = [
     "LOADERS",
@@ -127,7 +127,5 @@ def loader(name: str) -> Callable[[Registry], Corpus]:
     claimwise.corpora.base.CorpusError: no corpus named 'sampel'; did you mean 'sample'? There are: sample, ...
     """
     if name not in LOADERS:
-        near = difflib.get_close_matches(name, LOADERS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise CorpusError(f"no corpus named {name!r}{hint} There are: {', '.join(LOADERS)}")
+        raise CorpusError(f"no corpus named {name!r}{near(name, LOADERS) or '.'} There are: {', '.join(LOADERS)}")
     return LOADERS[name]

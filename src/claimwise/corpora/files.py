@@ -27,6 +27,12 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
 
     Raises:
         ValueError: a line is not JSON; the message names file and line.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "mine.jsonl.gz")
+    >>> _ = file.write_bytes(gzip.compress(b'{"id": 1}\\n\\n{"id": 2}\\n'))
+    >>> read_jsonl(file)
+    [{'id': 1}, {'id': 2}]
     """
     rows = []
     # not splitlines(): JSON strings may hold line separators such as U+2028

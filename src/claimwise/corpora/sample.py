@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.registry import ROOT, Registry
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, shorten
 from claimwise.schema import ERROR_TYPES
 
 FOLDER = ROOT / "data" / "sample"
@@ -108,15 +108,10 @@ def read_checked(file: Path, model: type[Checked]) -> Checked:
     except ValidationError as error:
         lines = [
             f"{file}, field {'.'.join(map(str, problem['loc'])) or '(whole file)'}: {problem['msg']}, "
-            f"got {_shorten(problem['input'])}"
+            f"got {shorten(problem['input'])}"
             for problem in error.errors()
         ]
         raise SampleError("\n".join(lines) + "\nmend the file; claimwise.corpora.sample describes the format") from None
-
-
-def _shorten(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def yaml_files(folder: Path) -> list[Path]:

@@ -58,7 +58,7 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     """Read a user's examples, and the columns beside them.
 
     Args:
-        path: a .jsonl, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
+        path: a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
             ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
             ``system``, ``origin`` and ``split``. A summary may be empty. Where no row has an ``id``, it is the row's
             number as text: 1, 2, 3, ... in the file's order, of the examples only (header and blank lines do not count).

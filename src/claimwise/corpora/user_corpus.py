@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from claimwise.corpora.base import Corpus, CorpusError, Rows
 from claimwise.corpora.user import read_examples
 from claimwise.corpora.user_preferences import SUFFIX, read_preferences
 from claimwise.corpora.user_rows import EXPECTED, KINDS, stem
+from claimwise.errors import near
 
 #: Where the pipeline looks for a user's files; the stage ``corpora`` depends on the folder.
 FOLDER = Path("data/own")
@@ -39,10 +39,8 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
     found = _only(name, files)
     if not found:
         known = [stem(path) for path in files if not stem(path).endswith(SUFFIX)]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
         raise CorpusError(
-            f"no file named {name!r} in {folder}; {hint}expected {name} with the ending {EXPECTED} (text also "
+            f"no file named {name!r} in {folder}{near(name, known) or ';'} expected {name} with the ending {EXPECTED} (text also "
             f"as .gz). There are: {', '.join(known) or 'none'}"
         )
     return found

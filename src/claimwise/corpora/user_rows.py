@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from claimwise.errors import ClaimwiseError
+from claimwise import errors
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 KINDS = (".jsonl", ".json", *_SEPARATORS, ".parquet")
@@ -27,7 +27,7 @@ EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 csv.field_size_limit(2**31 - 1)
 
 
-class ExamplesError(ClaimwiseError):
+class ExamplesError(errors.ClaimwiseError):
     """A user's file cannot be read as examples; the message names file, line and field, and what to do."""
 
 
@@ -175,10 +175,9 @@ def _decoded(path: Path, packed: bool) -> str:
 
 
 def shorten(value: object) -> str:
-    """A value as it is shown in an error.
+    """A value as an error shows it; nothing is ``null``, as users' files have it.
 
-    >>> shorten(None), shorten("x" * 99)[-5:]
-    ('null', 'xx...')
+    >>> shorten(None), shorten("x")
+    ('null', "'x'")
     """
-    shown = "null" if value is None else repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    return "null" if value is None else errors.shorten(value)

@@ -276,7 +276,8 @@ def findings(
     sentences = [
         f"Judged by `{critic}`, `{least['system']}` has the fewest reported hallucinations per summary, "
         f"{least['reported']:.2f} in {least['checked']:.1f} checked sentences, `{most['system']}` the most, "
-        f"{most['reported']:.2f} in {most['checked']:.1f} ({apart}). Adjusted by the judge's precision, "
+        f"{most['reported']:.2f} in {most['checked']:.1f} ({apart}); per checked sentence they are "
+        f"{ordered['per_sentence'].min():.2f} to {ordered['per_sentence'].max():.2f}. Adjusted by the judge's precision, "
         f"over all systems: {_mean(ordered, 'adjusted'):.2f} of {_mean(ordered, 'reported'):.2f} reported. "
         f"Sentences that cite a paper that is not among the sources: {(ordered['missing'] * ordered['n']).sum():.0f}."
     ]

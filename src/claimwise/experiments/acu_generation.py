@@ -146,6 +146,18 @@ def display(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[[*columns, "duplicates", "coverage", "no_claims", "published_precision"]]
 
 
+def _beside(recorded: pd.Series, ours: pd.Series) -> str:
+    """What intervals say of two F1s.
+
+    >>> row = pd.Series({"f1": 73.0, "f1_low": 70.0, "f1_high": 76.0})
+    >>> _beside(row, row), _beside(row, pd.Series({"f1": 79.0, "f1_low": 77.0, "f1_high": 81.0}))
+    ('not told apart from ours by their intervals', 'below ours')
+    """
+    if recorded["f1_low"] > ours["f1_high"]:
+        return "above ours"
+    return "below ours" if recorded["f1_high"] < ours["f1_low"] else "not told apart from ours by their intervals"
+
+
 def findings(rows: pd.DataFrame) -> list[str]:
     """What the table says, in words, whichever way it came out."""
     sentences = []
@@ -162,7 +174,11 @@ def findings(rows: pd.DataFrame) -> list[str]:
         within = [name for name in others.index if ours.loc[name, "f1_high"] >= ours.loc[best, "f1_low"]]
         matter = (
             f" The other prompts' F1 is {others.min():.1f} to {others.max():.1f}"
-            + (": their intervals all overlap with its own." if len(within) == len(others) else ".")
+            + (
+                ": their intervals all overlap with its own, so that this run does not say which prompt is best."
+                if len(within) == len(others)
+                else "."
+            )
             if len(others)
             else ""
         )
@@ -178,6 +194,6 @@ def findings(rows: pd.DataFrame) -> list[str]:
             top = recorded["f1"].idxmax()
             sentences.append(
                 f"**{origin}**: of the claims on record, `{top}` has F1 {recorded.loc[top, 'f1']:.1f} "
-                f"({recorded.loc[top, 'f1_low']:.1f} to {recorded.loc[top, 'f1_high']:.1f})."
+                f"({recorded.loc[top, 'f1_low']:.1f} to {recorded.loc[top, 'f1_high']:.1f}), {_beside(recorded.loc[top], ours.loc[best])}."
             )
     return sentences

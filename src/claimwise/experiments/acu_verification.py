@@ -137,8 +137,9 @@ def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     Returns:
         ``task, prompt, n, unparsed, accuracy`` and ``balanced_at_half`` (balanced accuracy; both at 0.5),
         ``balanced_accuracy`` (at the threshold tuned on validation, and at 0.5 where that has no verdicts, as with
-        replies on record), each in percent with ``_low`` and ``_high``; ``auc, ece, yes`` (share answered Yes) and
-        ``supported`` (share labelled so: an answer of Yes to everything has this accuracy).
+        replies on record), each in percent with ``_low`` and ``_high``; ``auc, ece`` with what exact probabilities would
+        have (``report.calibration``), ``yes`` (share answered Yes) and ``supported`` (share labelled so: an answer of
+        Yes to everything has this accuracy).
     """
     rows = []
     for (task, name), part in verdicts.groupby(["task", "prompt"], sort=False):
@@ -171,7 +172,7 @@ def _agreement(test: pd.DataFrame, validation: pd.DataFrame, draws: int, seed: i
         "balanced_accuracy_low": 100 * tuned.low,
         "balanced_accuracy_high": 100 * tuned.high,
         "auc": statistics.auc(test["label"], test["support"]),
-        "ece": statistics.calibration(test["label"], test["support"])[0],
+        **report.calibration(test["label"], test["support"]),
         "yes": float((test["support"] >= 0.5).mean()),
         "supported": float(test["label"].mean()),
     }
@@ -224,7 +225,7 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
     columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "balanced_at_half"]
-    return rows[[*columns, "balanced_accuracy", "auc", "ece", "yes", "supported"]]
+    return rows[[*columns, "balanced_accuracy", "auc", "ece", "ece_exact_high", "yes", "supported"]]
 
 
 def kind(prompt: str) -> str:
@@ -262,7 +263,7 @@ def findings(rows: pd.DataFrame) -> list[str]:
             f"{constant['prompt']} ({constant['accuracy']:.1f} %). Balanced accuracy, 50 for one answer to all, is "
             f"{_interval(part.loc[best], 'balanced_at_half')} at the same 0.5 and "
             f"{_interval(part.loc[best], 'balanced_accuracy')} at the threshold tuned on validation. Its supports rank "
-            f"claims with an AUC of {part.loc[best, 'auc']:.2f} and are off by {part.loc[best, 'ece']:.2f} on average."
+            f"claims with an AUC of {part.loc[best, 'auc']:.2f}; {report.calibrated(part.loc[best])}."
             + report.beside_chance(part["auc"].max())
         )
         if read["n"].any():

@@ -7,7 +7,7 @@ text of sec. 2.2 says "greater", which contradicts the method). Every other meth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.metrics import roc_curve
 
 from claimwise import metrics, statistics
 from claimwise.corpora import Corpus
+from claimwise.holistic import WordOverlap
 from claimwise.models.base import Model
 from claimwise.tables import p_value
 
@@ -27,7 +28,7 @@ PUBLISHED_ROWS = {
     "chain of thought": ("GPT-4 chain of thought", "ChatGPT chain of thought"),
     "single prompt": (None, "ChatGPT factored in a single prompt"),
 }
-PUBLISHED_MODELS = ("GPT-4", "ChatGPT")
+PUBLISHED_MODELS, PUBLISHED_CORPUS = ("GPT-4", "ChatGPT"), "halueval"
 
 TRAINING, TEST = "validation", "test"
 
@@ -164,15 +165,20 @@ def _with_unscored(result: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return result.reset_index()
 
 
-def curves(rows: pd.DataFrame, steps: int = 200) -> pd.DataFrame:
-    """The ROC curve of every method, and its test accuracy at every theta in [0, 1], with the theta used marked.
+def curves(rows: pd.DataFrame, methods: Collection[str], steps: int = 200) -> pd.DataFrame:
+    """The ROC curve of some methods, and their test accuracy at every theta in [0, 1], with the theta used marked.
+
+    Args:
+        rows: what ``score`` returned, and where wanted ``style.score``.
+        methods: which to draw; those without a result are left out.
+        steps: thetas between 0 and 1.
 
     Returns:
         ``panel`` (``ROC`` or ``effect of theta``), ``method, x, y, mark``. Positive is a hallucinated summary.
     """
     parts = []
     common = scored_by_all(rows)
-    for name, part in common.groupby("method", sort=False):
+    for name, part in common[common["method"].isin(methods)].groupby("method", sort=False):
         test, cut = part[part["split"] == TEST], theta(part[part["split"] == TRAINING])
         false_alarms, found, _ = roc_curve(test["label"] == 0, -test["score"])
         flagged = test["score"] < cut
@@ -224,9 +230,12 @@ def constant(rows: pd.DataFrame) -> float:
     return 100 * max(share, 1 - share)
 
 
-def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``GPT-4`` and ``ChatGPT``: the accuracies that the paper's Table 1 gives for the method of the same kind."""
-    values = published.set_index("row")["value"]
+def with_published(ours: pd.DataFrame, published: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """Adds ``GPT-4`` and ``ChatGPT``: the accuracies that the paper's Table 1 gives for the method of the same kind.
+
+    They are of HaluEval: on another ``corpus`` there is nothing to compare and the columns are empty.
+    """
+    values = published.set_index("row")["value"] if corpus.startswith(PUBLISHED_CORPUS) else pd.Series(dtype=float)
     rows = [PUBLISHED_ROWS.get(method, (None, None)) for method in ours["method"]]
     columns = zip(PUBLISHED_MODELS, zip(*rows, strict=True), strict=True)
     return ours.assign(**{name: [values.get(row, np.nan) for row in column] for name, column in columns})
@@ -243,25 +252,71 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, str]:
     return {name: f"{part['document_id'].nunique()} documents, {len(part)} summaries" for name, part in first}
 
 
-def dots(result: pd.DataFrame) -> pd.DataFrame:
-    """The scored methods as the figure of accuracies takes them: one more row a published value, without a dot."""
+def asking(methods: Mapping[str, Mapping]) -> list[str]:
+    """The methods that ask the model something.
+
+    >>> asking({"factored": {"aggregate": "product"}, "word-overlap": {"judge": "word-overlap"}})
+    ['factored']
+    """
+    return [name for name, method in methods.items() if method.get("judge") != WordOverlap.name]
+
+
+#: What a method has learned of the labels of the corpus.
+FITTED, ITS_MODEL, NOTHING = "fitted to its labels", "its model was trained on its labels", "nothing"
+
+
+def taught(result: pd.DataFrame, supervised: Collection[str]) -> list[str]:
+    """What each method of ``table`` has learned of the corpus.
+
+    Args:
+        result: what ``table`` returned.
+        supervised: methods whose model learned from the validation split elsewhere.
+    """
+    return [
+        FITTED if learned else ITS_MODEL if method in supervised else NOTHING
+        for method, learned in zip(result["method"], result["trained_on"].notna(), strict=True)
+    ]
+
+
+def dots(result: pd.DataFrame, supervised: Collection[str]) -> pd.DataFrame:
+    """The scored methods as the figure of accuracies takes them: one more row a published value, without a dot.
+
+    Args:
+        result: what ``with_published`` returned.
+        supervised: see ``taught``.
+    """
     scored = result[result["n"] > 0]
     blank = dict.fromkeys(("accuracy", "low", "high"), np.nan)
     parts = [scored.assign(published=np.nan), *(scored.assign(published=scored[m], **blank) for m in PUBLISHED_MODELS)]
-    learned = np.where(scored["trained_on"].isna(), "not taught here", "taught with labels of this corpus")
+    learned = [f"learned of this corpus: {what}" for what in taught(scored, supervised)]
     kinds = pd.Series(learned, index=scored["method"])
     every = pd.concat(parts, ignore_index=True)
     return every.assign(panel="accuracy, test split", kind=every["method"].map(kinds))
 
 
-def display(result: pd.DataFrame) -> pd.DataFrame:
+def display(result: pd.DataFrame, supervised: Collection[str]) -> pd.DataFrame:
     """The scored methods as the notebook shows them: corrected p-values only, the published accuracies in one column.
 
-    The csv has every column.
+    The csv has every column. ``supervised``: see ``taught``.
     """
     scored = result[result["n"] > 0]
-    columns = ["method", "trained_on", "n", "unscored", "theta", "accuracy", "low", "high", "found", "kept", "auc"]
-    return scored[[*columns, "next_best", "p_holm", "p_baseline_holm"]].assign(published=_published(scored))
+    scored = scored.assign(learned_of_this_corpus=taught(scored, supervised))
+    columns = [
+        "method",
+        "learned_of_this_corpus",
+        "n",
+        "unscored",
+        "theta",
+        "accuracy",
+        "low",
+        "high",
+        "found",
+        "kept",
+        "auc",
+    ]
+    shown = scored[[*columns, "next_best", "p_holm", "p_baseline_holm"]]
+    values = _published(scored)
+    return shown.assign(published=values) if any(values) else shown
 
 
 def unscored(result: pd.DataFrame) -> pd.DataFrame:
@@ -290,7 +345,7 @@ def _against(gap: float, p: float) -> str:
 
 
 def findings(result: pd.DataFrame, thetas: pd.DataFrame, baseline: str, factored: Sequence[str]) -> list[str]:
-    """What the tables say of the methods that learned nothing here, in words, whichever way they came out."""
+    """What the tables say of the methods that were not fitted to labels here, in words, whichever way they came out."""
     result = result[result["trained_on"].isna()]
     unscored, result = result[result["n"] == 0], result[result["n"] > 0]
     best = result.iloc[0]

@@ -18,7 +18,7 @@ from claimwise import prompts, refinement
 from claimwise.corpora import Corpus
 from claimwise.models.base import Model, Verdict
 from claimwise.refinement import SUPPORTED, Statement
-from claimwise.statistics import Interval, bootstrap_mean, resample
+from claimwise.statistics import Interval, bootstrap_mean, bootstrap_ratio, resample
 from claimwise.verification import PromptedVerifier
 
 #: What the authors found by hand of about 100 of GPT-4's verdicts (sec. 3.4).
@@ -77,7 +77,7 @@ def _verdicts(statements: Iterable[Statement], model: Model, prompt: str) -> dic
 class Reliability(NamedTuple):
     """What a verifier's findings are worth on labelled sentences: precision, recall, and how many there were.
 
-    ``gain`` is the precision minus the share of unsupported sentences, which flagging at random would be right of.
+    ``gain`` is the precision minus the share of unsupported sentences, the precision of flagging at random.
     """
 
     precision: Interval
@@ -155,11 +155,11 @@ def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
 
 
 def findings(found: Mapping[str, Reliability]) -> list[str]:
-    """What each judge's findings are worth, in words: beside what flagging at random would be right of.
+    """What each judge's findings are worth, in words: beside those of flagging at random.
 
     >>> half = Interval(0.5, 0.2, 0.8)
-    >>> findings({"j": Reliability(half, half, half, n=40, flagged=10, wrong=12)})[0][:71]
-    'Where people labelled the sentences, `j` is right of 50 % (20 to 80) of'
+    >>> findings({"j": Reliability(half, half, half, n=40, flagged=10, wrong=12)})[0][:85]
+    'Where people labelled the sentences, 50 % (20 to 80) of the 10 findings of `j` are ri'
     """
     sentences = []
     for name, one in found.items():
@@ -168,9 +168,10 @@ def findings(found: Mapping[str, Reliability]) -> list[str]:
         random = one.wrong / one.n
         better = "better than chance" if one.gain.low > 0 else "not told apart from chance"
         sentences.append(
-            f"Where people labelled the sentences, `{name}` is right of {100 * one.precision.value:.0f} % "
-            f"({100 * one.precision.low:.0f} to {100 * one.precision.high:.0f}) of its {one.flagged} findings, flagging at "
-            f"random of {100 * random:.0f} %: {better}; it finds {100 * one.recall.value:.0f} % of the unsupported ones."
+            f"Where people labelled the sentences, {100 * one.precision.value:.0f} % "
+            f"({100 * one.precision.low:.0f} to {100 * one.precision.high:.0f}) of the {one.flagged} findings of `{name}` are "
+            f"right, where flagging at random has {100 * random:.0f} %: {better}; it finds "
+            f"{100 * one.recall.value:.0f} % of the unsupported ones."
         )
     return sentences
 
@@ -202,18 +203,19 @@ def prevalence(counted: pd.DataFrame, precision: Interval, draws: int, seed: int
 
     Returns:
         ``system, version, n, unanswered, checked`` (sentences a summary), ``reported`` hallucinations per summary,
-        ``with_any`` (percent of summaries), ``missing`` (per summary) and ``adjusted``, each of reported, with_any and
-        adjusted with ``_low`` and ``_high``. The ends of ``adjusted`` are products of ends: a wide interval.
+        ``per_sentence`` (per checked sentence), ``with_any`` (percent of summaries), ``missing`` (per summary) and
+        ``adjusted``, each of reported, per_sentence, with_any and adjusted with ``_low`` and ``_high``. The ends of ``adjusted`` are products of ends: a wide interval.
     """
     results = []
     for (system, version), every in counted.groupby(["system", "version"], sort=False):
         part = every[every["answered"]]
         reported = bootstrap_mean(part["hallucinations"], part["document_id"], draws, seed)
+        rate = bootstrap_ratio(part["hallucinations"], part["checked"], part["document_id"], draws, seed)
         share = bootstrap_mean(100 * (part["hallucinations"] > 0), part["document_id"], draws, seed)
         missing = part["missing"].mean()
         row = {"system": system, "version": version, "n": len(part), "unanswered": len(every) - len(part)}
         row["checked"] = part["checked"].mean()
-        for name, interval in (("reported", reported), ("with_any", share)):
+        for name, interval in (("reported", reported), ("per_sentence", rate), ("with_any", share)):
             row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
         row["missing"] = missing
         for end in ("value", "low", "high"):

@@ -204,6 +204,19 @@ def sizes(rows: pd.DataFrame) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
+def published_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """ACUEval's Table 6 as it is printed, systems down: people's mean rating and ACUEval's score by corpus; last Kendall's
+    tau-b of the two over the systems."""
+    wide = rows.pivot_table(index="row", columns=["origin", "measure"], values="value", sort=False)
+    taus = {
+        (origin, "acueval"): stats.kendalltau(wide[origin]["acueval"], wide[origin]["human"]).statistic
+        for origin in wide.columns.unique("origin")
+    }
+    wide.loc["Kendall's tau of both"] = pd.Series(taus)
+    wide.columns = [f"{origin}, {measure}" for origin, measure in wide.columns]
+    return wide.reset_index(names="system")
+
+
 def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[str]:
     """What the table says, in words, whichever way it came out.
 
@@ -229,9 +242,34 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
             else "the first is told apart from every other system."
         )
     ]
+    sentences += _against_people(rows, compared)
     for row in agreement(rows, metric).itertuples():
         if row.beside != "words":
             sentences.append(
                 f"Kendall's tau with `{row.beside}` over {row.systems} systems is {row.kendall:.2f} (p {p_value(row.p)})."
             )
     return sentences
+
+
+def _against_people(rows: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
+    """The two systems that people's labels set furthest apart, and what the metric says of them."""
+    known = rows.dropna(subset=["faithful"]) if "faithful" in rows else rows.iloc[:0]
+    if len(known) < 2 or np.ptp(known["faithful"]) == 0:
+        return []
+    best, worst = known.loc[known["faithful"].idxmax()], known.loc[known["faithful"].idxmin()]
+    names = {best["system"], worst["system"]}
+    [pair] = [row for row in compared.itertuples() if {row.system, row.other} == names]
+    gap = pair.difference if pair.system == best["system"] else -pair.difference
+    sure = pair.p_holm < 0.05
+    verdict = (
+        "the metric tells them apart, too"
+        if sure and gap > 0
+        else "**the metric has them the wrong way round**"
+        if sure
+        else "**the metric does not tell them apart**: its order is no evidence here"
+    )
+    return [
+        f"People found {100 * best['faithful']:.0f} % of the summaries of `{best['system']}` faithful and "
+        f"{100 * worst['faithful']:.0f} % of those of `{worst['system']}`; {verdict} ({gap:+.3f}, corrected p "
+        f"{p_value(pair.p_holm)})."
+    ]

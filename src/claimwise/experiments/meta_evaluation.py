@@ -30,7 +30,8 @@ HUMAN = "human"
 #: Of ``table``.
 COLUMNS = (
     *("group", "metric", "n", "faithful", "unscored", "threshold", "balanced_accuracy", "low", "high"),
-    *("published_interval", "auc", "difference", "p", "systems", "kendall_system", "kendall_summary"),
+    *("published_interval", "auc", "difference", "difference_low", "difference_high", "p"),
+    *("systems", "kendall_system", "kendall_summary", "kendall_documents"),
 )
 
 
@@ -73,12 +74,13 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric,
         left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
         over documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
-        points and its two-sided ``p``, Kendall's ``kendall_system`` and ``kendall_summary`` with the human rating.
+        points with ``_low`` and ``_high`` and its two-sided ``p``; of test and validation rows, for no threshold is asked, Kendall's
+        ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
         A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows;
         where no row has all the others' scores, no metric has numbers.
     """
     results = []
-    for group, part in rows.groupby("group", sort=False):
+    for group, part in rows.groupby("group"):
         everything = part[part["split"] == "test"]
         # A metric that did not score enough (its replies cannot be read) would leave no row to compare the others on.
         usable = [metric for metric in metrics if _has_threshold(part.dropna(subset=[metric]))]
@@ -88,19 +90,25 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         test, validation = scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
         thresholds = {m: statistics.best_threshold(validation[m], validation["label"]) for m in usable}
         base = test[baseline] > thresholds[baseline] if baseline in usable else None
-        many = test["system"].nunique() > 2
+        systems = scored["system"].nunique()
         for metric in metrics:
             row = {"group": group, "metric": metric, "n": 0, "unscored": int(everything[metric].isna().sum())}
             if metric in usable:
                 row |= _agreement(test, metric, thresholds[metric], draws, seed)
             if metric in usable and base is not None:
                 hits = test[metric] > thresholds[metric]
-                difference, p = statistics.paired_bootstrap(test["label"], hits, base, test["document_id"], draws, seed)
-                row |= {"difference": 100 * difference.value, "p": p if metric != baseline else np.nan}
-            if metric in usable and many:
+                difference, p = statistics.paired_bootstrap(test["label"], hits, base, test["document_id"], seed=seed)
+                names = ("difference", "difference_low", "difference_high")
+                row |= dict(zip(names, 100 * np.array(difference), strict=True))
+                row |= {"p": p if metric != baseline else np.nan}
+            if metric in usable and systems > 2:
+                values, ratings = scored[metric], scored["rating"]
+                within, documents = statistics.kendall_summary(values, ratings, scored["document_id"])
                 row |= {
-                    "kendall_system": statistics.kendall_system(test[metric], test["rating"], test["system"]),
-                    "kendall_summary": statistics.kendall_summary(test[metric], test["rating"], test["document_id"]),
+                    "systems": systems,
+                    "kendall_system": statistics.kendall_system(values, ratings, scored["system"]),
+                    "kendall_summary": within,
+                    "kendall_documents": documents,
                 }
             results.append(row)
     return pd.DataFrame(results, columns=COLUMNS)
@@ -124,7 +132,6 @@ def _agreement(test: pd.DataFrame, metric: str, threshold: float, draws: int, se
         "high": 100 * interval.high,
         "published_interval": 100 * statistics.published_interval(labels, scores, threshold, seed=seed),
         "auc": statistics.auc(labels, scores),
-        "systems": test["system"].nunique(),
     }
 
 
@@ -179,10 +186,22 @@ def display(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def correlations(rows: pd.DataFrame) -> pd.DataFrame:
-    """Kendall's tau-b, where there are enough systems."""
-    shown = rows.dropna(subset=["kendall_system"])
-    return shown[["corpus", "group", "metric", "systems", "kendall_system", "kendall_summary"]]
+def correlations(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Kendall's tau-b, where there are enough systems, with ACUEval's values for the metric of the same kind.
+
+    Args:
+        rows: what ``table`` returned, with ``corpus``.
+        published: ACUEval's Table 7.
+    """
+    shown = rows.dropna(subset=["kendall_system"]).rename(columns={"kendall_documents": "documents"})
+    values = published.set_index(["corpus", "row", "measure"])["value"]
+    keys = list(zip(shown["corpus"], shown["metric"].map(PUBLISHED_ROWS), strict=True))
+    beside = {
+        f"published_{measure.removeprefix('kendall_')}": [values.get((*key, measure), np.nan) for key in keys]
+        for measure in ("kendall_system", "kendall_summary")
+    }
+    columns = ["corpus", "group", "metric", "systems", "kendall_system", "documents", "kendall_summary", *beside]
+    return shown.assign(**beside)[columns].astype({"systems": int, "documents": int}).dropna(axis=1, how="all")
 
 
 def published_table(tables: Sequence[pd.DataFrame], ours: pd.DataFrame) -> pd.DataFrame:
@@ -216,7 +235,8 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
             against = f"cannot be compared with {baseline}, which has no result"
         else:
             against = (
-                f"is {row['difference']:+.1f} points beside {baseline} (p {p_value(row['p'])}; corrected for the "
+                f"is {row['difference']:+.1f} points beside {baseline} ({row['difference_low']:+.1f} to "
+                f"{row['difference_high']:+.1f}, p {p_value(row['p'])}; corrected for the "
                 f"table's {rows['p'].notna().sum()} comparisons {p_value(row['p_holm'])})"
             )
         tied = [m for m in ours.index if m != best and ours.loc[m, "high"] >= row["low"] and m != baseline]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,6 +15,7 @@ from claimwise import claims, metrics, statistics, text
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
 from claimwise.experiments import meta_evaluation
+from claimwise.holistic import WordOverlap
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.models.base import Model
 from claimwise.progress import bar
@@ -114,8 +116,7 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
                 test[after] > thresholds[after],
                 test[before] > thresholds[before],
                 test["document_id"],
-                draws,
-                seed,
+                seed=seed,
             )
             steps.append((group, after, 100 * difference.value, p))
     added = pd.DataFrame(steps, columns=["group", "metric", "step", "step_p"])
@@ -123,8 +124,10 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
 
 
 def corrected(rows: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``step_p_holm``: ``step_p`` corrected for all the steps in the table (every corpus's and group's)."""
-    return rows.assign(step_p_holm=statistics.holm(rows["step_p"]))
+    """Adds p-values corrected for the table (every corpus and group): ``step_p_holm`` for all steps, and
+    ``whole_p_holm`` for ``p`` of ``full`` against ``sentences``, which asks whether all parts together help."""
+    whole = rows["p"].where(rows["metric"] == FULL)
+    return rows.assign(step_p_holm=statistics.holm(rows["step_p"]), whole_p_holm=statistics.holm(whole))
 
 
 def with_published(ours: pd.DataFrame, ablated: pd.DataFrame, benchmarks: pd.DataFrame) -> pd.DataFrame:
@@ -236,27 +239,25 @@ def _spearman(frame: pd.DataFrame, draws: int, seed: int) -> statistics.Interval
     drawn = []
     for _ in range(draws):
         sample = np.concatenate([groups[i] for i in generator.integers(len(groups), size=len(groups))])
-        with np.errstate(invalid="ignore"):
-            drawn.append(_correlation(sample[:, 0], sample[:, 1]))
+        with warnings.catch_warnings(action="ignore", category=stats.ConstantInputWarning):  # NaN, and left out
+            drawn.append(stats.spearmanr(sample[:, 0], sample[:, 1]).statistic)
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
-    return statistics.Interval(_correlation(frame["score"], frame["human"]), float(low), float(high))
-
-
-def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    return float(np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1])
+    value = stats.spearmanr(frame["score"], frame["human"]).statistic
+    return statistics.Interval(float(value), float(low), float(high))
 
 
 def long_form(specs: Mapping[str, MetricSpec], candidates: int | None) -> dict[str, MetricSpec]:
-    """The rows that are also run on long documents: the single sentence and everything.
+    """The rows that are also run on long documents: the single sentence and everything, and word overlap beside them.
 
     Args:
         specs: see ``ablation``.
         candidates: sentences and windows that a claim is aligned with, see ``AlignmentSettings``; None for all.
 
     Returns:
-        Both rows; where their claims are on record, the model makes them instead: nobody's are for these documents.
+        Both rows and the baseline; where claims are on record, the model makes them instead: nobody's are for these
+        documents.
     """
-    rows = {}
+    rows = {WordOverlap.name: MetricSpec(judge=WordOverlap.name)}
     for name in (CLAIMS, FULL):
         spec = specs[name]
         settings = (spec.alignment or AlignmentSettings()).model_copy(update={"candidates": candidates})

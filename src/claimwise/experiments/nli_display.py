@@ -8,9 +8,9 @@ import pandas as pd
 
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
-from claimwise.experiments import meta_evaluation
-from claimwise.experiments.nli_alignment import STEPS
+from claimwise.experiments.nli_alignment import FULL, SENTENCES, STEPS
 from claimwise.metrics import Evaluation, MetricSpec
+from claimwise.tables import p_value
 
 
 def what_was_cut(documents: int | Mapping[str, int | None] | None) -> str:
@@ -40,11 +40,6 @@ def sizes(corpora: Mapping[str, Corpus]) -> dict[str, str]:
     """
     counts = {name: corpus.examples.groupby("split")["document_id"].nunique() for name, corpus in corpora.items()}
     return {name: ", ".join(f"{n} {split}" for split, n in part.items()) for name, part in counts.items()}
-
-
-def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """Balanced accuracy by corpus, group and row, for ``dvc metrics show``."""
-    return meta_evaluation.headline(rows)
 
 
 def display(rows: pd.DataFrame) -> pd.DataFrame:
@@ -82,6 +77,8 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
                 else f"No step is significant once corrected for the table's {made}."
             )
             + (f" Uncorrected only: {', '.join(alone)}." if alone else "")
+            + f" All parts together are {part.loc[FULL, 'difference']:+.1f} points beside plain {SENTENCES} (p "
+            f"{p_value(part.loc[FULL, 'p'])}, {p_value(part.loc[FULL, 'whole_p_holm'])} corrected for such comparisons)."
         )
     claims = levels.groupby("label")["n"].sum()
     beyond = levels[levels["level"].isin(["window", "document"])].groupby("label")["n"].sum()
@@ -89,9 +86,19 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
     sentences.append(
         "Claims, of all corpora, that find their best premise beyond one sentence: "
         + ", ".join(f"{100 * share:.0f} % ({label} summaries)" for label, share in wide.items())
-        + "."
+        + ". Only claims under the gate are given the chance, so that those of a low score are more: the difference says as "
+        "much about the gate as about the claims."
     )
     return sentences
+
+
+def title(data: str, corpus: str, chosen: str) -> str:
+    """The title of the example's figure; the ids of public corpora are often hashes that tell nothing.
+
+    >>> title("sample", "sample", "moth:best"), title("public", "aggrefact_ftsota", "0a1f")
+    ('Best premise of every claim, moth:best', 'Best premise of every claim, a test summary of aggrefact_ftsota')
+    """
+    return f"Best premise of every claim, {chosen if data == 'sample' else f'a test summary of {corpus}'}"
 
 
 def settings(spec: MetricSpec) -> dict:

@@ -184,12 +184,21 @@ def display(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
     return rows[["origin", "feedback", "n", "changed", *measures]]
 
 
+#: Panels of the figure, with what they are measured in; a metric's is its score.
+_UNITS = {
+    "kept": "kept (ROUGE-L F1)",
+    "words": "words a summary",
+    "errors_left": "errors left (support)",
+    "facts_kept": "facts kept (support)",
+}
+
+
 def long_form(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
     """One row a measure and feedback, over all origins: ``feedback, measure, value, low, high``."""
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
     parts = [
         rows[["feedback"]].assign(
-            measure=m.replace("_", " "), value=rows[m], low=rows[f"{m}_low"], high=rows[f"{m}_high"]
+            measure=_UNITS.get(m, f"{m} (score)"), value=rows[m], low=rows[f"{m}_low"], high=rows[f"{m}_high"]
         )
         for m in measures
     ]
@@ -204,6 +213,7 @@ def published_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def findings(rows: pd.DataFrame, gaps: pd.DataFrame, metric: str) -> list[str]:
     """What the table says, in words, whichever way it came out."""
+    alike = _alike(rows, list(gaps["measure"]))
     rows = rows[rows["origin"] == "all"] if (rows["origin"] == "all").any() else rows
     rows = rows.set_index("feedback")
     before, holistic, by_claims = rows.loc[ORIGINAL], rows.loc[HOLISTIC], rows.loc[CLAIMS]
@@ -215,6 +225,9 @@ def findings(rows: pd.DataFrame, gaps: pd.DataFrame, metric: str) -> list[str]:
         f"{100 * by_claims['kept']:.0f} % and {100 * holistic['kept']:.0f} % of the original (ROUGE-L); for "
         f"{100 * gap['same']:.0f} % of the summaries the two versions are the same, revised or not."
     ]
+    sentences += [
+        f"On {origin} both kinds of feedback end in the same scores: there it makes no difference." for origin in alike
+    ]
     others = [m for m in gaps["measure"] if m not in (metric, "kept", "words", "errors_left", "facts_kept")]
     sentences += [
         f"By `{name}`, which gave no feedback: {before[name]:.3f} before, {by_claims[name]:.3f} after claim-level "
@@ -222,6 +235,7 @@ def findings(rows: pd.DataFrame, gaps: pd.DataFrame, metric: str) -> list[str]:
         for name in others
     ]
     if "errors_left" in rows:
+        sentences.insert(0, _by_labels(gaps_of))
         sentences.append(
             f"By people's labels, which gave no feedback: support for the wrong claims goes from {before['errors_left']:.2f} "
             f"to {by_claims['errors_left']:.2f} (claim-level) and {holistic['errors_left']:.2f} (holistic); support for the "
@@ -230,6 +244,40 @@ def findings(rows: pd.DataFrame, gaps: pd.DataFrame, metric: str) -> list[str]:
             f"{_spared(before, by_claims, 'claim-level')}, {_spared(before, holistic, 'holistic')}."
         )
     return sentences
+
+
+def _by_labels(gaps: pd.DataFrame) -> str:
+    """What people's labels say of claim-level beside holistic feedback: the only columns that the reviser cannot please.
+
+    Args:
+        gaps: ``difference`` with ``measure`` as its index.
+
+    >>> rows = [("errors_left", -0.02, -0.07, 0.03), ("facts_kept", -0.06, -0.08, -0.04)]
+    >>> gaps = pd.DataFrame(rows, columns=["measure", "difference", "low", "high"]).set_index("measure")
+    >>> _by_labels(gaps).split(",")[0]
+    "**By people's labels** claim-level feedback takes more of what is true than a holistic critique"
+    """
+    errors, facts = gaps.loc["errors_left"], gaps.loc["facts_kept"]
+    fewer_errors, fewer_facts = errors["high"] < 0, facts["high"] < 0
+    if fewer_errors and fewer_facts:
+        verdict = "takes more of what is wrong than a holistic critique, and more of what is true"
+    elif fewer_errors:
+        verdict = "takes more of what is wrong than a holistic critique, and not demonstrably more of what is true"
+    elif fewer_facts:
+        verdict = "takes more of what is true than a holistic critique, and not demonstrably more of what is wrong"
+    else:
+        verdict = "is not shown to take more of what is wrong than a holistic critique"
+    return (
+        f"**By people's labels** claim-level feedback {verdict}: claim-level minus holistic, the support that versions give "
+        f"to the wrong claims has {_difference(errors)}, that to the right ones {_difference(facts)}."
+    )
+
+
+def _alike(rows: pd.DataFrame, measures: list[str]) -> list[str]:
+    """The origins in which both kinds of feedback have the same mean of every measure."""
+    parts = rows[rows["origin"] != "all"].groupby("origin", sort=False)
+    both = {origin: part.set_index("feedback").loc[[CLAIMS, HOLISTIC], measures] for origin, part in parts}
+    return [origin for origin, values in both.items() if np.allclose(values.iloc[0], values.iloc[1], equal_nan=True)]
 
 
 def _difference(gap: pd.Series) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from IPython.display import HTML, Markdown
 
-from claimwise import models, tables
+from claimwise import models, statistics, tables
 
 
 def ran(data: str, model: Mapping[str, Any], **facts: Any) -> HTML:
@@ -83,6 +83,34 @@ def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[s
     return Markdown("\n".join(f"- {line}" for line in lines))
 
 
+def calibration(labels: Sequence[int], supports: Sequence[float]) -> dict[str, float]:
+    """The columns that tell a calibration error and how much of it few claims make.
+
+    Returns:
+        ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
+        ``ece_exact_high``, what 97.5 % of such draws stay below (``statistics.calibration_floor``).
+    """
+    floor = statistics.calibration_floor(supports)
+    error, _ = statistics.calibration(labels, supports)
+    return {"ece": error, "ece_exact": floor.value, "ece_exact_high": floor.high}
+
+
+def calibrated(row: Mapping[str, float]) -> str:
+    """Those columns in words.
+
+    >>> calibrated({"ece": 0.06, "ece_exact": 0.05, "ece_exact_high": 0.07})
+    'the calibration error is 0.06, no more than exact probabilities may have at this n (0.05, up to 0.07)'
+    >>> calibrated({"ece": 0.2, "ece_exact": 0.05, "ece_exact_high": 0.07})
+    'the calibration error is 0.20, more than exact probabilities would have at this n (0.05, up to 0.07)'
+    """
+    inside = row["ece"] <= row["ece_exact_high"]
+    told = "no more than exact probabilities may" if inside else "more than exact probabilities would"
+    return (
+        f"the calibration error is {row['ece']:.2f}, {told} have at this n ({row['ece_exact']:.2f}, up to "
+        f"{row['ece_exact_high']:.2f})"
+    )
+
+
 def beside_chance(auc: float) -> str:
     """A warning where supports hardly rank anything; nothing from an AUC of 0.6.
 
@@ -99,16 +127,27 @@ def bullets(sentences: list[str]) -> Markdown:
     return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
 
 
-def _supervision(corpora: list[str], model: Mapping[str, Any]) -> str:
+def supervised(corpora: Iterable[str], model: Mapping[str, Any]) -> list[str]:
+    """The corpora that the model learned from another part of; none, where it is not the embedded one.
+
+    >>> supervised(["wice", "qags"], {"kind": "embedded"}), supervised(["wice"], {"kind": "openai"})
+    (['wice'], [])
+    """
+    if model.get("kind") != "embedded":
+        return []
     left_out = UNKNOWN.get(model.get("weights"), ())
-    known = [name for name in corpora if name in SUPERVISED and not name.startswith(left_out)]
+    return [name for name in corpora if name in SUPERVISED and not name.startswith(left_out)]
+
+
+def _supervision(corpora: list[str], model: Mapping[str, Any]) -> str:
+    known = supervised(corpora, model)
     learned = [f"{name} ({SUPERVISED[name]})" for name in known]
     unseen = [name for name in corpora if name not in known]
     parts = []
     if learned:
         parts.append(
-            f"**Supervised** on {', '.join(learned)}: it learned from another part of the same corpus, as the "
-            "papers' prompted models did not."
+            f"**Supervised** on {', '.join(learned)}: unlike the papers' prompted models, it was trained on another part "
+            "of the same corpus."
         )
     if unseen:
         parts.append(f"Not trained on: {', '.join(unseen)}.")

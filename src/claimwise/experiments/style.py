@@ -200,9 +200,9 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
     # A method may be worse than always giving the commoner answer: only more than the commoner answer gives is a label given away.
     above = best["p_holm"] < 0.05 and best["accuracy"] > other["accuracy"] and best["low"] > constant(rows)
     sentences = [
-        f"`{best.name}` never sees the document: **supervised** on {best['trained_on']} validation summaries, it is right "
-        f"of {best['accuracy']:.1f} % ({best['low']:.1f} to {best['high']:.1f}), `{other.name}`, the best method that "
-        f"learned nothing here, of {other['accuracy']:.1f} % (corrected p {p_value(best['p_holm'])}). "
+        f"`{best.name}` never sees the document: **supervised** on {best['trained_on']} validation summaries, it classifies "
+        f"{best['accuracy']:.1f} % correctly ({best['low']:.1f} to {best['high']:.1f}), `{other.name}`, the best method that "
+        f"was not fitted to labels here, {other['accuracy']:.1f} % (corrected p {p_value(best['p_holm'])}). "
         + (
             "Here the way of writing gives the label away: an accuracy up to this one, of whatever method, can be had "
             "without checking a fact, and is no evidence that facts were checked."
@@ -215,8 +215,8 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
         p = statistics.mcnemar(answers[name], answers[best.name])
         gap = learned.loc[name, "accuracy"] - best["accuracy"]
         sentences.append(
-            f"`{name}`, which has the score of `{beside[name]}` besides, is right of "
-            f"{learned.loc[name, 'accuracy']:.1f} %, {gap:+.1f} points (McNemar p {p_value(p)}): "
+            f"`{name}`, which has the score of `{beside[name]}` besides, classifies "
+            f"{learned.loc[name, 'accuracy']:.1f} % correctly, {gap:+.1f} points (McNemar p {p_value(p)}): "
             + (
                 "that is what reading the document adds to the way of writing."
                 if p < 0.05 and gap > 0

@@ -9,7 +9,11 @@ from typing import Any
 
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
+from claimwise.models.openai_options import OpenAIOptions
 from claimwise.models.options import ModelError
+from claimwise.models.rehearsal import or_rehearsal
+from claimwise.models.transformers_options import TransformersOptions
 from claimwise.models.usage import Prices
 
 
@@ -33,7 +37,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
     Prices.of(settings)  # before anything is asked that might be paid for
     options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
     store = ResponseCache(cache if cache is not None else ":memory:")
-    # Imported on demand: torch takes seconds to import, and most commands need one backend or none.
+    # A backend is imported on demand, here and below: torch takes seconds, and most commands need one or none.
     if kind == "embedded":
         from claimwise.models.caching import CachedModel
         from claimwise.models.embedded import EmbeddedModel, EmbeddedOptions
@@ -46,16 +50,44 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
             raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
     if kind == "transformers":
-        from claimwise.models.rehearsal import or_rehearsal
-        from claimwise.models.transformers_engine import transformers_model
-
         return or_rehearsal(transformers_model(store, **options))
     if kind == "openai":
-        from claimwise.models.openai_engine import openai_model
-        from claimwise.models.rehearsal import or_rehearsal
-
         return or_rehearsal(openai_model(store, **options))
     raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, transformers or openai")
+
+
+def transformers_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
+    """The model that an entry of ``models`` with ``kind: transformers`` describes.
+
+    Raises:
+        ModelError: an option is unknown or malformed, or the checkpoint cannot be loaded.
+
+    >>> transformers_model(ResponseCache(":memory:"), model="a/b", revison="main")
+    Traceback (most recent call last):
+    ...
+    claimwise.models.options.ModelError: kind transformers: unknown option 'revison'; did you mean 'revision'?
+    """
+    options = TransformersOptions.read("transformers", settings)
+    from claimwise.models.transformers_language import TransformersLanguageModel
+
+    return PromptedModel(TransformersLanguageModel(options), cache)
+
+
+def openai_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
+    """The model that an entry of ``models`` with ``kind: openai`` describes.
+
+    Raises:
+        ModelError: an option is unknown or malformed, or the vendor's key is not there.
+
+    >>> openai_model(ResponseCache(":memory:"), model="m", concurency=3)
+    Traceback (most recent call last):
+    ...
+    claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
+    """
+    options = OpenAIOptions.read("openai", settings)
+    from claimwise.models.openai_language import OpenAILanguageModel
+
+    return PromptedModel(OpenAILanguageModel(options), cache)
 
 
 def describe(settings: Mapping[str, Any]) -> str:

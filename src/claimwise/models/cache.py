@@ -40,7 +40,7 @@ def call_key(**parts: Any) -> str:
 
 
 class ResponseCache:
-    """A persistent mapping from call keys to JSON values, counting hits and misses.
+    """A persistent mapping from call keys to JSON values.
 
     Args:
         path: the SQLite file, made with its folder if it is not there; ``:memory:`` for none.
@@ -52,14 +52,11 @@ class ResponseCache:
     >>> cache.put({"k": [1, None]}, model="m", role="verify")
     >>> cache.get(["k", "other"])
     {'k': [1, None]}
-    >>> cache.hits, cache.misses
-    (1, 1)
     """
 
     def __init__(self, path: str | Path):
         if str(path) != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        self.hits = self.misses = 0
         self._path = path
         with self._explained():
             # A writer waits for another process's commit instead of failing; commits take milliseconds.
@@ -91,9 +88,6 @@ class ResponseCache:
             with self._explained():
                 rows = self._connection.execute(f"SELECT key, value FROM calls WHERE key IN ({marks})", part)
                 found.update((key, json.loads(value)) for key, value in rows)
-        hits = sum(key in found for key in keys)
-        self.hits += hits
-        self.misses += len(keys) - hits
         return found
 
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:

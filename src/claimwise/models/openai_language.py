@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from claimwise.models.cache import call_key
-from claimwise.models.openai_engine import VENDOR, OpenAIOptions
+from claimwise.models.openai_options import VENDOR, OpenAIOptions
 from claimwise.models.openai_transport import NeverReached, Refused, Transport, Unreachable
 from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply, Tally

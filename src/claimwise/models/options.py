@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 
 
 class ModelError(ClaimwiseError):
@@ -36,10 +35,8 @@ class Options(BaseModel):
     def _explain(cls, error: Mapping[str, Any]) -> str:
         name = ".".join(map(str, error["loc"]))
         if error["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(name, cls.model_fields, 1)
-            known = f"expected one of {', '.join(cls.model_fields)}" if cls.model_fields else "this kind has none"
-            hint = f"did you mean {close[0]!r}?" if close else known
-            return f"unknown option {name!r}; {hint}"
+            known = f"; expected one of {', '.join(cls.model_fields)}" if cls.model_fields else "; this kind has none"
+            return f"unknown option {name!r}{near(name, cls.model_fields) or known}"
         if error["type"] == "missing":
             return f"option {name!r} is missing"
         return f"option {name!r}: found {error['input']!r}; {error['msg']}"

@@ -20,7 +20,7 @@ from transformers import (
 from claimwise.models.cache import call_key
 from claimwise.models.folder_hash import folder_hash
 from claimwise.models.options import ModelError
-from claimwise.models.transformers_engine import TransformersOptions
+from claimwise.models.transformers_options import TransformersOptions
 
 #: StableBeluga2's format, as its model card gives it; ACUEval runs on this model.
 STABLE_BELUGA = ("### System:\n{system}\n\n### User:\n", "\n\n### Assistant:\n")

@@ -22,7 +22,6 @@ summarise  ``Sources`` (each with ``reference``, ``title``, ``text``), ``Questio
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 from collections.abc import Sequence
@@ -35,6 +34,7 @@ from typing import Any
 
 import jinja2
 
+from claimwise.errors import near
 from claimwise.prompts.decoding import CHOICES, SCHEMAS, Decoding
 from claimwise.prompts.files import (
     ENVIRONMENT,
@@ -174,7 +174,7 @@ def load_for(role: Role, name: str) -> Prompt:
     """
     right = names(role)
     if not _is_path(name) and name not in names():
-        raise PromptError(f"no prompt named {name!r}{_near(name, right)} there are: {', '.join(right)}")
+        raise PromptError(f"no prompt named {name!r}{near(name, right) or ';'} there are: {', '.join(right)}")
     prompt = load(name)
     if prompt.role != role:
         raise PromptError(f"prompt {name!r} is for {prompt.role}, expected one for {role}: {', '.join(right)}")
@@ -189,7 +189,7 @@ def _is_path(name: str) -> bool:
 def _packaged(name: str) -> Prompt:
     file = _FOLDER / f"{name}.txt"
     if not file.is_file():
-        raise PromptError(f"no prompt named {name!r}{_near(name, names())} there are: {', '.join(names())}")
+        raise PromptError(f"no prompt named {name!r}{near(name, names()) or ';'} there are: {', '.join(names())}")
     return _prompt(name, file, _FOLDER)
 
 
@@ -221,8 +221,3 @@ def _beside(found: PromptFile, folder: Traversable, key: str, name: str) -> Trav
         if file.is_file():
             return file
     raise found.error(key, f"expected a file in {folder}, or one of claimwise's prompts folder; found no {name!r}")
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ";"

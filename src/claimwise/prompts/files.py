@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from jinja2 import meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
 
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
@@ -115,7 +114,7 @@ def read(file: Traversable) -> PromptFile:
             file,
             1,
             "expected a line '---', then `source`, `role` and `reply` (a line each, as in `role: verify`), a line "
-            f"'---', and the prompt's text; found {_shorten(lines[0])} first and {len(marks)} lines '---'",
+            f"'---', and the prompt's text; found {shorten(lines[0])} first and {len(marks)} lines '---'",
         )
     front, start = "\n".join(lines[1 : marks[1]]), marks[1] + 2
     try:
@@ -127,7 +126,7 @@ def read(file: Traversable) -> PromptFile:
             file, mark.line + 2 if mark else 2, f"not YAML ({what}); write `key: value`, a line each"
         ) from None
     if not isinstance(content, dict):
-        raise _error(file, 2, f"expected `key: value`, a line each, as in `role: verify`; found {_shorten(content)}")
+        raise _error(file, 2, f"expected `key: value`, a line each, as in `role: verify`; found {shorten(content)}")
     places = {key.value: key.start_mark.line + 2 for key, _ in tree.value}
     try:
         header = Header.model_validate(content)
@@ -186,7 +185,7 @@ def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstra
     except yaml.YAMLError as error:
         raise PromptError(f"{file}: not YAML: {error}") from None
     if not isinstance(entries, list):
-        raise PromptError(f"{file}: expected a list of demonstrations, found {_shorten(entries)}")
+        raise PromptError(f"{file}: expected a list of demonstrations, found {shorten(entries)}")
     shots = found.header.shots
     if not 0 < shots <= len(entries):
         raise found.error("shots", f"expected 1 to {len(entries)}, as {found.header.demonstrations} has; found {shots}")
@@ -218,14 +217,12 @@ def text(file: Traversable) -> str:
 def _told(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(key, Header.model_fields, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
-        what = f"unknown key{hint} there are: {', '.join(Header.model_fields)}"
+        what = f"unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
     elif error["type"] == "missing":
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
         what = f"is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
     else:
-        what = f"{error['msg']}, found {_shorten(error['input'])}"
+        what = f"{error['msg']}, found {shorten(error['input'])}"
     return str(_error(file, places.get(key, 1), f"{key}: {what}"))
 
 
@@ -235,8 +232,3 @@ def _error(file: Traversable, line: int, what: str) -> PromptError:
 
 def _braced(names: frozenset[str]) -> str:
     return ", ".join(f"{{{{ {name} }}}}" for name in sorted(names))
-
-
-def _shorten(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,7 +1,7 @@
-"""A server that speaks the OpenAI protocol as a model (``kind: openai`` in params.yaml).
+"""Options of a server that speaks the OpenAI protocol (``kind: openai`` in params.yaml).
 
-vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor. Nothing heavy is imported until a model is
-made, and no key is ever stored: the options name the environment variable that holds it.
+vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor. No key is ever stored: the options name the
+environment variable that holds it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from claimwise.models.cache import ResponseCache
-from claimwise.models.language import PromptedModel
 from claimwise.models.options import Options
 
 VENDOR = "https://api.openai.com/v1"
@@ -64,20 +62,3 @@ class OpenAIOptions(Options):
     json_schema: bool = True
     context: int | None = Field(default=None, gt=0)
     extra_body: dict[str, Any] = Field(default_factory=dict)
-
-
-def openai_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
-    """The model that an entry of ``models`` with ``kind: openai`` describes.
-
-    Raises:
-        ModelError: an option is unknown or malformed, or the vendor's key is not there.
-
-    >>> openai_model(ResponseCache(":memory:"), model="m", concurency=3)
-    Traceback (most recent call last):
-    ...
-    claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
-    """
-    options = OpenAIOptions.read("openai", settings)
-    from claimwise.models.openai_language import OpenAILanguageModel
-
-    return PromptedModel(OpenAILanguageModel(options), cache)

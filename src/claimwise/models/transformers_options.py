@@ -1,7 +1,4 @@
-"""A checkpoint on this machine, or on a model hub, as a model (``kind: transformers`` in params.yaml).
-
-Nothing heavy is imported until a model is made.
-"""
+"""Options of a checkpoint on this machine, or on a model hub (``kind: transformers`` in params.yaml)."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from claimwise.models.cache import ResponseCache
-from claimwise.models.language import PromptedModel
 from claimwise.models.options import Options
 
 
@@ -42,20 +37,3 @@ class TransformersOptions(Options):
     context: int | None = Field(default=None, gt=0)
     batch_tokens: int | None = Field(default=None, gt=0)
     share_prefix: bool = True
-
-
-def transformers_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
-    """The model that an entry of ``models`` with ``kind: transformers`` describes.
-
-    Raises:
-        ModelError: an option is unknown or malformed, or the checkpoint cannot be loaded.
-
-    >>> transformers_model(ResponseCache(":memory:"), model="a/b", revison="main")
-    Traceback (most recent call last):
-    ...
-    claimwise.models.options.ModelError: kind transformers: unknown option 'revison'; did you mean 'revision'?
-    """
-    options = TransformersOptions.read("transformers", settings)
-    from claimwise.models.transformers_language import TransformersLanguageModel
-
-    return PromptedModel(TransformersLanguageModel(options), cache)
