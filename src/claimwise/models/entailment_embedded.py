@@ -17,12 +17,12 @@ from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
 from claimwise.models.entailment_rules import RULES, contradicts
 
-#: What a verdict depends on: the verifier's own code and weights, not the rest of the embedded model. A test
-#: compares the list with what the verifier imports.
+#: What a verdict depends on: the verifier's own code and weights and the sentence splitter, not the rest of the embedded
+#: model. A test compares the list with what the verifier imports.
 PARTS = (
     "calibration.py checker.py checker_inputs.py encoder.py evidence.py features.py features_match.py features_words.py "
     "forest.py lexicon.py minilm.py reading.py verifier.py weights/verifier.json weights/verifier.safetensors "
-    "weights/verifier-checkers.safetensors"
+    "weights/verifier-checkers.safetensors ../../text.py"
 ).split()
 
 _PACKAGE = Path(str(resources.files("claimwise.models.embedded")))

@@ -25,6 +25,11 @@ from claimwise.models.options import Options
 from claimwise.prompts import Prompt
 
 _PACKAGE = Path(str(resources.files(__name__)))
+#: What the parts compute with outside of this package; a test compares the list with what they import.
+_BESIDE = tuple(
+    Path(str(resources.files("claimwise")), name)
+    for name in ("citations.py", "easiness.py", "prompts/sources.py", "text.py")
+)
 
 
 class EmbeddedOptions(Options):
@@ -59,13 +64,14 @@ class EmbeddedModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the code and weights of this package: any change makes the cached calls of the old one unused. It
-        begins with the name, since variants share some files."""
+        """Hash of the code and weights of this package and of the code that it computes with: any change makes the cached
+        calls of the old one unused. It begins with the name, since variants share some files."""
         digest = hashlib.sha256()
-        for folder in dict.fromkeys((_PACKAGE, _PACKAGE / "weights", self._options.folder)):
-            for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
-                if file.is_file():
-                    digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        folders = dict.fromkeys((_PACKAGE, _PACKAGE / "weights", self._options.folder))
+        own = (file for folder in folders for file in sorted(folder.iterdir(), key=lambda entry: entry.name))
+        for file in (*own, *_BESIDE):
+            if file.is_file():
+                digest.update(file.name.encode() + b"\0" + file.read_bytes())
         return f"{self.name}:{digest.hexdigest()}"
 
     @cached_property
