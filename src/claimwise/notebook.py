@@ -175,6 +175,7 @@ def _execute(source: Path, target: Path, given: dict[str, Any], folder: Path) ->
         kernel_name="python3",
         cwd=folder,
         progress_bar=False,
+        start_timeout=600,  # papermill waits a minute, in which a kernel on a busy machine does not start
         # The kernel warns on every start that its loopback socket is not encrypted.
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
     )
