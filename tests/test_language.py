@@ -147,6 +147,17 @@ def test_a_refused_call_gives_its_reason_and_is_asked_again_in_a_later_run():
     assert len(asked.language_model.asked) == 2
 
 
+def test_what_an_earlier_version_stored_in_place_of_a_text_is_asked_again():
+    cache = ResponseCache(":memory:")
+    asked = PromptedModel(Scripted(lambda prompt: "Yes"), cache)
+    asked.verify(["D."], [["C."]], ZERO)
+    [key] = [row[0] for row in cache._connection.execute("SELECT key FROM calls")]
+    parts = [{"type": "text", "text": "No"}]
+    cache.put({key: {"text": parts, "probabilities": None, "cut": False, "reason": None}}, model="m", role="verify")
+    assert asked.verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    assert cache.get([key])[key]["text"] == "Yes"
+
+
 def test_sentence_prompts_ask_about_every_sentence_and_keep_its_place():
     asked = model(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1] + "\n- Both.")
     found = asked.decompose(["It rained. We left."], prompts.load("factscore-decompose-sentence"))[0]

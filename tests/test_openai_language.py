@@ -203,6 +203,49 @@ def test_neither_answer_among_the_alternatives_is_nan(serve):
     assert "none of Yes, No" in verdict.reason
 
 
+def odd(message=(), **changes):
+    """A fault: a completion of "Yes" but for these changes to its message, its choice (``choices`` for all) or usage."""
+
+    def fault(handler):
+        completion = handler.completion({"model": "m", "messages": [{"content": ""}]})
+        choice = completion["choices"][0]
+        choice["message"] = {**choice["message"], **dict(message)} if not isinstance(message, str) else message
+        for name, value in changes.items():
+            (choice if name in choice else completion)[name] = value
+        handler.reply(200, completion)
+
+    return fault
+
+
+def test_content_in_parts_is_the_text_of_its_parts(serve):
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "N"}, {"type": "text", "text": "o."}]
+    cache = ResponseCache(":memory:")
+    for _ in range(2):  # fresh, and from the cache
+        server = serve(faults=[odd({"content": parts})])
+        verdict = connect(server, cache, identity="here").verify(["D."], [["C."]], ZERO)[0][0]
+        assert (verdict.support, verdict.reason) == (0.0, "sampled")
+    assert len(server.requests) == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ({"content": 5}, "the server sent content that is no text (int)"),
+        ({"content": {"text": "Yes"}}, "the server sent content that is no text (dict)"),
+        ({"content": [{"type": "image"}, "Yes", {"type": "text", "text": 5}]}, "the server sent no text (stop)"),
+        ({"content": None}, "the server sent no text (stop)"),
+        ("Yes", "the server sent no text (stop)"),
+    ],
+)
+def test_content_that_is_no_text_has_a_reason_and_is_asked_again_in_a_later_run(serve, message, reason):
+    server, cache = serve(faults=[odd(message)]), ResponseCache(":memory:")
+    verdict = connect(server, cache).verify(["D."], [["C."]], ZERO)[0][0]
+    assert math.isnan(verdict.support)
+    assert verdict.reason == reason
+    assert cache.stats() == []
+    assert connect(server, cache).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+
+
 FAULTS = {
     "rate limit": status(429, Retry_After="0.2"),
     "server error": status(500),

@@ -200,7 +200,8 @@ class PromptedModel:
         """
         decoding = asdict(prompt.decoding)
         keys = [call_key(model=self.fingerprint, prompt=one, **decoding) for one in rendered]
-        replies = {key: _reply(value) for key, value in self.cache.get(keys).items()}
+        stored = {key: _reply(value) for key, value in self.cache.get(keys).items()}
+        replies = {key: reply for key, reply in stored.items() if reply.answered}
         missing = {key: one for key, one in zip(keys, rendered, strict=True) if key not in replies}
         remembered = sum(key in replies for key in keys)
         before, start = replace(self.language_model.tally), time.monotonic()
@@ -299,8 +300,17 @@ def _usage(before: Tally, after: Tally, asked: int, remembered: int, start: floa
 
 
 def _reply(value: dict) -> Reply:
-    probabilities = value.pop("probabilities")
-    return Reply(probabilities=None if probabilities is None else tuple(probabilities), **value)
+    """The reply that was stored; without an answer, so that it is asked again, where its text is none.
+
+    Earlier versions stored whatever a server sent as text.
+
+    >>> _reply({"text": [{"type": "text", "text": "Yes"}], "probabilities": None, "cut": False, "reason": None}).answered
+    False
+    """
+    if not isinstance(value["text"], str | None):
+        return Reply()
+    probabilities = value["probabilities"]
+    return Reply(**value | {"probabilities": None if probabilities is None else tuple(probabilities)})
 
 
 def _claims(group: Sequence[text.Span | Chunk], found: list[parsers.Parsed]) -> Decomposition:

@@ -262,10 +262,30 @@ def _format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(choice: Mapping[str, Any]) -> Reply:
-    text = choice["message"].get("content") if "message" in choice else choice.get("text")
-    if text is None:
+    """What a choice says, in either of the forms in which chat content comes: a text, or a list of parts.
+
+    >>> _text({"message": {"content": [{"type": "thinking", "text": "Hm"}, {"type": "text", "text": "Yes."}]}}).text
+    'Yes.'
+    >>> _text({"message": {"content": 5}}).reason
+    'the server sent content that is no text (int)'
+    """
+    message = choice.get("message")
+    content = message.get("content") if isinstance(message, dict) else choice.get("text")
+    if isinstance(content, list):
+        content = "".join(_parts(content)) or None
+    if content is None:
         return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
-    return Reply(text, cut=choice.get("finish_reason") == "length")
+    if not isinstance(content, str):
+        return Reply(reason=f"the server sent content that is no text ({type(content).__name__})")
+    return Reply(content, cut=choice.get("finish_reason") == "length")
+
+
+def _parts(content: list[Any]) -> Iterator[str]:
+    """The texts among the parts; others are thoughts, refusals, images."""
+    for part in content:
+        text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
+        if isinstance(text, str):
+            yield text
 
 
 def _positions(choice: Mapping[str, Any]) -> list[tuple[str, dict[str, float]]]:
