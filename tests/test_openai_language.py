@@ -246,11 +246,49 @@ def test_content_that_is_no_text_has_a_reason_and_is_asked_again_in_a_later_run(
     assert connect(server, cache).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
 
 
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        "zzz",
+        {"content": "zzz"},
+        {"content": [{"token": "No"}]},
+        {"content": [{"token": "No", "logprob": "high"}]},
+        {"content": [{"token": "No", "logprob": None}]},
+        {"content": [{"token": "No", "logprob": 1000}]},
+        {"content": [{"token": 5, "logprob": -0.1}]},
+        {"content": [{"token": "No", "logprob": -0.1, "top_logprobs": 5}]},
+        {"tokens": ["No"], "token_logprobs": 5},
+        {"tokens": ["No"], "token_logprobs": [-0.1], "top_logprobs": ["zzz"]},
+    ],
+)
+def test_unreadable_logprobs_are_as_none(serve, caplog, logprobs):
+    verdict = connect(serve(faults=[odd(logprobs=logprobs)])).verify(["D."], [["C."]], ZERO)[0][0]
+    assert (verdict.support, verdict.reason) == (1.0, "sampled")
+    assert "sends unreadable logprobs: verdicts are 0 or 1" in caplog.text
+
+
+@pytest.mark.parametrize("usage", ["lots", None, {}, {"prompt_tokens": "12", "completion_tokens": None}])
+def test_a_usage_that_cannot_be_read_counts_nothing(serve, usage):
+    model = connect(serve(faults=[odd(usage=usage)]))
+    assert model.verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    tally = model.language_model.tally
+    assert (tally.calls, tally.prompt_tokens, tally.reply_tokens) == (1, 0, 0)
+
+
+def test_a_server_that_never_sends_a_completion_is_an_error_that_shows_what_came(serve, waits):
+    server = serve(faults=itertools.repeat(odd(choices=["hi"])))
+    with pytest.raises(ModelError, match=r'an answer that is no completion: .*"choices": \["hi"\].*after 2 retries'):
+        connect(server, retries=2).verify(["D."], [["C."]], ZERO)
+    assert len(server.requests) == 3
+
+
 FAULTS = {
     "rate limit": status(429, Retry_After="0.2"),
     "server error": status(500),
     "overloaded": status(503),
     "a completion without choices": lambda handler: handler.reply(200, {"choices": []}),
+    "a choice that is no object": odd(choices=["hi"]),
+    "choices that are no list": odd(choices={"0": {"text": "hi"}}),
     "cut connection": cut,
     "half a body": half,
     "a proxy's page": page,
