@@ -106,7 +106,7 @@ class OpenAILanguageModel:
             if positions:
                 return Reply(probabilities=_probabilities(positions, choices))
             text = _text(choice)
-            if self._logprobs and text.text:
+            if self._logprobs and text.answered:
                 given = choice.get("logprobs")
                 self._give_up_logprobs(f"{'sends unreadable' if given else 'ignores the request for'} logprobs")
             return text
