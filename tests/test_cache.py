@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.models.cache import CacheError, ResponseCache, cached, call_key
+from claimwise.models.cache import CacheError, ResponseCache, cached, call_key, unread
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.text()),
@@ -126,6 +126,19 @@ def test_stats_and_prune(tmp_path):
     assert cache.get(["a", "c"]) == {"c": "x"}
     assert cache.prune() == 1
     assert cache.stats() == []
+
+
+def test_unread_replies_go_alone_or_with_all_of_their_model():
+    cache = ResponseCache(":memory:")
+    for _ in range(2):
+        cache.put({"a": "Yes", "b": "Hm."}, model="one", role="verify")
+        cache.put({"b": "Hm."}, model=unread("one"), role="verify")
+        cache.put({"c": "No"}, model="two", role="verify")
+        assert cache.prune(unread("one")) == 1
+        assert cache.get(["a", "b"]) == {"a": "Yes"}
+        cache.put({"b": "Hm."}, model=unread("one"), role="verify")
+        assert cache.prune("one") == 2
+        assert cache.get(["a", "b", "c"]) == {"c": "No"}
 
 
 # ---------------------------------------------------------------- looking up before computing

@@ -251,6 +251,20 @@ def test_cache_stats_and_prune():
     assert runner.invoke(cli.app, ["cache", "stats"]).output == "no calls\n"
 
 
+def test_replies_that_could_not_be_read_are_asked_again_after_the_command_that_the_summary_names(served):
+    runner, file = CliRunner(), write(GOOD[:2])
+    good, served.answer = served.answer, lambda prompt: "- The cat sat." if "breakdown" in prompt else "Hm."
+    for _ in range(2):
+        garbage = runner.invoke(cli.app, ["score", file, "--model", "served"])
+        assert "kept (1); to ask them again: `claimwise cache prune --model m:unread`" in garbage.output
+    assert "(4 from the cache, 0 calls)" in garbage.output
+    served.answer = good
+    assert runner.invoke(cli.app, ["cache", "prune", "--model", "m:unread"]).output == "1 calls deleted\n"
+    mended = runner.invoke(cli.app, ["score", file, "--model", "served"])
+    assert "(2 from the cache, 1 calls), 10 + 2 tokens, cost 1.00, 0 unparsed, " in mended.output
+    assert pd.read_csv("mine.acueval.csv")["score"].tolist() == [0.75, 0.75]
+
+
 def test_without_a_file_of_calls_there_is_nothing_to_tell_and_none_is_made():
     runner = CliRunner()
     empty = runner.invoke(cli.app, ["cache", "stats"])

@@ -1,7 +1,7 @@
 """Any language model as a model: rendering, remembering, reading, and documents longer than the context."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -145,6 +145,50 @@ def test_a_refused_call_gives_its_reason_and_is_asked_again_in_a_later_run():
         assert math.isnan(verdict.support)
         assert verdict.reason == "content filter"
     assert len(asked.language_model.asked) == 2
+
+
+def test_what_an_earlier_version_stored_in_place_of_a_text_is_asked_again():
+    cache = ResponseCache(":memory:")
+    asked = PromptedModel(Scripted(lambda prompt: "Yes"), cache)
+    asked.verify(["D."], [["C."]], ZERO)
+    [key] = asked._keys(asked.language_model.asked, ZERO)
+    parts = [{"type": "text", "text": "No"}]
+    cache.put({key: {"text": parts, "probabilities": None, "cut": False, "reason": None}}, model="m", role="verify")
+    assert asked.verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    assert cache.get([key])[key]["text"] == "Yes"
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t "])
+def test_a_blank_reply_is_asked_again_in_a_later_run_also_where_an_earlier_version_stored_it(blank):
+    cache = ResponseCache(":memory:")
+    for _ in range(2):
+        asked = PromptedModel(Scripted(lambda prompt: blank), cache)
+        verdict = asked.verify(["D."], [["C."]], ZERO)[0][0]
+        assert math.isnan(verdict.support)
+        assert verdict.reason == "empty reply"
+        assert len(asked.language_model.asked) == 1
+    assert cache.stats() == []
+    [key] = asked._keys(asked.language_model.asked, ZERO)
+    cache.put({key: asdict(Reply(blank))}, model="m", role="verify")
+    assert asked.verify(["D."], [["C."]], ZERO)[0][0].reason == "empty reply"
+    assert len(asked.language_model.asked) == 2
+
+
+def test_a_reply_that_cannot_be_read_is_kept_until_it_is_dropped_alone():
+    cache = ResponseCache(":memory:")
+    replies = {"A.": "Yes.", "B.": "Hm.", "C.": Reply(probabilities=(0.0, 0.0)), "D.": Reply(reason="content filter")}
+    asked = PromptedModel(
+        Scripted(lambda prompt: next(text for claim, text in replies.items() if f"Statement: {claim}" in prompt)), cache
+    )
+    for calls in (4, 5):  # the refused one again
+        first = asked.verify(["P."], [list(replies)], ZERO)[0]
+        assert [verdict.support == verdict.support for verdict in first] == [True, False, False, False]
+        assert len(asked.language_model.asked) == calls
+    assert sorted(row[:3] for row in cache.stats()) == [("scripted", "verify", 1), ("scripted:unread", "verify", 2)]
+    assert cache.prune("scripted:unread") == 2
+    mended = PromptedModel(Scripted(lambda prompt: "No."), cache)
+    assert [verdict.support for verdict in mended.verify(["P."], [list(replies)], ZERO)[0]] == [1.0, 0.0, 0.0, 0.0]
+    assert len(mended.language_model.asked) == 3
 
 
 def test_sentence_prompts_ask_about_every_sentence_and_keep_its_place():

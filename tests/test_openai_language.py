@@ -203,11 +203,92 @@ def test_neither_answer_among_the_alternatives_is_nan(serve):
     assert "none of Yes, No" in verdict.reason
 
 
+def odd(message=(), **changes):
+    """A fault: a completion of "Yes" but for these changes to its message, its choice (``choices`` for all) or usage."""
+
+    def fault(handler):
+        completion = handler.completion({"model": "m", "messages": [{"content": ""}]})
+        choice = completion["choices"][0]
+        choice["message"] = {**choice["message"], **dict(message)} if not isinstance(message, str) else message
+        for name, value in changes.items():
+            (choice if name in choice else completion)[name] = value
+        handler.reply(200, completion)
+
+    return fault
+
+
+def test_content_in_parts_is_the_text_of_its_parts(serve):
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "N"}, {"type": "text", "text": "o."}]
+    cache = ResponseCache(":memory:")
+    for _ in range(2):  # fresh, and from the cache
+        server = serve(faults=[odd({"content": parts})])
+        verdict = connect(server, cache, identity="here").verify(["D."], [["C."]], ZERO)[0][0]
+        assert (verdict.support, verdict.reason) == (0.0, "sampled")
+    assert len(server.requests) == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ({"content": 5}, "the server sent content that is no text (int)"),
+        ({"content": {"text": "Yes"}}, "the server sent content that is no text (dict)"),
+        ({"content": [{"type": "image"}, "Yes", {"type": "text", "text": 5}]}, "the server sent no text (stop)"),
+        ({"content": None}, "the server sent no text (stop)"),
+        ("Yes", "the server sent no text (stop)"),
+    ],
+)
+def test_content_that_is_no_text_has_a_reason_and_is_asked_again_in_a_later_run(serve, message, reason):
+    server, cache = serve(faults=[odd(message)]), ResponseCache(":memory:")
+    verdict = connect(server, cache).verify(["D."], [["C."]], ZERO)[0][0]
+    assert math.isnan(verdict.support)
+    assert verdict.reason == reason
+    assert cache.stats() == []
+    assert connect(server, cache).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        "zzz",
+        {"content": "zzz"},
+        {"content": [{"token": "No"}]},
+        {"content": [{"token": "No", "logprob": "high"}]},
+        {"content": [{"token": "No", "logprob": None}]},
+        {"content": [{"token": "No", "logprob": 1000}]},
+        {"content": [{"token": 5, "logprob": -0.1}]},
+        {"content": [{"token": "No", "logprob": -0.1, "top_logprobs": 5}]},
+        {"tokens": ["No"], "token_logprobs": 5},
+        {"tokens": ["No"], "token_logprobs": [-0.1], "top_logprobs": ["zzz"]},
+    ],
+)
+def test_unreadable_logprobs_are_as_none(serve, caplog, logprobs):
+    verdict = connect(serve(faults=[odd(logprobs=logprobs)])).verify(["D."], [["C."]], ZERO)[0][0]
+    assert (verdict.support, verdict.reason) == (1.0, "sampled")
+    assert "sends unreadable logprobs: verdicts are 0 or 1" in caplog.text
+
+
+@pytest.mark.parametrize("usage", ["lots", None, {}, {"prompt_tokens": "12", "completion_tokens": None}])
+def test_a_usage_that_cannot_be_read_counts_nothing(serve, usage):
+    model = connect(serve(faults=[odd(usage=usage)]))
+    assert model.verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    tally = model.language_model.tally
+    assert (tally.calls, tally.prompt_tokens, tally.reply_tokens) == (1, 0, 0)
+
+
+def test_a_server_that_never_sends_a_completion_is_an_error_that_shows_what_came(serve, waits):
+    server = serve(faults=itertools.repeat(odd(choices=["hi"])))
+    with pytest.raises(ModelError, match=r'an answer that is no completion: .*"choices": \["hi"\].*after 2 retries'):
+        connect(server, retries=2).verify(["D."], [["C."]], ZERO)
+    assert len(server.requests) == 3
+
+
 FAULTS = {
     "rate limit": status(429, Retry_After="0.2"),
     "server error": status(500),
     "overloaded": status(503),
     "a completion without choices": lambda handler: handler.reply(200, {"choices": []}),
+    "a choice that is no object": odd(choices=["hi"]),
+    "choices that are no list": odd(choices={"0": {"text": "hi"}}),
     "cut connection": cut,
     "half a body": half,
     "a proxy's page": page,

@@ -52,7 +52,24 @@ def test_a_language_models_calls_tokens_and_unread_replies(tmp_path, capsys):
     assert told["versions"]["torch"].count(".") == 2
     line = capsys.readouterr().err
     assert line.startswith("stage: 4 answers (1 from the cache, 2 calls), 20 + 4 tokens, cost 4.00, 1 unparsed, ")
+    assert line.endswith(
+        " s; replies that could not be read are kept (1); to ask them again: "
+        "`claimwise cache prune --model scripted:unread`\n"
+    )
     assert not list((tmp_path / "runs").glob("*.notes"))
+
+
+def test_what_is_asked_again_anyway_needs_no_advice(tmp_path, capsys):
+    replies = {"A.": Reply(reason="content filter"), "B.": Reply(" \n"), "C.": Reply("Yes")}
+    model = PromptedModel(
+        Counting(lambda prompt: next(reply for claim, reply in replies.items() if f"Statement: {claim}" in prompt)),
+        ResponseCache(":memory:"),
+    )
+    with Run("stage", tmp_path / "c.sqlite", {}) as run:
+        model.verify(["D."], [list(replies)], ZERO)
+    usage = run.usage["scripted", "verify"]
+    assert (usage.unparsed, usage.unread) == (2, 0)
+    assert capsys.readouterr().err.endswith(" s\n")
 
 
 def test_other_models_are_counted_by_value(tmp_path):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import TextIO
 
 from tqdm import tqdm
+
+LINE_SECONDS = 60.0
 
 
 def bar(total: int, what: str, unit: str, *, show: bool = True) -> tqdm:
     """A bar on the process's own standard error, which a notebook kernel passes through to the terminal.
+
+    Where that is no terminal but a log, a line at most every ``LINE_SECONDS``, and none for what is done sooner.
 
     Args:
         total: units to do.
@@ -16,4 +22,43 @@ def bar(total: int, what: str, unit: str, *, show: bool = True) -> tqdm:
         unit: what is counted.
         show: False for none.
     """
-    return tqdm(total=total, desc=what, unit=unit, disable=not show, file=sys.__stderr__, mininterval=1, leave=False)
+    stream = sys.__stderr__
+    if _is_terminal(stream):
+        return tqdm(total=total, desc=what, unit=unit, disable=not show, file=stream, mininterval=1, leave=False)
+    return tqdm(
+        total=total,
+        desc=what,
+        unit=unit,
+        disable=not show,
+        file=_Lines(stream),
+        mininterval=LINE_SECONDS,
+        miniters=1,  # fixed: tqdm's monitor would show a bar of its own choice of iterations sooner
+        delay=LINE_SECONDS,  # a bar of nothing done says nothing
+        leave=False,
+    )
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    """Whether what is written ends on a terminal; a notebook kernel puts a pipe between, and keeps what was there."""
+    passed_on = getattr(sys.stderr, "_original_stdstream_copy", None)
+    return stream.isatty() if passed_on is None else os.isatty(passed_on)
+
+
+class _Lines:
+    """A stream for tqdm, to which every state of a bar is a line: tqdm overwrites the last one, which a log keeps.
+
+    >>> lines = _Lines(sys.stdout)
+    >>> _ = [lines.write(text) for text in ("\\rhalf", "\\rall ", "\\r    ", "\\r")]
+    half
+    all
+    """
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        if line := text.strip():
+            self._stream.write(f"{line}\n")
+
+    def flush(self) -> None:
+        self._stream.flush()

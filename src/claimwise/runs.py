@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -19,6 +20,7 @@ from typing import Any
 import typer
 
 from claimwise.models import describe
+from claimwise.models.cache import unread
 from claimwise.models.rehearsal import CLAIMS, Estimate
 from claimwise.models.usage import VARIABLE, Prices, Usage, read
 
@@ -110,7 +112,14 @@ class Run:
             parts.append(f"{total.prompt_tokens} + {total.reply_tokens} tokens")
         if (cost := self._cost()) is not None:
             parts.append(f"cost {cost:.2f}")
-        return f"{self.stage}: {', '.join(parts)}, {total.unparsed} unparsed, {seconds:.0f} s"
+        parts += [f"{total.unparsed} unparsed", f"{seconds:.0f} s"]
+        return f"{self.stage}: {', '.join(parts)}{self._advice(total.unread)}"
+
+    def _advice(self, count: int) -> str:
+        """How to ask again what the cache would otherwise answer as unreadably for ever."""
+        models = sorted({model for (model, _), usage in self.usage.items() if usage.unread})
+        commands = " and ".join(f"`claimwise cache prune --model {shlex.quote(unread(model))}`" for model in models)
+        return f"; replies that could not be read are kept ({count}); to ask them again: {commands}" if count else ""
 
 
 def prices_of(models: Mapping[str, Mapping[str, Any]], model: str) -> Prices | None:

@@ -39,6 +39,17 @@ def call_key(**parts: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def unread(model: str) -> str:
+    """The name under which a model's replies are kept of which nothing could be read, so that they can go alone.
+
+    They stay under it if a later parser reads them: whether a reply is readable is not for the cache to know.
+
+    >>> unread("llama3:8b")
+    'llama3:8b:unread'
+    """
+    return f"{model}:unread"
+
+
 class ResponseCache:
     """A persistent mapping from call keys to JSON values.
 
@@ -111,8 +122,11 @@ class ResponseCache:
             return [tuple(row) for row in self._connection.execute(query)]
 
     def prune(self, model: str | None = None) -> int:
-        """Delete the calls of one model, or all; returns how many, and gives the space back."""
-        where, values = ("WHERE model = ?", (model,)) if model else ("", ())
+        """Delete the calls of one model, or all; returns how many, and gives the space back.
+
+        The calls of a model include those of ``unread(model)``, which is also a model of its own here.
+        """
+        where, values = ("WHERE model IN (?, ?)", (model, unread(model))) if model else ("", ())
         with self._explained():
             count = self._connection.execute(f"DELETE FROM calls {where}", values).rowcount
             self._connection.execute("VACUUM")

@@ -24,7 +24,7 @@ from claimwise.models.base import (
     Text,
     Verdict,
 )
-from claimwise.models.cache import ResponseCache, call_key
+from claimwise.models.cache import ResponseCache, call_key, unread
 from claimwise.models.chunks import Chunk
 from claimwise.models.replies import LanguageModel, Reply, Tally
 from claimwise.models.usage import Usage, note
@@ -198,9 +198,9 @@ class PromptedModel:
         Finished replies are stored once a second and when anything goes wrong, so that a run that is stopped
         repeats next to nothing.
         """
-        decoding = asdict(prompt.decoding)
-        keys = [call_key(model=self.fingerprint, prompt=one, **decoding) for one in rendered]
-        replies = {key: _reply(value) for key, value in self.cache.get(keys).items()}
+        keys = self._keys(rendered, prompt)
+        stored = {key: _reply(value) for key, value in self.cache.get(keys).items()}
+        replies = {key: reply for key, reply in stored.items() if reply.answered}
         missing = {key: one for key, one in zip(keys, rendered, strict=True) if key not in replies}
         remembered = sum(key in replies for key in keys)
         before, start = replace(self.language_model.tally), time.monotonic()
@@ -212,6 +212,10 @@ class PromptedModel:
         finally:
             self._note(prompt, _usage(before, self.language_model.tally, len(keys), remembered, start))
         return [replies[key] for key in keys]
+
+    def _keys(self, rendered: Sequence[str], prompt: Prompt) -> list[str]:
+        decoding = asdict(prompt.decoding)
+        return [call_key(model=self.fingerprint, prompt=one, **decoding) for one in rendered]
 
     def _fresh(self, missing: dict[str, str], prompt: Prompt) -> Iterator[tuple[str, Reply]]:
         keys, asked, model, how = list(missing), list(missing.values()), self.language_model, prompt.decoding
@@ -242,15 +246,28 @@ class PromptedModel:
     # -- reading -----------------------------------------------------------------------------------
 
     def _parsed(self, rendered: Sequence[str], prompt: Prompt) -> list[parsers.Parsed]:
-        found = [self._parse(reply, prompt) for reply in self._ask(rendered, prompt)]
-        self._note(prompt, Usage(unparsed=sum(parsed.value is None for parsed in found)))
+        replies = self._ask(rendered, prompt)
+        found = [self._parse(reply, prompt) for reply in replies]
+        self._set_aside(rendered, replies, [parsed.value is None for parsed in found], prompt)
         return found
 
     def _values(self, rendered: Sequence[str], prompt: Prompt) -> list[tuple[float, str | None]]:
-        found = [self._value(reply, prompt) for reply in self._ask(rendered, prompt)]
-        self._note(prompt, Usage(unparsed=sum(value != value for value, _ in found)))
+        replies = self._ask(rendered, prompt)
+        found = [self._value(reply, prompt) for reply in replies]
+        self._set_aside(rendered, replies, [value != value for value, _ in found], prompt)
         self._warn(sum(reason == IMPROBABLE for _, reason in found), len(found))
         return found
+
+    def _set_aside(
+        self, rendered: Sequence[str], replies: Sequence[Reply], lost: Sequence[bool], prompt: Prompt
+    ) -> None:
+        """Count what was lost in reading, and keep these replies under ``cache.unread``: a mended server may do better."""
+        kept: dict[str, dict] = {}
+        if any(lost):
+            keyed = zip(self._keys(rendered, prompt), replies, lost, strict=True)
+            kept = {key: asdict(reply) for key, reply, gone in keyed if gone and reply.answered}
+            self.cache.put(kept, model=unread(self.name), role=prompt.role)
+        self._note(prompt, Usage(unparsed=sum(lost), unread=len(kept)))
 
     def _warn(self, improbable: int, asked: int) -> None:
         """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""
@@ -299,8 +316,17 @@ def _usage(before: Tally, after: Tally, asked: int, remembered: int, start: floa
 
 
 def _reply(value: dict) -> Reply:
-    probabilities = value.pop("probabilities")
-    return Reply(probabilities=None if probabilities is None else tuple(probabilities), **value)
+    """The reply that was stored; without an answer, so that it is asked again, where its text is none.
+
+    Earlier versions stored whatever a server sent as text.
+
+    >>> _reply({"text": [{"type": "text", "text": "Yes"}], "probabilities": None, "cut": False, "reason": None}).answered
+    False
+    """
+    if not isinstance(value["text"], str | None):
+        return Reply()
+    probabilities = value["probabilities"]
+    return Reply(**value | {"probabilities": None if probabilities is None else tuple(probabilities)})
 
 
 def _claims(group: Sequence[text.Span | Chunk], found: list[parsers.Parsed]) -> Decomposition:

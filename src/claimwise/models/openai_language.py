@@ -106,8 +106,9 @@ class OpenAILanguageModel:
             if positions:
                 return Reply(probabilities=_probabilities(positions, choices))
             text = _text(choice)
-            if self._logprobs and text.text:
-                self._give_up_logprobs("ignores the request for logprobs")
+            if self._logprobs and text.answered:
+                given = choice.get("logprobs")
+                self._give_up_logprobs(f"{'sends unreadable' if given else 'ignores the request for'} logprobs")
             return text
 
         return self._each(prompts, one)
@@ -169,7 +170,7 @@ class OpenAILanguageModel:
                     "models; `base_url` usually ends in /v1."
                 ) from None
             raise ModelError(f"{self._where()} refused the request: {error}") from None
-        self._count(completion.get("usage") or {}, start)
+        self._count(completion.get("usage"), start)
         return completion["choices"][0]
 
     def _request(self, prompt: str, max_tokens: int) -> tuple[str, dict[str, Any]]:
@@ -191,11 +192,11 @@ class OpenAILanguageModel:
             raise BudgetError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
         self._started += 1
 
-    def _count(self, usage: Mapping[str, Any], start: float) -> None:
+    def _count(self, usage: Any, start: float) -> None:
         self.tally.calls += 1
         self.tally.seconds += time.monotonic() - start
-        self.tally.prompt_tokens += usage.get("prompt_tokens") or 0
-        self.tally.reply_tokens += usage.get("completion_tokens") or 0
+        self.tally.prompt_tokens += _tokens(usage, "prompt_tokens")
+        self.tally.reply_tokens += _tokens(usage, "completion_tokens")
 
     def _where(self) -> str:
         return f"{self.name} at {self._options.base_url}"
@@ -262,27 +263,77 @@ def _format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(choice: Mapping[str, Any]) -> Reply:
-    text = choice["message"].get("content") if "message" in choice else choice.get("text")
-    if text is None:
+    """What a choice says, in either of the forms in which chat content comes: a text, or a list of parts.
+
+    >>> _text({"message": {"content": [{"type": "thinking", "text": "Hm"}, {"type": "text", "text": "Yes."}]}}).text
+    'Yes.'
+    >>> _text({"message": {"content": 5}}).reason
+    'the server sent content that is no text (int)'
+    """
+    message = choice.get("message")
+    content = message.get("content") if isinstance(message, dict) else choice.get("text")
+    if isinstance(content, list):
+        content = "".join(_parts(content)) or None
+    if content is None:
         return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
-    return Reply(text, cut=choice.get("finish_reason") == "length")
+    if not isinstance(content, str):
+        return Reply(reason=f"the server sent content that is no text ({type(content).__name__})")
+    return Reply(content, cut=choice.get("finish_reason") == "length")
+
+
+def _parts(content: list[Any]) -> Iterator[str]:
+    """The texts among the parts; others are thoughts, refusals, images."""
+    for part in content:
+        text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
+        if isinstance(text, str):
+            yield text
+
+
+def _tokens(usage: Any, name: str) -> int:
+    """A count of a completion's usage; 0 where the server gives none, or something else.
+
+    >>> _tokens({"prompt_tokens": 12}, "prompt_tokens"), _tokens("lots", "prompt_tokens")
+    (12, 0)
+    """
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if isinstance(count, int) else 0
 
 
 def _positions(choice: Mapping[str, Any]) -> list[tuple[str, dict[str, float]]]:
-    """(token, log probabilities of it and its alternatives) for every position of the reply, where they are given.
+    """(token, log probabilities of it and its alternatives) for every position of the reply.
 
-    Chat gives objects a position, completions give parallel lists.
+    Empty where the server gives none, or any that cannot be read: nothing follows from half of them.
+
+    >>> _positions({"logprobs": {"content": [{"token": "Yes", "logprob": -0.5}]}})
+    [('Yes', {'Yes': -0.5})]
+    >>> _positions({"logprobs": {"content": [{"token": "Yes"}]}})
+    []
     """
-    given = choice.get("logprobs") or {}
-    if given.get("content"):
-        return [
-            (place["token"], {one["token"]: one["logprob"] for one in (*(place.get("top_logprobs") or ()), place)})
-            for place in given["content"]
-        ]
-    tokens = given.get("tokens") or []
-    tops = given.get("top_logprobs") or [{}] * len(tokens)
-    rows = zip(tokens, given.get("token_logprobs") or [], tops, strict=False)
-    return [(token, {**(top or {}), token: logprob}) for token, logprob, top in rows if logprob is not None]
+    try:
+        return list(_given(choice.get("logprobs") or {}))
+    except (AttributeError, KeyError, TypeError, ValueError):  # of another shape than the protocol's
+        return []
+
+
+def _given(logprobs: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
+    """See ``_positions``. Chat gives objects a position, completions give parallel lists."""
+    if logprobs.get("content"):
+        for place in logprobs["content"]:
+            several = (*(place.get("top_logprobs") or ()), place)
+            yield place["token"], dict(_pair(one["token"], one["logprob"]) for one in several)
+        return
+    tokens = logprobs.get("tokens") or []
+    tops = logprobs.get("top_logprobs") or [{}] * len(tokens)
+    for token, logprob, top in zip(tokens, logprobs.get("token_logprobs") or [], tops, strict=False):
+        if logprob is not None:
+            yield token, dict(_pair(*one) for one in (*(top or {}).items(), (token, logprob)))
+
+
+def _pair(token: str, logprob: float) -> tuple[str, float]:
+    """The two, where they are a token and the logarithm of a probability, which may be rounded to a little over 1."""
+    if isinstance(token, str) and logprob <= 0.01:
+        return token, logprob
+    raise ValueError(f"expected a token and its log probability, got {token!r}, {logprob!r}")
 
 
 def _probabilities(positions: list[tuple[str, dict[str, float]]], choices: Sequence[str]) -> tuple[float, ...]:

@@ -81,9 +81,9 @@ class Transport:
                     raw = await response.read()
                     if response.status == 200:
                         value = json.loads(raw)
-                        if isinstance(value, dict) and value.get("choices"):
+                        if _is_completion(value):
                             return value
-                        problem = f"an answer without choices: {self._message(raw)}"
+                        problem = f"an answer that is no completion: {self._message(raw)}"
                     else:
                         problem = f"{self._message(raw)} (status {response.status})"
                         if not _again(response.status, problem):
@@ -172,6 +172,16 @@ def _proxy(address: str) -> str | None:
         )
         return None
     return proxy
+
+
+def _is_completion(value: Any) -> bool:
+    """Whether a value has a first choice that is an object.
+
+    >>> _is_completion({"choices": [{"text": "Yes"}]}), _is_completion({"choices": ["Yes"]}), _is_completion("Yes")
+    (True, False, False)
+    """
+    choices = value.get("choices") if isinstance(value, dict) else None
+    return isinstance(choices, list) and bool(choices) and isinstance(choices[0], dict)
 
 
 def _again(status: int, problem: str) -> bool:

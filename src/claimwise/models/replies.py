@@ -31,8 +31,12 @@ class Reply:
 
     @property
     def answered(self) -> bool:
-        """Whether there is something to remember; a failure is asked again in a later run."""
-        return self.text is not None or self.probabilities is not None
+        """Whether there is something to remember; a failure or a blank text is asked again in a later run.
+
+        >>> Reply("Yes").answered, Reply(" ").answered, Reply(reason="refused").answered
+        (True, False, False)
+        """
+        return bool(self.text and self.text.strip()) or self.probabilities is not None
 
 
 @dataclass

@@ -67,10 +67,11 @@ class Usage:
         prompt_tokens: that it read, where it counts tokens.
         reply_tokens: that it wrote.
         unparsed: values wanted for which there is a reason instead.
+        unread: how many replies are in the response cache of which nothing could be read.
         seconds: spent waiting for it.
 
     >>> Usage(asked=2, remembered=1) + Usage(asked=1, calls=1)
-    Usage(asked=3, remembered=1, calls=1, prompt_tokens=0, reply_tokens=0, unparsed=0, seconds=0.0)
+    Usage(asked=3, remembered=1, calls=1, prompt_tokens=0, reply_tokens=0, unparsed=0, unread=0, seconds=0.0)
     """
 
     asked: int = 0
@@ -79,6 +80,7 @@ class Usage:
     prompt_tokens: int = 0
     reply_tokens: int = 0
     unparsed: int = 0
+    unread: int = 0
     seconds: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
