@@ -210,12 +210,13 @@ def test_systems_are_compared_where_there_are_several(capsys):
 def test_an_unknown_model_is_told_that_there_are_no_settings():
     write(ROWS)
     with pytest.raises(
-        ClaimwiseError, match=r"'openai'; there is no params\.yaml, and without one there are: embedded, lex"
+        ClaimwiseError,
+        match=r"'openai'; there is no params\.yaml, and without one there are: embedded, embedded-zero-shot, lex",
     ):
         score(model="openai")
 
 
-def test_both_models_that_need_no_settings_work_without_them(capsys):
+def test_models_that_need_no_settings_work_without_them(capsys):
     write(ROWS)
     score(metric="sentences", model="lexical")
     assert "by model lexical" in capsys.readouterr().out

@@ -161,10 +161,10 @@ def prune(
 
 def _cache(params: Path):
     """The cache that ``score`` uses with these settings; an empty one where it has made none yet, and no file."""
-    from claimwise import settings
+    from claimwise import own_settings
     from claimwise.models.cache import ResponseCache
 
-    path = settings.cache_file(params)
+    path = own_settings.read(params).cache
     if path.exists():
         return ResponseCache(path)
     typer.echo(f"{path} is not there yet", err=True)

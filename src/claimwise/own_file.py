@@ -10,13 +10,13 @@ from pathlib import Path
 import pandas as pd
 import typer
 
-from claimwise import deciding, models, pages, prompts, settings, statistics, text
+from claimwise import deciding, models, own_settings, pages, prompts, statistics, text
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.corpora.user_rows import KINDS, stem
 from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
-from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
+from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation, MetricSpec, evaluate, specification
 
 _COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
 _SYSTEMS = 20  # systems whose means are shown, the best
@@ -53,8 +53,7 @@ def score(
             ``columns`` under the name of its field); if not given, beside the file, named after it and the metric.
         claims: where to write every claim with its support and evidence, if anywhere.
         page: where to write a page of HTML to read claims and evidence on, if anywhere.
-        params: the settings file; where it is not there, the metrics of the sample run with the models that need none
-            (embedded, lexical).
+        params: the settings file; what it leaves out, or all of it where it is not there, is as in ``own_settings``.
         dry_run: only say what would be asked of the model; None is returned.
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
@@ -68,9 +67,9 @@ def score(
     out = out or file.parent / f"{stem(file)}.{metric}.csv"
     _check_outputs(file, out, claims, page)
     deciding.check(threshold)
-    metrics, entries, chosen, cache = _settings(params)
-    spec = _specification(metric, metrics, prompt)
-    model = model or chosen
+    chosen = own_settings.read(params)
+    spec = _specification(metric, chosen.metrics, prompt)
+    model, entries = model or chosen.model, chosen.models
     if model not in entries:
         place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
         raise models.ModelError(f"unknown model {model!r}; {place}: {', '.join(entries)}")
@@ -80,8 +79,8 @@ def score(
         raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
     for hint in found.hints:
         typer.echo(hint, err=True)
-    engine = models.load(entries[model], cache)
-    asking = Asking(metric, spec, engine, entries, model, cache)
+    engine = models.load(entries[model], chosen.cache)
+    asking = Asking(metric, spec, engine, entries, model, chosen.cache)
     if dry_run:
         typer.echo(asking.forecast([(examples, None)]))
         return None
@@ -136,14 +135,6 @@ def _check_place(path: Path, what: str) -> None:
         raise OutputError(f"{path}: {what} cannot be written there, {place} is a file; name another folder")
     if not os.access(place, os.W_OK):
         raise OutputError(f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}")
-
-
-def _settings(params: Path) -> tuple[dict, dict, str, Path]:
-    cache = settings.cache_file(params)
-    if params.is_file():
-        read = settings.read(params)
-        return read.metrics, read.models, read.model, cache
-    return DEFAULT_METRICS, {kind: {"kind": kind} for kind in ("embedded", "lexical")}, "embedded", cache
 
 
 def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:
