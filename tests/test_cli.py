@@ -28,7 +28,7 @@ GOOD = [
     {"id": "é", "document": "It rained.", "summary": "雨が降った。", "label": 0},
 ]
 
-COLUMNS = ["id", "metric", "score", "n_claims", "n_unparsed", "reason"]
+COLUMNS = ["id", "metric", "model", "score", "n_claims", "n_unparsed", "reason"]
 
 
 @pytest.fixture(autouse=True)
@@ -224,7 +224,7 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
     done = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert done.exit_code == 0, done.output
-    assert pd.read_csv("mine.acueval.csv")["score"].tolist() == [0.75, 0.75]
+    assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
     assert "score: 4 answers (0 from the cache, 3 calls), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
     again = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert "score: 4 answers (4 from the cache, 0 calls), cost 0.00, 0 unparsed, " in again.output
@@ -290,6 +290,10 @@ def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkey
     done = CliRunner().invoke(cli.app, [*command, "--prompt", "prompts/mine.txt"])
     assert done.exit_code == 0, done.output
     assert len(served.requests) == before + 1  # the claims are remembered, verified anew
+    assert sorted(path.name for path in Path().glob("*.csv")) == [
+        "mine.acueval.served.csv",
+        "mine.acueval.served.mine.csv",
+    ]
     assert "Is it so? The cat sat on the mat. / The cat sat. Yes or No?" in json.dumps(served.requests[-1])
     error = fail(monkeypatch, capsys, *command, "--metric", "holistic", "--prompt", "prompts/mine.txt")
     assert "prompt 'prompts/mine.txt' is for verify; metric 'holistic' has judge" in error
@@ -302,7 +306,7 @@ def test_settings_may_name_a_prompt_by_its_path(served):
     Path("params.yaml").write_text(yaml.safe_dump(params))
     done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--model", "served", "--metric", "own"])
     assert done.exit_code == 0, done.output
-    assert pd.read_csv("mine.own.csv")["score"].tolist() == [0.75]
+    assert pd.read_csv("mine.own.served.csv")["score"].tolist() == [0.75]
 
 
 @pytest.mark.parametrize(("metric", "warned"), [("sentences", True), ("word-overlap", False)])

@@ -14,7 +14,8 @@ from claimwise import deciding, own_file
 from claimwise.corpora import ExamplesError
 from claimwise.deciding import ThresholdError
 from claimwise.errors import ClaimwiseError
-from claimwise.own_file import OutputError
+from claimwise.own_output import OutputError
+from claimwise.prompts import PromptError
 
 ROWS = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
@@ -92,8 +93,8 @@ def test_other_columns_stand_after_the_scores_as_they_were():
     score("mine.csv")
     with Path("mine.word-overlap.csv").open(encoding="utf-8", newline="") as stream:
         found = list(csv.reader(stream))
-    assert found[0] == ["id", "metric", "score", "n_claims", "n_unparsed", "reason", "label", "n", "note"]
-    assert [row[7:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
+    assert found[0] == ["id", "metric", "model", "score", "n_claims", "n_unparsed", "reason", "label", "n", "note"]
+    assert [row[8:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
 
 
 def test_label_split_and_system_stand_beside_the_score():
@@ -151,6 +152,36 @@ def test_a_column_that_would_stand_twice_is_refused(folder):
     assert not list(folder.glob("*.csv"))
 
 
+def test_a_column_named_model_may_be_said_to_be_the_system(folder):
+    write([row | {"model": f"m{number}"} for number, row in enumerate(ROWS)])
+    with pytest.raises(
+        ExamplesError, match=r"'model' would stand twice .*; rename it in mine\.jsonl, or --column system="
+    ):
+        score()
+    score(columns={"system": "model"})
+    found = pd.read_csv("mine.word-overlap.csv")
+    assert found["system"].tolist() == ["m0", "m1", "m2", "m3"]
+    assert found["model"].isna().all()  # words are counted without one
+
+
+def test_scores_of_another_model_do_not_take_the_place_of_those_that_are_there(folder):
+    Path("params.yaml").write_text("models: {words/v1: {kind: lexical}}")
+    write(ROWS)
+    for model in ("lexical", "words/v1"):
+        score(metric="sentences", model=model)
+    found = {path.name: set(pd.read_csv(path)["model"]) for path in folder.glob("*.csv")}
+    assert found == {"mine.sentences.lexical.csv": {"lexical"}, "mine.sentences.words-v1.csv": {"words/v1"}}
+
+
+def test_a_prompt_for_a_metric_that_has_none_is_refused(folder):
+    write(ROWS)
+    with pytest.raises(
+        PromptError, match="metric 'word-overlap' has no prompt, it counts words; leave out --prompt bel"
+    ):
+        score(prompt=["belugaeval-judge-consistency"])
+    assert not list(folder.glob("*.csv"))
+
+
 def test_a_misspelt_label_is_told_of(capsys):
     write([{("lable" if key == "label" else key): value for key, value in row.items()} for row in ROWS])
     score()
@@ -167,7 +198,18 @@ def test_columns_of_other_names_and_no_ids(capsys):
     score(columns={"document": "article", "summary": "highlights", "label": "faithful"}, threshold=0.5)
     found = pd.read_csv("mine.word-overlap.csv")
     # `faithful` is what was decided; what the file calls so is the label, and stands under that name
-    assert list(found) == ["id", "metric", "score", "n_claims", "n_unparsed", "reason", "faithful", "label", "n"]
+    assert list(found) == [
+        "id",
+        "metric",
+        "model",
+        "score",
+        "n_claims",
+        "n_unparsed",
+        "reason",
+        "faithful",
+        "label",
+        "n",
+    ]
     assert found["id"].tolist() == [1, 2, 3, 4]
     assert found["label"].tolist() == [1, 0, 0, 1]
     assert "AUC against your labels" in capsys.readouterr().out
@@ -220,7 +262,7 @@ def test_models_that_need_no_settings_work_without_them(capsys):
     write(ROWS)
     score(metric="sentences", model="lexical")
     assert "by model lexical" in capsys.readouterr().out
-    scores = pd.read_csv("mine.sentences.csv")
+    scores = pd.read_csv("mine.sentences.lexical.csv")
     assert scores["score"].notna().tolist() == [True, True, True, False]
     assert scores["n_unparsed"].tolist() == [0, 0, 0, 0]
 

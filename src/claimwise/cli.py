@@ -59,7 +59,12 @@ def score(
             help="instead of the metric's prompt of the same role: a name, or a file of yours; may be repeated"
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="where to write the scores (csv); default: FILE.METRIC.csv, with the model or prompt that you chose"
+        ),
+    ] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
     threshold: Annotated[
@@ -69,7 +74,7 @@ def score(
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
-    """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason, and your columns."""
+    """Score your own summaries: one row an id with metric, model, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise import own_file
     from claimwise.corpora import user_columns
 

@@ -13,9 +13,11 @@ from pydantic import ValidationError
 from claimwise import settings
 from claimwise.metrics import DEFAULT_METRICS
 
-#: The models that need no settings; of the first, what is asked where no other is named.
+#: What is asked where no other model is named.
+DEFAULT_MODEL = "embedded"
+#: The models that need no settings.
 DEFAULT_MODELS: dict[str, dict[str, str]] = {
-    "embedded": {"kind": "embedded"},
+    DEFAULT_MODEL: {"kind": "embedded"},
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
 }
@@ -63,7 +65,7 @@ def read(params: Path) -> OwnSettings:
     return OwnSettings(
         metrics=DEFAULT_METRICS | given.get("metrics", {}),
         models=DEFAULT_MODELS | given.get("models", {}),
-        model=given.get("model", next(iter(DEFAULT_MODELS))),
+        model=given.get("model", DEFAULT_MODEL),
         # the user's own, as without a params.yaml
         cache=Path(given["cache"]) if "cache" in given else settings.cache_file(""),
     )
