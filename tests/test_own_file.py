@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from statsmodels.stats.proportion import proportion_confint
 
 from claimwise import deciding, own_file
 from claimwise.corpora import ExamplesError
@@ -288,6 +289,29 @@ def test_a_given_threshold_decides_as_the_tuned_one_did(capsys):
     cut = float(re.search(r"threshold (\S+), tuned", capsys.readouterr().out)[1])
     pd.testing.assert_frame_equal(score(threshold=cut), tuned)
     assert "balanced accuracy on 8 labelled rows: 75.0 %" in capsys.readouterr().out
+
+
+def test_right_of_all_rows_is_not_certainty(capsys):
+    ranked = [row | {"label": int(row["id"] in "abef")} for row in SPLIT[:8]]
+    write(ranked)
+    score(threshold=0.6)
+    printed = capsys.readouterr().out
+    low = 100 * proportion_confint(4, 4, method="beta")[0]
+    assert "balanced accuracy on 8 labelled rows: 100.0 % (50 is chance)" in printed
+    for kind in ("faithful", "unfaithful"):
+        assert f"4 of 4 {kind} rows decided rightly, {low:.1f} to 100.0 % (exact 95 % interval" in printed
+    write(ranked)
+    score(threshold=0)  # always the same decision: 50 % in every draw
+    printed = capsys.readouterr().out
+    assert f"4 of 4 faithful rows decided rightly, {low:.1f} to 100.0 %" in printed
+    assert f"0 of 4 unfaithful rows decided rightly, 0.0 to {100 - low:.1f} %" in printed
+    assert "bootstrap" not in printed
+
+
+def test_one_document_has_no_interval(capsys):
+    write([row | {"document": "one two three four"} for row in SPLIT[4:8]])
+    score(threshold=0.6)
+    assert "labelled rows: 50.0 % (one document: no interval; 50 is chance)" in capsys.readouterr().out
 
 
 def test_documents_on_both_sides_of_the_threshold_are_told_of(capsys):

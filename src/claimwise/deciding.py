@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from claimwise import statistics
 from claimwise.corpora.user_corpus import VALIDATION
@@ -101,13 +102,38 @@ def report(scores: pd.DataFrame, examples: pd.DataFrame, threshold: float, *, tu
     reported = examples[rows]
     if reported["label"].nunique() < 2:
         return f"{line}; how right that is only labelled {'rows of another split' if tuned else 'rows'} can say"
-    accuracy = statistics.bootstrap_accuracy(
-        reported["label"], scores.loc[rows, "score"], threshold, reported["document_id"].to_numpy()
-    )
-    value, low, high = (100 * part for part in accuracy)
     line += f"\n  balanced accuracy on {len(reported)} labelled {'other ' if tuned else ''}rows: "
-    line += f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    line += _accuracy(reported, scores.loc[rows, "score"], threshold)
     shared = set(reported["document_id"]) & set(examples.loc[both & validation, "document_id"])
     if tuned and shared:
         line += f"\n  {len(shared)} of their documents have validation rows too: the accuracy on new ones may be lower"
     return line
+
+
+def _accuracy(examples: pd.DataFrame, scores: pd.Series, threshold: float) -> str:
+    """Balanced accuracy with an interval that has a width, or why it has none."""
+    documents = examples["document_id"].to_numpy()
+    accuracy = statistics.bootstrap_accuracy(examples["label"], scores, threshold, documents)
+    value, low, high = (100 * part for part in accuracy)
+    if len(set(documents)) == 1:
+        return f"{value:.1f} % (one document: no interval; 50 is chance)"
+    if low < high:
+        return f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    # All of a class are decided alike: so they are in every draw, however few there are.
+    lines = [f"{value:.1f} % (50 is chance)"]
+    for label, name in ((1, "faithful"), (0, "unfaithful")):
+        right = (scores[examples["label"] == label] > threshold) == bool(label)
+        lines.append(
+            f"    {right.sum()} of {len(right)} {name} rows decided rightly, {_exact(right.sum(), len(right))}"
+        )
+    return "\n".join(lines)
+
+
+def _exact(right: int, total: int) -> str:
+    """Clopper and Pearson's interval of a share in percent, which has a width where a bootstrap has none.
+
+    >>> _exact(4, 4)
+    '39.8 to 100.0 % (exact 95 % interval, if the rows are independent)'
+    """
+    found = stats.binomtest(int(right), total).proportion_ci(0.95)
+    return f"{100 * found.low:.1f} to {100 * found.high:.1f} % (exact 95 % interval, if the rows are independent)"
