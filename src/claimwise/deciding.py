@@ -15,7 +15,7 @@ from claimwise.errors import ClaimwiseError
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
 
-_DIGITS = 6  # as many as the csv shows of a score
+_DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
 
 
 class ThresholdError(ClaimwiseError):
@@ -35,6 +35,10 @@ def check(threshold: float | None) -> None:
 def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
     """The threshold of the file's labelled validation rows, with no more digits than it takes; None without both labels.
 
+    AggreFact's search (``statistics.best_threshold``) takes the highest of equally good thresholds, a hair below a
+    faithful row's score, and other files' rows that score nearly as high would be rejected. What lies halfway to the next
+    lower score decides the validation rows as well.
+
     Args:
         scores: one row an example with ``score``, in the same order as the examples.
         examples: the examples table.
@@ -43,23 +47,38 @@ def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
     labels = examples.loc[rows, "label"]
     if labels.nunique() < 2:
         return None
-    return shortened(statistics.best_threshold(scores.loc[rows, "score"], labels), scores["score"].dropna())
+    seen = scores.loc[rows, "score"]
+    return shortened(centred(statistics.best_threshold(seen, labels), seen), scores["score"].dropna())
+
+
+def centred(threshold: float, scores: pd.Series) -> float:
+    """The middle between the two scores around a threshold: it decides these scores alike, and is far from all of them.
+
+    Args:
+        threshold: a score is above it, or not.
+        scores: what it decides, none missing; the threshold stays where they are all on one side of it.
+
+    >>> centred(0.717, pd.Series([0.3, 0.7, 0.9, 0.2])), centred(0.9, pd.Series([0.9, 0.2]))
+    (0.8, 0.9)
+    """
+    above, below = scores[scores > threshold], scores[scores <= threshold]
+    if above.empty or below.empty:
+        return threshold
+    middle = (below.max() + above.min()) / 2
+    return float(middle) if middle < above.min() else threshold  # of neighbouring floats the middle is one of them
 
 
 def shortened(threshold: float, scores: pd.Series) -> float:
-    """The number of fewest digits, six or more, that is near the threshold and decides every score as it does.
-
-    The threshold is often itself a score, or an average of two: sixteen digits to copy. Six are what a csv shows of the
-    scores; fewer would decide these scores as well, but those of the next file otherwise.
+    """The number of fewest digits, three or more, that is near the threshold and decides every score as it does.
 
     Args:
         threshold: a score is above it, or not.
         scores: all that it decides, none missing.
 
-    >>> shortened(1 / 3, pd.Series([1 / 3, 0.5])), shortened(2 / 3, pd.Series([2 / 3, 0.7]))
-    (0.333334, 0.666667)
-    >>> shortened(0.5004999999999999, pd.Series([0.5, 0.75])), shortened(1 / 3, pd.Series([0.3333333, 0.3333334]))
-    (0.5005, 0.3333333)
+    >>> shortened(0.5092311, pd.Series([0.3004, 0.718])), shortened(1 / 3, pd.Series([0.3332, 0.3334]))
+    (0.509, 0.3333)
+    >>> shortened(2 / 3, pd.Series([2 / 3, 0.7])), shortened(1 / 3, pd.Series([0.3333333, 0.3333334]))
+    (0.667, 0.3333333)
     """
     above = np.asarray(scores) > threshold
     for digits in range(_DIGITS, 17):

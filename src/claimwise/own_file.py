@@ -49,7 +49,7 @@ def score(
         dry_run: only say what would be asked of the model; None is returned.
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
-            (AggreFact's search, ``statistics.best_threshold``); without such rows of both labels, nothing is decided.
+            (``deciding.tuned``); without such rows of both labels, nothing is decided.
         prompt: prompts, by name or by path, that take the place of the metric's of the same role.
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
