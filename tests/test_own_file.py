@@ -285,6 +285,12 @@ def test_a_threshold_is_tuned_on_validation_rows_and_reported_on_others(capsys):
         assert [row["faithful"] for row in csv.DictReader(stream)] == [*"110011001", ""]
 
 
+def test_a_split_is_validation_in_any_case(capsys):
+    write([row | {"split": row["split"].upper()} for row in SPLIT])
+    score()
+    assert "tuned on 4 labelled validation rows" in capsys.readouterr().out
+
+
 def test_a_given_threshold_decides_as_the_tuned_one_did(capsys):
     write(SPLIT)
     tuned = score()
@@ -332,7 +338,13 @@ def test_without_labels_to_report_on_nothing_is_said_of_accuracy(capsys):
 def test_nothing_is_decided_without_validation_rows_of_both_labels(rows, capsys):
     write(rows)
     assert "faithful" not in score()
-    assert "threshold " not in capsys.readouterr().out.replace("tune a threshold on other rows", "")
+    printed = capsys.readouterr().out
+    assert "above the threshold" not in printed
+    assert (
+        "nothing decided: to tune a threshold give some labelled rows of both kinds the split 'validation' (or"
+        in printed
+    )
+    assert "labelled rows found: 3 of split 'test', 1 of split " in printed
 
 
 def test_the_threshold_is_printed_with_no_more_digits_than_its_decisions_need(capsys):

@@ -9,12 +9,13 @@ import pandas as pd
 from scipy import stats
 
 from claimwise import statistics
-from claimwise.corpora.user_corpus import VALIDATION
+from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import ClaimwiseError
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
 
+_SPLITS = 5  # splits that are named, the largest
 _DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
 
 
@@ -43,12 +44,32 @@ def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
         scores: one row an example with ``score``, in the same order as the examples.
         examples: the examples table.
     """
-    rows = labelled(scores, examples) & examples["split"].isin(VALIDATION)
+    rows = labelled(scores, examples) & is_validation(examples["split"])
     labels = examples.loc[rows, "label"]
     if labels.nunique() < 2:
         return None
     seen = scores.loc[rows, "score"]
     return shortened(centred(statistics.best_threshold(seen, labels), seen), scores["score"].dropna())
+
+
+def untuned(scores: pd.DataFrame, examples: pd.DataFrame) -> str:
+    """What a file with labels lacks for a threshold; for one that ``tuned`` found none for.
+
+    Args:
+        scores: one row an example with ``score``, in the same order as the examples.
+        examples: the examples table.
+    """
+    rows = labelled(scores, examples)
+    if not rows.any():
+        return ""
+    split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
+    found = ", ".join(
+        f"{count} of split {name!r}" for name, count in examples.loc[rows, "split"].value_counts().items()
+    )
+    return (
+        f"  nothing decided: to tune a threshold give some labelled rows of both kinds the split {split!r} {other}, or say "
+        f"one with --threshold; labelled rows found: {found}"
+    )
 
 
 def centred(threshold: float, scores: pd.Series) -> float:
@@ -114,7 +135,7 @@ def report(scores: pd.DataFrame, examples: pd.DataFrame, threshold: float, *, tu
     """
     scored = scores["score"].dropna()
     line = f"  {(scored > threshold).sum()} of {len(scored)} above the threshold {threshold!r}"
-    both, validation = labelled(scores, examples), examples["split"].isin(VALIDATION)
+    both, validation = labelled(scores, examples), is_validation(examples["split"])
     if tuned:
         line += f", tuned on {(both & validation).sum()} labelled validation rows (for other files: --threshold)"
     rows = both & ~validation if tuned else both

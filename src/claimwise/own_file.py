@@ -99,6 +99,8 @@ def score(
     _tell(scores, examples, f" by model {asked}" if asked else "", out)
     if cut is not None:
         typer.echo(deciding.report(scores, examples, cut, tuned=threshold is None))
+    elif lacking := deciding.untuned(scores, examples):
+        typer.echo(lacking)
     return scores
 
 
