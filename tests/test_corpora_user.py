@@ -352,6 +352,19 @@ def test_a_text_that_is_null_is_an_empty_one(tmp_path, name):
     ]
 
 
+def test_the_named_index_of_a_data_frame_is_a_column(tmp_path):
+    file = tmp_path / "mine.parquet"
+    table = pd.DataFrame([GOOD, {**GOOD, "id": "b", "system": "lead"}])
+    table.set_index("id").to_parquet(file)
+    assert read_examples(file)["id"].tolist() == ["a", "b"]
+    table.set_index(["system", "id"]).to_parquet(file)
+    assert read_examples(file)[["id", "system"]].to_numpy().tolist() == [["a", "user"], ["b", "lead"]]
+    table.set_index(pd.Index(["x", "y"], name="id")).to_parquet(file)
+    assert read_examples(file)["id"].tolist() == ["a", "b"]  # of two the one that stands among the columns
+    table.drop(columns="id").set_index(pd.Index(["x", "y"])).to_parquet(file)
+    assert read_examples(file)["id"].tolist() == ["1", "2"]
+
+
 def test_a_parquet_number_is_no_text(tmp_path):
     file = tmp_path / "mine.parquet"
     pd.DataFrame([{**GOOD, "document": 7}]).to_parquet(file)
