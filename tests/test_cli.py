@@ -67,7 +67,7 @@ def fail(monkeypatch, capsys, *arguments):
     assert caught.value.code == 2
     assert "Traceback" not in printed
     error = printed[printed.index("error: ") :]  # a forecast, a warning of repeated calls may come before
-    assert printed.startswith(("error: ", "acueval: ", "warning: "))
+    assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: "))
     return error
 
 
@@ -120,11 +120,25 @@ def test_csv_and_json_lines_score_alike():
     assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
 
 
-def test_a_file_without_a_single_score():
-    result = score(write([GOOD[2]]))
-    assert result.exit_code == 0
-    assert "1 without a score" in result.output
-    assert pd.read_csv("mine.word-overlap.csv")["score"].isna().all()
+def test_a_file_without_a_single_score_is_written_and_fails(monkeypatch, capsys):
+    error = fail(monkeypatch, capsys, "score", write([GOOD[2]]), "--metric", "word-overlap")
+    assert error == (
+        "error: mine.word-overlap.csv: none of 1 summaries could be scored, for the reasons above; correct mine.jsonl\n"
+    )
+    found = pd.read_csv("mine.word-overlap.csv")
+    assert found["score"].isna().all()
+    assert found["reason"].tolist() == ["empty summary"]
+
+
+def test_a_mean_below_the_least_fails_with_exit_code_1():
+    enough = score(write(GOOD), "--fail-under", "0.41")
+    assert (enough.exit_code, "failed" in enough.stderr) == (0, False)
+    short = score(write(GOOD), "--fail-under", "0.42")
+    assert short.exit_code == 1
+    assert short.stderr.endswith("failed: the mean of 3 scores, 0.417, is below --fail-under 0.42\n")
+    assert len(pd.read_csv("mine.word-overlap.csv")) == 5
+    assert score(write(GOOD), "--fail-under", "0.42", "--dry-run").exit_code == 0
+    assert score(write(GOOD), "--fail-under", "42").exit_code == 2
 
 
 def test_claims_of_a_judge_are_an_empty_table():

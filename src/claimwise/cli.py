@@ -71,6 +71,9 @@ def score(
         float | None,
         typer.Option(help="decide: faithful above it; default: tuned on labelled rows whose split is validation"),
     ] = None,
+    fail_under: Annotated[
+        float | None, typer.Option(help="leave with exit code 1 if the mean score is below it", min=-1, max=1)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
@@ -78,7 +81,7 @@ def score(
     from claimwise import own_file
     from claimwise.corpora import user_columns
 
-    own_file.score(
+    scores = own_file.score(
         file,
         metric,
         model,
@@ -91,6 +94,8 @@ def score(
         prompt=prompt or (),
         columns=user_columns.parse(column or ()),
     )
+    if scores is not None and fail_under is not None and own_file.falls_short(scores, fail_under):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -13,11 +13,16 @@ from claimwise import deciding, models, own_output, own_settings, pages, prompts
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.corpora.user_columns import how
+from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
 from claimwise.metrics import MetricSpec, evaluate, specification
 
 _COLUMNS = ("id", "metric", "model", "score", "n_claims", "n_unparsed", "reason")
 _SYSTEMS = 20  # systems whose means are shown, the best
+
+
+class NothingScoredError(ClaimwiseError):
+    """A file without a single score: a script that goes on with it must know."""
 
 
 def score(
@@ -54,6 +59,7 @@ def score(
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
     Raises:
+        NothingScoredError: not one of the summaries has a score; all is written all the same.
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong; nothing is asked or written.
     """
     deciding.check(threshold)
@@ -101,7 +107,20 @@ def score(
         typer.echo(deciding.report(scores, examples, cut, tuned=threshold is None))
     elif lacking := deciding.untuned(scores, examples):
         typer.echo(lacking)
+    if scores["score"].isna().all():
+        raise NothingScoredError(
+            f"{out}: none of {len(scores)} summaries could be scored, for the reasons above; correct {file}"
+        )
     return scores
+
+
+def falls_short(scores: pd.DataFrame, least: float) -> bool:
+    """Whether the mean score is below the least that a file must have, and a line on standard error that says so."""
+    mean, count = scores["score"].mean(), scores["score"].count()
+    if mean >= least:
+        return False
+    typer.echo(f"failed: the mean of {count} scores, {mean:.3f}, is below --fail-under {least:g}", err=True)
+    return True
 
 
 def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:
