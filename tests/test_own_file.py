@@ -183,6 +183,14 @@ def test_a_prompt_for_a_metric_that_has_none_is_refused(folder):
     assert not list(folder.glob("*.csv"))
 
 
+def test_a_prompt_for_a_model_that_reads_none_is_warned_of(capsys):
+    write(ROWS)
+    score(metric="sentences", model="lexical", prompt=["acueval-verify-fewshot"])
+    assert "warning: acueval-verify-fewshot: the lexical model reads no prompt" in capsys.readouterr().err
+    score(metric="sentences", model="lexical")
+    assert "warning" not in capsys.readouterr().err
+
+
 def test_a_misspelt_label_is_told_of(capsys):
     write([{("lable" if key == "label" else key): value for key, value in row.items()} for row in ROWS])
     score()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 import typer
 
-from claimwise import deciding, models, own_output, own_settings, pages, prompts, statistics
+from claimwise import deciding, models, own_output, own_settings, own_warnings, pages, prompts, statistics
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.corpora.user_columns import how
@@ -85,8 +84,8 @@ def score(
     if dry_run:
         typer.echo(asking.forecast([(examples, None)]))
         return None
-    if asked and entries[model].get("kind") == "embedded":
-        _warn_of_languages(examples["summary"])
+    for warning in own_warnings.of(entries[model]["kind"], examples, prompt) if asked else ():
+        typer.echo(warning, err=True)
     with asking.watched("score", [(examples, None)]) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
     scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(model=asked)[list(_COLUMNS)]
@@ -138,25 +137,6 @@ def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[
             )
         entry[role] = name
     return specification(metric, {metric: entry})
-
-
-def _warn_of_languages(summaries: pd.Series) -> None:
-    if count := sum(map(_not_latin, summaries)):
-        typer.echo(
-            f"warning: {count} of {len(summaries)} summaries are mostly not in Latin script; the embedded model is "
-            "English only, do not trust its scores of these; --model chooses a language model that reads them",
-            err=True,
-        )
-
-
-def _not_latin(summary: str) -> bool:
-    """Whether most letters are of another script.
-
-    >>> _not_latin("Café 雨"), _not_latin("雨が降った (AP)"), _not_latin("2026")
-    (False, True, False)
-    """
-    letters = [letter for letter in summary if letter.isalpha()]
-    return 2 * sum("LATIN" in unicodedata.name(letter, "") for letter in letters) < len(letters)
 
 
 def _tell(scores: pd.DataFrame, examples: pd.DataFrame, by: str, out: Path) -> None:
