@@ -108,7 +108,8 @@ def test_a_file_with_other_column_names_and_no_ids(monkeypatch, capsys):
     assert table["id"].tolist() == [1, 2, 3, 4, 5]
     assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
     error = fail(monkeypatch, capsys, "score", "mine.jsonl", *named[:2], "--metric", "word-overlap")
-    assert "line 1: column 'summary' is missing, got article, highlights, label; say which one holds it" in error
+    assert "line 1: column 'summary' is missing, got article, highlights, label; did you mean 'highlights'?" in error
+    assert "Say so: --column summary=highlights (" in error
     error = fail(monkeypatch, capsys, "score", "mine.jsonl", *named, "--column", "document=label")
     assert error == "error: --column: document is said to be 'article' and 'label'; keep one of them\n"
 

@@ -283,6 +283,16 @@ def test_a_column_that_cannot_be_the_field_is_told_why(tmp_path, row, columns, m
         read_examples(jsonl(tmp_path, row), columns)
 
 
+@pytest.mark.parametrize(
+    ("document", "summary"), [("context", "response"), ("Article", "highlights"), ("source", "reference")]
+)
+def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summary):
+    row = {"question": "?", document: "It rained.", summary: "Rain."}
+    for field, column, columns in (("document", document, {}), ("summary", summary, {"document": document})):
+        with pytest.raises(ExamplesError, match=f"did you mean '{column}'[?] Say so: --column {field}={column} "):
+            read_examples(jsonl(tmp_path, row), columns)
+
+
 def test_a_row_without_a_named_column_is_named_by_it(tmp_path):
     with pytest.raises(ExamplesError, match="line 2: column 'article' is missing, got highlights; give every row one"):
         read_examples(jsonl(tmp_path, CNNDM, {"highlights": "Rain."}), NAMED)
