@@ -58,3 +58,12 @@ def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
 def test_summaries_in_another_script_are_counted():
     [warning] = warned(summaries=["雨が降った。" * 20, "Шёл дождь." * 20, "It rained."])
     assert "2 of 3 summaries are mostly not in Latin script" in warning
+
+
+@pytest.mark.parametrize("kind", ["embedded", "lexical"])
+def test_html_is_counted_and_warned_of_once(kind):
+    rows = ["It <b>rained</b>.", "It rained.<br/>", '<a href="x">It</a> rained.', "a < b and b > c, <5 mg>, <name>"]
+    [warning] = warned(kind, summaries=rows, documents=["<P>It rained.</p>"] * 2 + ["It rained."] * 2)
+    assert "the documents of 2 rows and 3 summaries hold HTML" in warning
+    assert warned(kind, summaries=rows[3:]) == []
+    assert warned("openai", summaries=rows) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
@@ -15,6 +16,12 @@ _WORDS = 50
 _ENGLISH = 0.01
 #: Function words that are words of those languages, too.
 _SHARED = frozenset("all also for have her hers more most once over per under was".split())
+#: The tags of running text; ``<5 mg>`` and ``<name>`` are none.
+_TAG = re.compile(
+    r"</?(?:a|article|b|blockquote|body|br|div|em|h[1-6]|html|i|img|li|ol|p|script|section|span|strong|su[bp]|t[dhr]"
+    r"|table|ul)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
 #: What such a model takes of a prompt, by kind.
 _READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
 
@@ -32,9 +39,20 @@ def of(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[st
             f"warning: {', '.join(prompts)}: the {kind} model reads {_READ[kind]}; --model chooses a language model, which "
             "reads all of it"
         )
+    if kind in _READ:
+        yield from _marks(examples)
     if kind == "embedded":
         yield from _scripts(examples["summary"])
         yield from _languages(examples)
+
+
+def _marks(examples: pd.DataFrame) -> Iterator[str]:
+    documents, summaries = (examples[column].str.contains(_TAG).sum() for column in ("document", "summary"))
+    if documents or summaries:
+        yield (
+            f"warning: the documents of {documents} rows and {summaries} summaries hold HTML (<p>, <br/> and such), "
+            "which is read as text; take the tags out before"
+        )
 
 
 def _scripts(summaries: pd.Series) -> Iterator[str]:
