@@ -113,9 +113,13 @@ def test_label_split_and_system_stand_beside_the_score():
     [
         ({"out": "mine.jsonl/scores.csv"}, r"scores\.csv: the scores cannot be written there, mine\.jsonl is a file"),
         ({"page": "mine.jsonl/deep/page.html"}, "the page cannot be written there"),
-        ({"out": "scores.jsonl"}, r"the scores are written as csv; name a file that ends in \.csv, got '\.jsonl'"),
-        ({"claims": "claims.XLSX"}, "the claims are written as csv"),
-        ({"out": "scores.jsonl.gz"}, r"got '\.jsonl'"),
+        (
+            {"out": "scores.xml"},
+            r"the scores are not written .* name a file that ends in \.csv or \.jsonl, got '\.xml'",
+        ),
+        ({"claims": "claims.XLSX"}, r"the claims are not written .* ends in \.csv, got '\.xlsx'"),
+        ({"claims": "claims.jsonl"}, r"the claims are not written"),
+        ({"out": "scores.parquet.gz"}, r"got '\.parquet'"),
     ],
 )
 def test_what_cannot_be_written_is_said_before_anything_is_asked(folder, names, message, monkeypatch):
@@ -189,6 +193,29 @@ def test_a_prompt_for_a_model_that_reads_none_is_warned_of(capsys):
     assert "warning: acueval-verify-fewshot: the lexical model reads no prompt" in capsys.readouterr().err
     score(metric="sentences", model="lexical")
     assert "warning" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.jsonl.gz"])
+def test_json_lines_hold_the_claims_of_each_row(name):
+    document = "The cat sat on the mat. It rained | poured in Rome."
+    rows = [
+        {"id": "a", "document": document, "summary": "The cat sat. It rained in Rome.", "n": 7, "label": 1},
+        ROWS[3],
+    ]
+    write(rows)
+    score(metric="sentences", model="lexical", out=Path(name))
+    found = pd.read_json(name, lines=True, dtype=False).to_dict("records")
+    assert [row["id"] for row in found] == ["a", "d"]
+    first, second = found[0]["claims"]
+    assert (first["text"], first["start"], first["end"]) == ("The cat sat.", 0, 12)
+    assert (first["support"], first["evidence"]) == (1, ["The cat sat on the mat."])
+    assert second["evidence"] == ["It rained | poured in Rome."]
+    assert found[0]["n"] == "7"
+    assert (found[1]["claims"], found[1]["reason"]) == ([], "empty summary")
+    assert pd.isna(found[1]["score"])
+    write([row | {"claims": "x"} for row in rows])
+    with pytest.raises(ExamplesError, match="column 'claims' would stand twice"):
+        score(out=Path(name))
 
 
 def test_a_misspelt_label_is_told_of(capsys):

@@ -62,7 +62,8 @@ def score(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="where to write the scores (csv); default: FILE.METRIC.csv, with the model or prompt that you chose"
+            help="where to write the scores: .csv, or .jsonl with claims; default: FILE.METRIC.csv, with the model or "
+            "prompt that you chose"
         ),
     ] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,

@@ -44,7 +44,7 @@ def score(
         file: examples with document, summary and, where there are any, id, label, system; see ``corpora.read_file``.
         metric: a metric of the settings.
         model: a model of the settings; the one that they choose, if not given.
-        out: the csv of scores, and after them the file's columns but id, document and summary, as they stood (one of
+        out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's columns but id, document and summary, as they stood (one of
             ``columns`` under the name of its field); if not given, beside the file, named after it, the
             metric and, where they are not the usual ones, the model and the prompts.
         claims: where to write every claim with its support and evidence, if anywhere.
@@ -74,7 +74,8 @@ def score(
     own_output.check(file, out, claims, page)
     found = read_file(file, columns)
     examples = found.examples
-    if twice := [name for name in found.carried if name in (*_COLUMNS, deciding.DECISION)]:
+    ours = (*_COLUMNS, deciding.DECISION, *(["claims"] if own_output.nests(out) else []))
+    if twice := [name for name in found.carried if name in ours]:
         other = f", or {how('system', 'model', file)}" if twice == ["model"] else ""
         raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}{other}")
     for hint in found.hints:
@@ -92,15 +93,16 @@ def score(
     cut = threshold if threshold is not None else deciding.tuned(scores, examples)
     if cut is not None:
         scores[deciding.DECISION] = deciding.decisions(scores["score"], cut)
-    own_output.write(pd.concat([scores, found.carried], axis=1), out)
+    written = pd.concat([scores, found.carried], axis=1)
+    own_output.write(own_output.with_claims(written, evaluation, examples) if own_output.nests(out) else written, out)
     if claims is not None:
         own_output.write(own_output.claim_report(evaluation, examples), claims)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
         page.parent.mkdir(parents=True, exist_ok=True)
-        written = pages.render(evaluation, examples, metric=metric, model=asked, source=file.name, threshold=cut)
-        page.write_text(written, encoding="utf-8")
+        html = pages.render(evaluation, examples, metric=metric, model=asked, source=file.name, threshold=cut)
+        page.write_text(html, encoding="utf-8")
     _tell(scores, examples, f" by model {asked}" if asked else "", out)
     if cut is not None:
         typer.echo(deciding.report(scores, examples, cut, tuned=threshold is None))

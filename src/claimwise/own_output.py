@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 from claimwise import text
-from claimwise.corpora.user_rows import KINDS, stem
+from claimwise.corpora.user_rows import stem
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
 
-#: What a csv must not be named: a reader would take it for what its name says.
-_TABLES = (*(kind for kind in KINDS if kind != ".csv"), ".xls", ".xlsx")
+#: What a result's name may end in: a reader takes it for what its name says.
+_KINDS = {"the scores": (".csv", ".jsonl"), "the claims": (".csv",)}
 
 
 class OutputError(ClaimwiseError):
@@ -61,9 +61,12 @@ def check(file: Path, out: Path, claims: Path | None, page: Path | None) -> None
         if other := taken.get(path.resolve()):
             raise OutputError(f"{path}: {what} would be written over {other}; name another file for {what}")
         _check_place(path, what)
-        kind = Path(path.name.lower().removesuffix(".gz")).suffix
-        if kind in _TABLES and what != "the page":
-            raise OutputError(f"{path}: {what} are written as csv; name a file that ends in .csv, got {kind!r}")
+        kind, kinds = Path(path.name.lower().removesuffix(".gz")).suffix, _KINDS.get(what)
+        if kind and kinds and kind not in kinds:
+            raise OutputError(
+                f"{path}: {what} are not written in this form; name a file that ends in {' or '.join(kinds)}, got "
+                f"{kind!r}"
+            )
         taken[path.resolve()] = what
 
 
@@ -76,20 +79,47 @@ def _check_place(path: Path, what: str) -> None:
         raise OutputError(f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}")
 
 
+def nests(path: Path) -> bool:
+    """Whether a place for scores, by its name, takes JSON lines, which hold each row's claims, too."""
+    return path.name.lower().removesuffix(".gz").endswith(".jsonl")
+
+
 def write(table: pd.DataFrame, path: Path) -> None:
-    """Write a csv, six digits a number."""
+    """Write a csv, or JSON lines where the name says so, six digits a number; what is missing is empty, or null."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, float_format="%.6g")
+    if nests(path):
+        table.to_json(path, orient="records", lines=True, force_ascii=False, double_precision=6)
+    else:
+        table.to_csv(path, index=False, float_format="%.6g")
+
+
+def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
+    """Scores with each row's claims in a further column, as JSON lines hold them: text, support, evidence, start, end.
+
+    Args:
+        scores: one row an example with ``id``, in the order of the examples.
+        evaluation: what ``metrics.evaluate`` returned for the examples.
+        examples: the examples table.
+    """
+    claims = evaluation.judged_claims().rename(columns={"claim": "text"})
+    claims = claims.assign(evidence=_evidence(claims, examples)).groupby("example_id")
+    columns = ["text", "support", "evidence", "start", "end"]
+    nested = {key: rows[columns].astype(object).to_dict("records") for key, rows in claims}
+    return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
 
 
 def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
     """Every claim with its support and the document's sentences it was checked against, best first."""
-    documents = examples.set_index("id")["document"]
     rows = evaluation.judged_claims()
-    evidence = [
-        " | ".join(text.sentences(documents[key])[i].text for i in indices)
-        for key, indices in zip(rows["example_id"], rows["evidence"], strict=True)
-    ]
+    evidence = [" | ".join(sentences) for sentences in _evidence(rows, examples)]
     columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]
     columns += [column for column in ALIGNMENT_COLUMNS if column in rows]
     return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
+
+
+def _evidence(claims: pd.DataFrame, examples: pd.DataFrame) -> list[list[str]]:
+    documents = examples.set_index("id")["document"]
+    return [
+        [text.sentences(documents[key])[i].text for i in indices]
+        for key, indices in zip(claims["example_id"], claims["evidence"], strict=True)
+    ]
