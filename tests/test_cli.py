@@ -131,6 +131,16 @@ def test_a_file_without_a_single_score_is_written_and_fails(monkeypatch, capsys)
     assert found["reason"].tolist() == ["empty summary"]
 
 
+def test_a_trial_scores_the_first_rows_only():
+    trial = score(write(GOOD), "--limit", "2")
+    assert trial.exit_code == 0, trial.output
+    assert "mine.jsonl: only the first 2 of 5 rows (--limit)\n" in trial.stdout
+    assert "mine.word-overlap.csv: 2 summaries, mean 0.625" in trial.stdout
+    assert pd.read_csv("mine.word-overlap.csv")[["id", "label"]].to_numpy().tolist() == [["a", 1], ["b", 0]]
+    assert "--limit" not in score(write(GOOD), "--limit", "5").stdout
+    assert score(write(GOOD), "--limit", "0").exit_code == 2
+
+
 def test_a_mean_below_the_least_fails_with_exit_code_1():
     enough = score(write(GOOD), "--fail-under", "0.41")
     assert (enough.exit_code, "failed" in enough.stderr) == (0, False)

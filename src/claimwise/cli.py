@@ -75,6 +75,7 @@ def score(
     fail_under: Annotated[
         float | None, typer.Option(help="leave with exit code 1 if the mean score is below it", min=-1, max=1)
     ] = None,
+    limit: Annotated[int | None, typer.Option(help="score the first so many rows only, for a trial", min=1)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
@@ -94,6 +95,7 @@ def score(
         threshold=threshold,
         prompt=prompt or (),
         columns=user_columns.parse(column or ()),
+        limit=limit,
     )
     if scores is not None and fail_under is not None and own_file.falls_short(scores, fail_under):
         raise typer.Exit(1)

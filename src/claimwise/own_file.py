@@ -37,6 +37,7 @@ def score(
     threshold: float | None = None,
     prompt: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> pd.DataFrame | None:
     """Score every example of a file and write the csv; returns what was written.
 
@@ -56,6 +57,7 @@ def score(
             (``deciding.tuned``); without such rows of both labels, nothing is decided.
         prompt: prompts, by name or by path, that take the place of the metric's of the same role.
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
+        limit: score the first so many rows only; all of them are read and checked.
 
     Raises:
         NothingScoredError: not one of the summaries has a score; all is written all the same.
@@ -73,9 +75,12 @@ def score(
     out = out or own_output.beside(file, metric, [*([] if usual else [asked]), *prompt])
     own_output.check(file, out, claims, page)
     found = read_file(file, columns)
-    examples = found.examples
+    count = len(found.examples)
+    examples, carried = found.examples[:limit], found.carried[:limit]
+    if len(examples) < count:
+        typer.echo(f"{file}: only the first {len(examples)} of {count} rows (--limit)")
     ours = (*_COLUMNS, deciding.DECISION, *(["claims"] if own_output.nests(out) else []))
-    if twice := [name for name in found.carried if name in ours]:
+    if twice := [name for name in carried if name in ours]:
         other = f", or {how('system', 'model', file)}" if twice == ["model"] else ""
         raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}{other}")
     for hint in found.hints:
@@ -93,7 +98,7 @@ def score(
     cut = threshold if threshold is not None else deciding.tuned(scores, examples)
     if cut is not None:
         scores[deciding.DECISION] = deciding.decisions(scores["score"], cut)
-    written = pd.concat([scores, found.carried], axis=1)
+    written = pd.concat([scores, carried], axis=1)
     own_output.write(own_output.with_claims(written, evaluation, examples) if own_output.nests(out) else written, out)
     if claims is not None:
         own_output.write(own_output.claim_report(evaluation, examples), claims)
