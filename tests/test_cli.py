@@ -28,7 +28,7 @@ GOOD = [
     {"id": "é", "document": "It rained.", "summary": "雨が降った。", "label": 0},
 ]
 
-COLUMNS = ["id", "metric", "score", "n_claims", "n_unparsed", "reason"]
+COLUMNS = ["id", "metric", "model", "score", "n_claims", "n_unparsed", "reason"]
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,7 @@ def fail(monkeypatch, capsys, *arguments):
     assert caught.value.code == 2
     assert "Traceback" not in printed
     error = printed[printed.index("error: ") :]  # a forecast, a warning of repeated calls may come before
-    assert printed.startswith(("error: ", "acueval: ", "warning: "))
+    assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: "))
     return error
 
 
@@ -108,7 +108,8 @@ def test_a_file_with_other_column_names_and_no_ids(monkeypatch, capsys):
     assert table["id"].tolist() == [1, 2, 3, 4, 5]
     assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
     error = fail(monkeypatch, capsys, "score", "mine.jsonl", *named[:2], "--metric", "word-overlap")
-    assert "line 1: column 'summary' is missing, got article, highlights, label; say which one holds it" in error
+    assert "line 1: column 'summary' is missing, got article, highlights, label; did you mean 'highlights'?" in error
+    assert "Say so: --column summary=highlights (" in error
     error = fail(monkeypatch, capsys, "score", "mine.jsonl", *named, "--column", "document=label")
     assert error == "error: --column: document is said to be 'article' and 'label'; keep one of them\n"
 
@@ -120,11 +121,35 @@ def test_csv_and_json_lines_score_alike():
     assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
 
 
-def test_a_file_without_a_single_score():
-    result = score(write([GOOD[2]]))
-    assert result.exit_code == 0
-    assert "1 without a score" in result.output
-    assert pd.read_csv("mine.word-overlap.csv")["score"].isna().all()
+def test_a_file_without_a_single_score_is_written_and_fails(monkeypatch, capsys):
+    error = fail(monkeypatch, capsys, "score", write([GOOD[2]]), "--metric", "word-overlap")
+    assert error == (
+        "error: mine.word-overlap.csv: none of 1 summaries could be scored, for the reasons above; correct mine.jsonl\n"
+    )
+    found = pd.read_csv("mine.word-overlap.csv")
+    assert found["score"].isna().all()
+    assert found["reason"].tolist() == ["empty summary"]
+
+
+def test_a_trial_scores_the_first_rows_only():
+    trial = score(write(GOOD), "--limit", "2")
+    assert trial.exit_code == 0, trial.output
+    assert "mine.jsonl: only the first 2 of 5 rows (--limit)\n" in trial.stdout
+    assert "mine.word-overlap.csv: 2 summaries, mean 0.625" in trial.stdout
+    assert pd.read_csv("mine.word-overlap.csv")[["id", "label"]].to_numpy().tolist() == [["a", 1], ["b", 0]]
+    assert "--limit" not in score(write(GOOD), "--limit", "5").stdout
+    assert score(write(GOOD), "--limit", "0").exit_code == 2
+
+
+def test_a_mean_below_the_least_fails_with_exit_code_1():
+    enough = score(write(GOOD), "--fail-under", "0.41")
+    assert (enough.exit_code, "failed" in enough.stderr) == (0, False)
+    short = score(write(GOOD), "--fail-under", "0.42")
+    assert short.exit_code == 1
+    assert short.stderr.endswith("failed: the mean of 3 scores, 0.417, is below --fail-under 0.42\n")
+    assert len(pd.read_csv("mine.word-overlap.csv")) == 5
+    assert score(write(GOOD), "--fail-under", "0.42", "--dry-run").exit_code == 0
+    assert score(write(GOOD), "--fail-under", "42").exit_code == 2
 
 
 def test_claims_of_a_judge_are_an_empty_table():
@@ -224,7 +249,7 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
     done = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert done.exit_code == 0, done.output
-    assert pd.read_csv("mine.acueval.csv")["score"].tolist() == [0.75, 0.75]
+    assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
     assert "score: 4 answers (0 from the cache, 3 calls), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
     again = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert "score: 4 answers (4 from the cache, 0 calls), cost 0.00, 0 unparsed, " in again.output
@@ -304,6 +329,10 @@ def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkey
     done = CliRunner().invoke(cli.app, [*command, "--prompt", "prompts/mine.txt"])
     assert done.exit_code == 0, done.output
     assert len(served.requests) == before + 1  # the claims are remembered, verified anew
+    assert sorted(path.name for path in Path().glob("*.csv")) == [
+        "mine.acueval.served.csv",
+        "mine.acueval.served.mine.csv",
+    ]
     assert "Is it so? The cat sat on the mat. / The cat sat. Yes or No?" in json.dumps(served.requests[-1])
     error = fail(monkeypatch, capsys, *command, "--metric", "holistic", "--prompt", "prompts/mine.txt")
     assert "prompt 'prompts/mine.txt' is for verify; metric 'holistic' has judge" in error
@@ -316,7 +345,7 @@ def test_settings_may_name_a_prompt_by_its_path(served):
     Path("params.yaml").write_text(yaml.safe_dump(params))
     done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--model", "served", "--metric", "own"])
     assert done.exit_code == 0, done.output
-    assert pd.read_csv("mine.own.csv")["score"].tolist() == [0.75]
+    assert pd.read_csv("mine.own.served.csv")["score"].tolist() == [0.75]
 
 
 @pytest.mark.parametrize(("metric", "warned"), [("sentences", True), ("word-overlap", False)])

@@ -19,6 +19,11 @@ def jsonl(folder, *rows):
     return file
 
 
+def write_table(table, file):
+    write = {".csv": table.to_csv, ".parquet": table.to_parquet, ".jsonl": partial(table.to_json, orient="records")}
+    write[file.suffix](file, **({"lines": True} if file.suffix == ".jsonl" else {"index": False}))
+
+
 def test_missing_columns_are_filled(tmp_path):
     other = {
         "id": 7,
@@ -84,7 +89,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         ([{**GOOD, "label": 0.5}], r"line 1, field 'label': expected 1 \(faithful\), 0 \(not\) or nothing, got 0.5"),
         ([{**GOOD, "label": "yes"}], "line 1, field 'label': expected 1 .* got 'yes'"),
         ([{**GOOD, "document": "a\x00b"}], "line 1, field 'document': a NUL byte at character 1; remove it"),
-        ([{**GOOD, "document": None}], "line 1, field 'document': expected text, got null"),
+        ([{**GOOD, "document": ["It rained."]}], "line 1, field 'document': expected text, got"),
         ([{**GOOD, "summary": 12}], "line 1, field 'summary': expected text, got 12"),
         ([{**GOOD, "system": ["x"]}], "line 1, field 'system': expected text, got"),
         (
@@ -210,9 +215,7 @@ NAMED = {"document": "article", "summary": "highlights", "label": "faithful"}
 def test_columns_of_other_names_are_read_as_the_fields_they_are_said_to_be(tmp_path, name):
     table = pd.DataFrame([CNNDM, CNNDM | {"article": "It snowed.", "faithful": 0, "url": "x.org/2"}])
     file = tmp_path / name
-    write = {"csv": table.to_csv, "parquet": table.to_parquet, "jsonl": partial(table.to_json, orient="records")}
-    options = {"lines": True} if name.endswith("jsonl") else {"index": False}
-    write[file.suffix[1:]](file, **options)
+    write_table(table, file)
     found = read_file(file, NAMED | {"id": "url"})
     assert found.examples[["id", "document", "summary", "label"]].to_numpy().tolist() == [
         ["x.org/1", "It rained.", "Rain.", 1],
@@ -280,6 +283,16 @@ def test_a_column_that_cannot_be_the_field_is_told_why(tmp_path, row, columns, m
         read_examples(jsonl(tmp_path, row), columns)
 
 
+@pytest.mark.parametrize(
+    ("document", "summary"), [("context", "response"), ("Article", "highlights"), ("source", "reference")]
+)
+def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summary):
+    row = {"question": "?", document: "It rained.", summary: "Rain."}
+    for field, column, columns in (("document", document, {}), ("summary", summary, {"document": document})):
+        with pytest.raises(ExamplesError, match=f"did you mean '{column}'[?] Say so: --column {field}={column} "):
+            read_examples(jsonl(tmp_path, row), columns)
+
+
 def test_a_row_without_a_named_column_is_named_by_it(tmp_path):
     with pytest.raises(ExamplesError, match="line 2: column 'article' is missing, got highlights; give every row one"):
         read_examples(jsonl(tmp_path, CNNDM, {"highlights": "Rain."}), NAMED)
@@ -337,10 +350,35 @@ def test_a_wrong_json_file_is_told_where_and_what_to_do(tmp_path, name, content,
         read_examples(tmp_path / name)
 
 
-def test_a_parquet_null_document_is_named(tmp_path):
+@pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl", "mine.parquet"])
+def test_a_text_that_is_null_is_an_empty_one(tmp_path, name):
+    table = pd.DataFrame([GOOD, {**GOOD, "id": "b", "document": None}, {**GOOD, "id": "c", "summary": None}])
+    file = tmp_path / name
+    write_table(table, file)
+    assert read_examples(file)[["document", "summary"]].to_numpy().tolist() == [
+        ["It rained.", "Rain."],
+        ["", "Rain."],
+        ["It rained.", ""],
+    ]
+
+
+def test_the_named_index_of_a_data_frame_is_a_column(tmp_path):
     file = tmp_path / "mine.parquet"
-    pd.DataFrame([GOOD, {**GOOD, "id": "b", "document": None}]).to_parquet(file)
-    with pytest.raises(ExamplesError, match="row 2, field 'document': expected text, got"):
+    table = pd.DataFrame([GOOD, {**GOOD, "id": "b", "system": "lead"}])
+    table.set_index("id").to_parquet(file)
+    assert read_examples(file)["id"].tolist() == ["a", "b"]
+    table.set_index(["system", "id"]).to_parquet(file)
+    assert read_examples(file)[["id", "system"]].to_numpy().tolist() == [["a", "user"], ["b", "lead"]]
+    table.set_index(pd.Index(["x", "y"], name="id")).to_parquet(file)
+    assert read_examples(file)["id"].tolist() == ["a", "b"]  # of two the one that stands among the columns
+    table.drop(columns="id").set_index(pd.Index(["x", "y"])).to_parquet(file)
+    assert read_examples(file)["id"].tolist() == ["1", "2"]
+
+
+def test_a_parquet_number_is_no_text(tmp_path):
+    file = tmp_path / "mine.parquet"
+    pd.DataFrame([{**GOOD, "document": 7}]).to_parquet(file)
+    with pytest.raises(ExamplesError, match="row 1, field 'document': expected text, got 7"):
         read_examples(file)
 
 

@@ -59,21 +59,31 @@ def score(
             help="instead of the metric's prompt of the same role: a name, or a file of yours; may be repeated"
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="where to write the scores (csv); default: FILE.METRIC.csv")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="where to write the scores: .csv, or .jsonl with claims; default: FILE.METRIC.csv, with the model or "
+            "prompt that you chose"
+        ),
+    ] = None,
     claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="decide: faithful above it; default: tuned on labelled rows whose split is validation"),
     ] = None,
+    fail_under: Annotated[
+        float | None, typer.Option(help="leave with exit code 1 if the mean score is below it", min=-1, max=1)
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="score the first so many rows only, for a trial", min=1)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
-    """Score your own summaries: one row an id with metric, score, n_claims, n_unparsed, reason, and your columns."""
+    """Score your own summaries: one row an id with metric, model, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise import own_file
     from claimwise.corpora import user_columns
 
-    own_file.score(
+    scores = own_file.score(
         file,
         metric,
         model,
@@ -85,7 +95,10 @@ def score(
         threshold=threshold,
         prompt=prompt or (),
         columns=user_columns.parse(column or ()),
+        limit=limit,
     )
+    if scores is not None and fail_under is not None and own_file.falls_short(scores, fail_under):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -161,10 +174,10 @@ def prune(
 
 def _cache(params: Path):
     """The cache that ``score`` uses with these settings; an empty one where it has made none yet, and no file."""
-    from claimwise import settings
+    from claimwise import own_settings
     from claimwise.models.cache import ResponseCache
 
-    path = settings.cache_file(params)
+    path = own_settings.read(params).cache
     if path.exists():
         return ResponseCache(path)
     typer.echo(f"{path} is not there yet", err=True)

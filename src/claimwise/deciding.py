@@ -6,15 +6,17 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from claimwise import statistics
-from claimwise.corpora.user_corpus import VALIDATION
+from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import ClaimwiseError
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
 
-_DIGITS = 6  # as many as the csv shows of a score
+_SPLITS = 5  # splits that are named, the largest
+_DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
 
 
 class ThresholdError(ClaimwiseError):
@@ -34,6 +36,10 @@ def check(threshold: float | None) -> None:
 def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
     """The threshold of the file's labelled validation rows, with no more digits than it takes; None without both labels.
 
+    AggreFact's search (``statistics.best_threshold``) takes the highest of equally good thresholds, a hair below a
+    faithful row's score, and other files' rows that score nearly as high would be rejected. What lies halfway to the next
+    lower score decides the validation rows as well.
+
     Args:
         scores: one row an example with ``score``, in the same order as the examples.
         examples: the examples table.
@@ -42,27 +48,62 @@ def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
     >>> tuned(pd.DataFrame({"score": [0.2, 0.6, 0.9, 0.4]}), examples)
     0.5984
     """
-    rows = labelled(scores, examples) & examples["split"].isin(VALIDATION)
+    rows = labelled(scores, examples) & is_validation(examples["split"])
     labels = examples.loc[rows, "label"]
     if labels.nunique() < 2:
         return None
-    return shortened(statistics.best_threshold(scores.loc[rows, "score"], labels), scores["score"].dropna())
+    seen = scores.loc[rows, "score"]
+    return shortened(centred(statistics.best_threshold(seen, labels), seen), scores["score"].dropna())
+
+
+def untuned(scores: pd.DataFrame, examples: pd.DataFrame) -> str:
+    """What a file with labels lacks for a threshold; for one that ``tuned`` found none for.
+
+    Args:
+        scores: one row an example with ``score``, in the same order as the examples.
+        examples: the examples table.
+    """
+    rows = labelled(scores, examples)
+    if not rows.any():
+        return ""
+    split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
+    found = ", ".join(
+        f"{count} of split {name!r}" for name, count in examples.loc[rows, "split"].value_counts().items()
+    )
+    return (
+        f"  nothing decided: to tune a threshold give some labelled rows of both kinds the split {split!r} {other}, or say "
+        f"one with --threshold; labelled rows found: {found}"
+    )
+
+
+def centred(threshold: float, scores: pd.Series) -> float:
+    """The middle between the two scores around a threshold: it decides these scores alike, and is far from all of them.
+
+    Args:
+        threshold: a score is above it, or not.
+        scores: what it decides, none missing; the threshold stays where they are all on one side of it.
+
+    >>> centred(0.717, pd.Series([0.3, 0.7, 0.9, 0.2])), centred(0.9, pd.Series([0.9, 0.2]))
+    (0.8, 0.9)
+    """
+    above, below = scores[scores > threshold], scores[scores <= threshold]
+    if above.empty or below.empty:
+        return threshold
+    middle = (below.max() + above.min()) / 2
+    return float(middle) if middle < above.min() else threshold  # of neighbouring floats the middle is one of them
 
 
 def shortened(threshold: float, scores: pd.Series) -> float:
-    """The number of fewest digits, six or more, that is near the threshold and decides every score as it does.
-
-    The threshold is often itself a score, or an average of two: sixteen digits to copy. Six are what a csv shows of the
-    scores; fewer would decide these scores as well, but those of the next file otherwise.
+    """The number of fewest digits, three or more, that is near the threshold and decides every score as it does.
 
     Args:
         threshold: a score is above it, or not.
         scores: all that it decides, none missing.
 
-    >>> shortened(1 / 3, pd.Series([1 / 3, 0.5])), shortened(2 / 3, pd.Series([2 / 3, 0.7]))
-    (0.333334, 0.666667)
-    >>> shortened(0.5004999999999999, pd.Series([0.5, 0.75])), shortened(1 / 3, pd.Series([0.3333333, 0.3333334]))
-    (0.5005, 0.3333333)
+    >>> shortened(0.5092311, pd.Series([0.3004, 0.718])), shortened(1 / 3, pd.Series([0.3332, 0.3334]))
+    (0.509, 0.3333)
+    >>> shortened(2 / 3, pd.Series([2 / 3, 0.7])), shortened(1 / 3, pd.Series([0.3333333, 0.3333334]))
+    (0.667, 0.3333333)
     """
     above = np.asarray(scores) > threshold
     for digits in range(_DIGITS, 17):
@@ -103,20 +144,45 @@ def report(scores: pd.DataFrame, examples: pd.DataFrame, threshold: float, *, tu
     """
     scored = scores["score"].dropna()
     line = f"  {(scored > threshold).sum()} of {len(scored)} above the threshold {threshold!r}"
-    both, validation = labelled(scores, examples), examples["split"].isin(VALIDATION)
+    both, validation = labelled(scores, examples), is_validation(examples["split"])
     if tuned:
         line += f", tuned on {(both & validation).sum()} labelled validation rows (for other files: --threshold)"
     rows = both & ~validation if tuned else both
     reported = examples[rows]
     if reported["label"].nunique() < 2:
         return f"{line}; how right that is only labelled {'rows of another split' if tuned else 'rows'} can say"
-    accuracy = statistics.bootstrap_accuracy(
-        reported["label"], scores.loc[rows, "score"], threshold, reported["document_id"].to_numpy()
-    )
-    value, low, high = (100 * part for part in accuracy)
     line += f"\n  balanced accuracy on {len(reported)} labelled {'other ' if tuned else ''}rows: "
-    line += f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    line += _accuracy(reported, scores.loc[rows, "score"], threshold)
     shared = set(reported["document_id"]) & set(examples.loc[both & validation, "document_id"])
     if tuned and shared:
         line += f"\n  {len(shared)} of their documents have validation rows too: the accuracy on new ones may be lower"
     return line
+
+
+def _accuracy(examples: pd.DataFrame, scores: pd.Series, threshold: float) -> str:
+    """Balanced accuracy with an interval that has a width, or why it has none."""
+    documents = examples["document_id"].to_numpy()
+    accuracy = statistics.bootstrap_accuracy(examples["label"], scores, threshold, documents)
+    value, low, high = (100 * part for part in accuracy)
+    if len(set(documents)) == 1:
+        return f"{value:.1f} % (one document: no interval; 50 is chance)"
+    if low < high:
+        return f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    # All of a class are decided alike: so they are in every draw, however few there are.
+    lines = [f"{value:.1f} % (50 is chance)"]
+    for label, name in ((1, "faithful"), (0, "unfaithful")):
+        right = (scores[examples["label"] == label] > threshold) == bool(label)
+        lines.append(
+            f"    {right.sum()} of {len(right)} {name} rows decided rightly, {_exact(right.sum(), len(right))}"
+        )
+    return "\n".join(lines)
+
+
+def _exact(right: int, total: int) -> str:
+    """Clopper and Pearson's interval of a share in percent, which has a width where a bootstrap has none.
+
+    >>> _exact(4, 4)
+    '39.8 to 100.0 % (exact 95 % interval, if the rows are independent)'
+    """
+    found = stats.binomtest(int(right), total).proportion_ci(0.95)
+    return f"{100 * found.low:.1f} to {100 * found.high:.1f} % (exact 95 % interval, if the rows are independent)"

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 import typer
 
-from claimwise import deciding, models, pages, prompts, settings, statistics, text
+from claimwise import deciding, models, own_output, own_settings, own_warnings, pages, prompts, statistics
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
-from claimwise.corpora.user_rows import KINDS, stem
+from claimwise.corpora.user_columns import how
 from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
-from claimwise.metrics import ALIGNMENT_COLUMNS, DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
+from claimwise.metrics import MetricSpec, evaluate, specification
 
-_COLUMNS = ("id", "metric", "score", "n_claims", "n_unparsed", "reason")
+_COLUMNS = ("id", "metric", "model", "score", "n_claims", "n_unparsed", "reason")
 _SYSTEMS = 20  # systems whose means are shown, the best
 
-#: What a csv must not be named: a reader would take it for what its name says.
-_TABLES = (*(kind for kind in KINDS if kind != ".csv"), ".xls", ".xlsx")
 
-
-class OutputError(ClaimwiseError):
-    """A result cannot be written, or only over the examples or another result; said before anything is asked."""
+class NothingScoredError(ClaimwiseError):
+    """A file without a single score: a script that goes on with it must know."""
 
 
 def score(
@@ -42,6 +37,7 @@ def score(
     threshold: float | None = None,
     prompt: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> pd.DataFrame | None:
     """Score every example of a file and write the csv; returns what was written.
 
@@ -49,106 +45,95 @@ def score(
         file: examples with document, summary and, where there are any, id, label, system; see ``corpora.read_file``.
         metric: a metric of the settings.
         model: a model of the settings; the one that they choose, if not given.
-        out: the csv of scores, and after them the file's columns but id, document and summary, as they stood (one of
-            ``columns`` under the name of its field); if not given, beside the file, named after it and the metric.
+        out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's columns but id, document and summary, as they stood (one of
+            ``columns`` under the name of its field); if not given, beside the file, named after it, the
+            metric and, where they are not the usual ones, the model and the prompts.
         claims: where to write every claim with its support and evidence, if anywhere.
         page: where to write a page of HTML to read claims and evidence on, if anywhere.
-        params: the settings file; where it is not there, the metrics of the sample run with the models that need none
-            (embedded, lexical).
+        params: the settings file; what it leaves out, or all of it where it is not there, is as in ``own_settings``.
         dry_run: only say what would be asked of the model; None is returned.
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
-            (AggreFact's search, ``statistics.best_threshold``); without such rows of both labels, nothing is decided.
+            (``deciding.tuned``); without such rows of both labels, nothing is decided.
         prompt: prompts, by name or by path, that take the place of the metric's of the same role.
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
+        limit: score the first so many rows only; all of them are read and checked.
 
     Raises:
+        NothingScoredError: not one of the summaries has a score; all is written all the same.
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong; nothing is asked or written.
     """
-    out = out or file.parent / f"{stem(file)}.{metric}.csv"
-    _check_outputs(file, out, claims, page)
     deciding.check(threshold)
-    metrics, entries, chosen, cache = _settings(params)
-    spec = _specification(metric, metrics, prompt)
-    model = model or chosen
+    chosen = own_settings.read(params)
+    spec = _specification(metric, chosen.metrics, prompt)
+    model, entries = model or chosen.model, chosen.models
     if model not in entries:
         place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
         raise models.ModelError(f"unknown model {model!r}; {place}: {', '.join(entries)}")
+    asked = "" if spec.judge == WordOverlap.name else model
+    usual = asked in ("", own_settings.DEFAULT_MODEL)
+    out = out or own_output.beside(file, metric, [*([] if usual else [asked]), *prompt])
+    own_output.check(file, out, claims, page)
     found = read_file(file, columns)
-    examples = found.examples
-    if twice := [name for name in found.carried if name in (*_COLUMNS, deciding.DECISION)]:
-        raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
+    count = len(found.examples)
+    examples, carried = found.examples[:limit], found.carried[:limit]
+    if len(examples) < count:
+        typer.echo(f"{file}: only the first {len(examples)} of {count} rows (--limit)")
+    ours = (*_COLUMNS, deciding.DECISION, *(["claims"] if own_output.nests(out) else []))
+    if twice := [name for name in carried if name in ours]:
+        other = f", or {how('system', 'model', file)}" if twice == ["model"] else ""
+        raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}{other}")
     for hint in found.hints:
         typer.echo(hint, err=True)
-    engine = models.load(entries[model], cache)
-    asking = Asking(metric, spec, engine, entries, model, cache)
+    engine = models.load(entries[model], chosen.cache)
+    asking = Asking(metric, spec, engine, entries, model, chosen.cache)
     if dry_run:
         typer.echo(asking.forecast([(examples, None)]))
         return None
-    if entries[model].get("kind") == "embedded" and spec.judge != WordOverlap.name:
-        _warn_of_languages(examples["summary"])
+    for warning in own_warnings.of(entries[model]["kind"], examples, prompt) if asked else ():
+        typer.echo(warning, err=True)
     with asking.watched("score", [(examples, None)]) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
-    scores = evaluation.scores.rename(columns={"example_id": "id"})[list(_COLUMNS)]
+    scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(model=asked)[list(_COLUMNS)]
     cut = threshold if threshold is not None else deciding.tuned(scores, examples)
     if cut is not None:
         scores[deciding.DECISION] = deciding.decisions(scores["score"], cut)
-    _write(pd.concat([scores, found.carried], axis=1), out)
+    written = pd.concat([scores, carried], axis=1)
+    own_output.write(own_output.with_claims(written, evaluation, examples) if own_output.nests(out) else written, out)
     if claims is not None:
-        _write(claim_report(evaluation, examples), claims)
+        own_output.write(own_output.claim_report(evaluation, examples), claims)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
         page.parent.mkdir(parents=True, exist_ok=True)
-        written = pages.render(evaluation, examples, metric=metric, model=model, source=file.name, threshold=cut)
-        page.write_text(written, encoding="utf-8")
-    _tell(scores, examples, "" if spec.judge == WordOverlap.name else f" by model {model}", out)
+        html = pages.render(evaluation, examples, metric=metric, model=asked, source=file.name, threshold=cut)
+        page.write_text(html, encoding="utf-8")
+    _tell(scores, examples, f" by model {asked}" if asked else "", out)
     if cut is not None:
         typer.echo(deciding.report(scores, examples, cut, tuned=threshold is None))
+    elif lacking := deciding.untuned(scores, examples):
+        typer.echo(lacking)
+    if scores["score"].isna().all():
+        raise NothingScoredError(
+            f"{out}: none of {len(scores)} summaries could be scored, for the reasons above; correct {file}"
+        )
     return scores
 
 
-def _write(table: pd.DataFrame, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, float_format="%.6g")
-
-
-def _check_outputs(file: Path, out: Path, claims: Path | None, page: Path | None) -> None:
-    taken = {file.resolve(): "the examples"}
-    for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
-        if path is None:
-            continue
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; name a file to write")
-        if other := taken.get(path.resolve()):
-            raise OutputError(f"{path}: {what} would be written over {other}; name another file for {what}")
-        _check_place(path, what)
-        kind = Path(path.name.lower().removesuffix(".gz")).suffix
-        if kind in _TABLES and what != "the page":
-            raise OutputError(f"{path}: {what} are written as csv; name a file that ends in .csv, got {kind!r}")
-        taken[path.resolve()] = what
-
-
-def _check_place(path: Path, what: str) -> None:
-    """Whether a file can be made there: after an hour of calls is too late to learn that it cannot."""
-    place = next(parent for parent in (path, *path.parents) if parent.exists())
-    if place != path and not place.is_dir():
-        raise OutputError(f"{path}: {what} cannot be written there, {place} is a file; name another folder")
-    if not os.access(place, os.W_OK):
-        raise OutputError(f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}")
-
-
-def _settings(params: Path) -> tuple[dict, dict, str, Path]:
-    cache = settings.cache_file(params)
-    if params.is_file():
-        read = settings.read(params)
-        return read.metrics, read.models, read.model, cache
-    return DEFAULT_METRICS, {kind: {"kind": kind} for kind in ("embedded", "lexical")}, "embedded", cache
+def falls_short(scores: pd.DataFrame, least: float) -> bool:
+    """Whether the mean score is below the least that a file must have, and a line on standard error that says so."""
+    mean, count = scores["score"].mean(), scores["score"].count()
+    if mean >= least:
+        return False
+    typer.echo(f"failed: the mean of {count} scores, {mean:.3f}, is below --fail-under {least:g}", err=True)
+    return True
 
 
 def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:
     """The metric's specification, with these prompts in the place of its own."""
     spec = specification(metric, metrics)
+    if names and spec.judge == WordOverlap.name:
+        raise prompts.PromptError(f"metric {metric!r} has no prompt, it counts words; leave out --prompt {names[0]}")
     entry = dict(metrics[metric])
     for name in names:
         role = prompts.load(name).role
@@ -159,38 +144,6 @@ def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[
             )
         entry[role] = name
     return specification(metric, {metric: entry})
-
-
-def _warn_of_languages(summaries: pd.Series) -> None:
-    if count := sum(map(_not_latin, summaries)):
-        typer.echo(
-            f"warning: {count} of {len(summaries)} summaries are mostly not in Latin script; the embedded model is "
-            "English only, do not trust its scores of these; --model chooses a language model that reads them",
-            err=True,
-        )
-
-
-def _not_latin(summary: str) -> bool:
-    """Whether most letters are of another script.
-
-    >>> _not_latin("Café 雨"), _not_latin("雨が降った (AP)"), _not_latin("2026")
-    (False, True, False)
-    """
-    letters = [letter for letter in summary if letter.isalpha()]
-    return 2 * sum("LATIN" in unicodedata.name(letter, "") for letter in letters) < len(letters)
-
-
-def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
-    """Every claim with its support and the document's sentences it was checked against, best first."""
-    documents = examples.set_index("id")["document"]
-    rows = evaluation.judged_claims()
-    evidence = [
-        " | ".join(text.sentences(documents[key])[i].text for i in indices)
-        for key, indices in zip(rows["example_id"], rows["evidence"], strict=True)
-    ]
-    columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]
-    columns += [column for column in ALIGNMENT_COLUMNS if column in rows]
-    return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
 
 
 def _tell(scores: pd.DataFrame, examples: pd.DataFrame, by: str, out: Path) -> None:

@@ -38,7 +38,7 @@ def render(
         evaluation: what ``metrics.evaluate`` returned for the examples.
         examples: the examples table.
         metric: the metric's name, for the title.
-        model: the model's name, likewise.
+        model: the model's name, likewise; empty where none was asked.
         source: where the examples came from, likewise.
         threshold: a summary is shown as faithful above it, as not faithful otherwise; without one nothing is decided.
 

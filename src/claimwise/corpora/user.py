@@ -60,7 +60,7 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     Args:
         path: a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
             ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
-            ``system``, ``origin`` and ``split``. A summary may be empty. Where no row has an ``id``, it is the row's
+            ``system``, ``origin`` and ``split``. A text may be empty or null. Where no row has an ``id``, it is the row's
             number as text: 1, 2, 3, ... in the file's order, of the examples only (header and blank lines do not count).
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
@@ -72,7 +72,7 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
         IsADirectoryError: it is a folder.
         ExamplesError: bad JSON or csv, a row with more or fewer fields than the header, a missing column, one named
             for a field that it cannot be (``user_columns.rename``), an id that stands twice or is empty, a label that is
-            neither 0 nor 1, text that is missing, holds NUL bytes or is no Unicode; names file, line and field.
+            neither 0 nor 1, a value that is no text, text that holds NUL bytes or is no Unicode; names file, line and field.
     """
     path = Path(path)
     if path.is_dir():
@@ -124,7 +124,8 @@ def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterable[str
 
 
 def _example(row: dict[str, Any], where: str) -> dict[str, Any]:
-    example = {name: _text(row[name], name, where) for name in ("document", "summary")}
+    # null is what an empty field of a csv becomes on its way through a data frame: no text, unscored with that reason
+    example = {name: "" if _absent(row[name]) else _text(row[name], name, where) for name in _TEXTS}
     is_number = isinstance(row["id"], int) and not isinstance(row["id"], bool)
     identity = str(row["id"]) if is_number else row["id"]
     example["id"] = _text(identity, "id", where)

@@ -13,6 +13,9 @@ from claimwise.corpora.user_rows import ExamplesError, stem
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
 FIELDS = ("id", "document", "summary", "label", "system", "origin", "split")
 
+#: What other tools and corpora call the two texts; a name is suggested, never taken unasked.
+_ALIASES = {"document": ("article", "source", "context"), "summary": ("highlights", "response", "reference")}
+
 
 def parse(entries: Iterable[str]) -> dict[str, str]:
     """The columns by field, of the command line's ``FIELD=COLUMN``.
@@ -108,9 +111,20 @@ def missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path
         return (
             f"{said}; give every row one{'' if field in columns else ', or none: the number of a row is its id then'}"
         )
-    near = nearest(field, [str(name) for name in row if name not in FIELDS])
+    others = [str(name) for name in row if name not in FIELDS]
+    near = nearest(field, others) or _alias(field, others)
     asked = f"did you mean {near!r}? Say so" if near else "say which one holds it"
     return f"{said}; {asked}: {how(field, near or 'NAME', path)}, or add it"
+
+
+def _alias(field: str, names: Iterable[str]) -> str | None:
+    """The column that other tools call what the field is.
+
+    >>> _alias("document", ["Context", "response"])
+    'Context'
+    """
+    known = {name.strip().casefold(): name for name in names}
+    return next((known[alias] for alias in _ALIASES.get(field, ()) if alias in known), None)
 
 
 def how(field: str, column: str, path: Path) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
 from claimwise.corpora.base import Corpus, CorpusError, Rows
 from claimwise.corpora.user import read_examples
 from claimwise.corpora.user_preferences import SUFFIX, read_preferences
@@ -15,8 +17,17 @@ from claimwise.errors import near
 #: Where the pipeline looks for a user's files; the stage ``corpora`` depends on the folder.
 FOLDER = Path("data/own")
 
-#: What people call the part of their data that a threshold is tuned on, in a file's column ``split``.
+#: What people call the part of their data that a threshold is tuned on, in a file's column ``split``, in any case.
 VALIDATION = ("validation", "valid", "val", "dev")
+
+
+def is_validation(split: pd.Series) -> pd.Series:
+    """Which rows a threshold is tuned on.
+
+    >>> is_validation(pd.Series(["Validation", " dev", "train", "test"])).tolist()
+    [True, True, False, False]
+    """
+    return split.str.strip().str.casefold().isin(VALIDATION)
 
 
 def find(name: str, folder: str | Path = FOLDER) -> Path:
@@ -64,8 +75,8 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
     Args:
-        path: see ``user.read_file``. A ``split`` that is one of ``VALIDATION`` becomes ``validation``, on which the
-            notebooks tune.
+        path: see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes ``validation``, on
+            which the notebooks tune.
         columns: the column that holds a field, where the file has another name for it; see ``user.read_file``, too.
 
     Raises:
@@ -81,7 +92,7 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """
     path = Path(path)
     examples = read_examples(path, columns)
-    split = examples["split"].where(~examples["split"].isin(VALIDATION), "validation")
+    split = examples["split"].mask(is_validation(examples["split"]), "validation")
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
     asked = _only(stem(path) + SUFFIX, _files(path.parent))
     return replace(corpus, preferences=read_preferences(asked, examples)) if asked else corpus

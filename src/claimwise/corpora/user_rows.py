@@ -63,6 +63,8 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
             table = pd.read_parquet(path)
         except (ValueError, OSError) as error:
             raise ExamplesError(f"{path}: not a parquet file ({error})") from None
+        named = [name for name in table.index.names if name and name not in table]  # by set_index("id") and such
+        table = table.reset_index(named) if named else table
         return [(f"row {index}", row) for index, row in enumerate(table.to_dict("records"), start=1)]
     raise ExamplesError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
 

@@ -1,0 +1,79 @@
+"""What ``claimwise score`` needs of params.yaml: of the metrics, the models and the cache each has a default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from claimwise import settings
+from claimwise.metrics import DEFAULT_METRICS
+
+#: What is asked where no other model is named.
+DEFAULT_MODEL = "embedded"
+#: The models that need no settings.
+DEFAULT_MODELS: dict[str, dict[str, str]] = {
+    DEFAULT_MODEL: {"kind": "embedded"},
+    "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
+    "lexical": {"kind": "lexical"},
+}
+
+
+@dataclass(frozen=True)
+class OwnSettings:
+    """The sections ``metrics``, ``models``, ``model`` and ``cache`` of params.yaml, each given or its default."""
+
+    metrics: Mapping[str, Mapping[str, Any]]
+    models: Mapping[str, Mapping[str, Any]]
+    model: str
+    cache: Path
+
+
+def read(params: Path) -> OwnSettings:
+    """Read what there is of params.yaml.
+
+    A file without the pipeline's sections is enough: its models and metrics are added to the default ones.
+
+    Args:
+        params: the settings file; where it is not there, all is default.
+
+    Raises:
+        ParamsError: the file is malformed, or has a section of another name: it may be a misspelt one.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "params.yaml")
+    >>> _ = file.write_text("model: gpt\\nmodels: {gpt: {kind: openai, model: gpt-5-mini}}")
+    >>> found = read(file)
+    >>> found.model, list(found.models), "acueval" in found.metrics
+    ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'gpt'], True)
+    """
+    given: dict[str, Any] = {}
+    if params.is_file():
+        try:
+            found = settings.read(params)
+            return OwnSettings(found.metrics, found.models, found.model, Path(found.cache))
+        except settings.ParamsError as error:
+            if not _only_lacks_sections(error):
+                raise
+            given = yaml.safe_load(params.read_text(encoding="utf-8"))  # which has been found sound
+            if given.keys() - settings.Settings.model_fields:
+                raise
+    return OwnSettings(
+        metrics=DEFAULT_METRICS | given.get("metrics", {}),
+        models=DEFAULT_MODELS | given.get("models", {}),
+        model=given.get("model", DEFAULT_MODEL),
+        # the user's own, as without a params.yaml
+        cache=Path(given["cache"]) if "cache" in given else settings.cache_file(""),
+    )
+
+
+def _only_lacks_sections(error: settings.ParamsError) -> bool:
+    """Whether nothing else is wrong; of all that is, the error that it was made from has a list."""
+    cause = error.__context__
+    return isinstance(cause, ValidationError) and all(
+        found["type"] == "missing" and len(found["loc"]) == 1 for found in cause.errors()
+    )
