@@ -94,7 +94,7 @@ def test_other_columns_stand_after_the_scores_as_they_were():
     score("mine.csv")
     with Path("mine.word-overlap.csv").open(encoding="utf-8", newline="") as stream:
         found = list(csv.reader(stream))
-    assert found[0] == ["id", "metric", "model", "score", "n_claims", "n_unparsed", "reason", "label", "n", "note"]
+    assert found[0] == ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason", "label", "n", "note"]
     assert [row[8:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
 
 
@@ -157,16 +157,14 @@ def test_a_column_that_would_stand_twice_is_refused(folder):
     assert not list(folder.glob("*.csv"))
 
 
-def test_a_column_named_model_may_be_said_to_be_the_system(folder):
+def test_a_column_named_model_is_carried_beside_the_name_of_the_model_that_scored(folder):
     write([row | {"model": f"m{number}"} for number, row in enumerate(ROWS)])
-    with pytest.raises(
-        ExamplesError, match=r"'model' would stand twice .*; rename it in mine\.jsonl, or --column system="
-    ):
-        score()
-    score(columns={"system": "model"})
-    found = pd.read_csv("mine.word-overlap.csv")
-    assert found["system"].tolist() == ["m0", "m1", "m2", "m3"]
-    assert found["model"].isna().all()  # words are counted without one
+    score(metric="sentences", model="lexical")
+    found = pd.read_csv("mine.sentences.lexical.csv")
+    assert found["model"].tolist() == ["m0", "m1", "m2", "m3"]
+    assert set(found["scorer"]) == {"lexical"}
+    score()
+    assert pd.read_csv("mine.word-overlap.csv")["scorer"].isna().all()  # words are counted without one
 
 
 def test_scores_of_another_model_do_not_take_the_place_of_those_that_are_there(folder):
@@ -174,7 +172,7 @@ def test_scores_of_another_model_do_not_take_the_place_of_those_that_are_there(f
     write(ROWS)
     for model in ("lexical", "words/v1"):
         score(metric="sentences", model=model)
-    found = {path.name: set(pd.read_csv(path)["model"]) for path in folder.glob("*.csv")}
+    found = {path.name: set(pd.read_csv(path)["scorer"]) for path in folder.glob("*.csv")}
     assert found == {"mine.sentences.lexical.csv": {"lexical"}, "mine.sentences.words-v1.csv": {"words/v1"}}
 
 
@@ -237,7 +235,7 @@ def test_columns_of_other_names_and_no_ids(capsys):
     assert list(found) == [
         "id",
         "metric",
-        "model",
+        "scorer",
         "score",
         "n_claims",
         "n_unparsed",

@@ -79,7 +79,7 @@ def score(
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
-    """Score your own summaries: one row an id with metric, model, score, n_claims, n_unparsed, reason, and your columns."""
+    """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise import own_file
     from claimwise.corpora import user_columns
 

@@ -11,12 +11,12 @@ import typer
 from claimwise import deciding, models, own_output, own_settings, own_warnings, pages, prompts, statistics
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
-from claimwise.corpora.user_columns import how
 from claimwise.errors import ClaimwiseError
 from claimwise.holistic import WordOverlap
 from claimwise.metrics import MetricSpec, evaluate, specification
 
-_COLUMNS = ("id", "metric", "model", "score", "n_claims", "n_unparsed", "reason")
+#: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
+_COLUMNS = ("id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason")
 _SYSTEMS = 20  # systems whose means are shown, the best
 
 
@@ -81,8 +81,7 @@ def score(
         typer.echo(f"{file}: only the first {len(examples)} of {count} rows (--limit)")
     ours = (*_COLUMNS, deciding.DECISION, *(["claims"] if own_output.nests(out) else []))
     if twice := [name for name in carried if name in ours]:
-        other = f", or {how('system', 'model', file)}" if twice == ["model"] else ""
-        raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}{other}")
+        raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
     for hint in found.hints:
         typer.echo(hint, err=True)
     engine = models.load(entries[model], chosen.cache)
@@ -94,7 +93,7 @@ def score(
         typer.echo(warning, err=True)
     with asking.watched("score", [(examples, None)]) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
-    scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(model=asked)[list(_COLUMNS)]
+    scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)[list(_COLUMNS)]
     cut = threshold if threshold is not None else deciding.tuned(scores, examples)
     if cut is not None:
         scores[deciding.DECISION] = deciding.decisions(scores["score"], cut)
