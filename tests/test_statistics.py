@@ -226,6 +226,39 @@ def test_bootstrap_mean_keeps_groups_together():
     assert by_group.half / by_row.half == pytest.approx(4, rel=0.2)
 
 
+def scored(n, seed, noise=1.0):
+    """Two rows a document, scores that rank them somewhat."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, 2, n)
+    scores = labels + noise * generator.standard_normal(n)
+    return pd.DataFrame({"label": labels, "m": scores, "document_id": np.arange(n) // 2})
+
+
+def test_a_threshold_that_is_drawn_too_is_tuned_on_every_draw():
+    validation, test = scored(60, 1), scored(50, 2)
+    found = statistics.bootstrap_tuned(validation, test, "m", draws=30, seed=4)
+    cuts = np.percentile(validation["m"], statistics.GRID)
+    drawn = []
+    for ours, theirs in zip(statistics.resample(30, 30, 4), statistics.resample(25, 30, 5), strict=True):
+        v, t = (
+            part.loc[part.index.repeat(times[part["document_id"]])]
+            for part, times in ((validation, ours), (test, theirs))
+        )
+        accuracies = [round(statistics.balanced_accuracy(v["label"], v["m"], cut), 12) for cut in cuts]
+        best = max(range(len(cuts)), key=lambda k: (accuracies[k], k))
+        drawn.append(statistics.balanced_accuracy(t["label"], t["m"], cuts[best]))
+    assert [found.low, found.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
+    threshold = statistics.best_threshold(validation["m"], validation["label"])
+    assert found.value == statistics.balanced_accuracy(test["label"], test["m"], threshold)
+
+
+def test_tuning_adds_to_the_uncertainty():
+    validation, test = scored(40, 1, 2.0), scored(800, 2, 2.0)
+    threshold = statistics.best_threshold(validation["m"], validation["label"])
+    held = statistics.bootstrap_accuracy(test["label"], test["m"], threshold, test["document_id"])
+    assert statistics.bootstrap_tuned(validation, test, "m").half > 1.2 * held.half
+
+
 # ---------------------------------------------------------------- significance
 
 

@@ -29,7 +29,19 @@ HUMAN = "human"
 
 #: Of ``table``.
 COLUMNS = (
-    *("group", "metric", "n", "faithful", "unscored", "threshold", "balanced_accuracy", "low", "high"),
+    *(
+        "group",
+        "metric",
+        "n",
+        "faithful",
+        "unscored",
+        "threshold",
+        "balanced_accuracy",
+        "low",
+        "high",
+        "tuned_low",
+        "tuned_high",
+    ),
     *("published_interval", "auc", "difference", "difference_low", "difference_high", "p"),
     *("systems", "kendall_system", "kendall_summary", "kendall_documents"),
 )
@@ -73,7 +85,8 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
     Returns:
         ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric,
         left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
-        over documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
+        over documents), ``tuned_low`` and ``tuned_high`` (the same with the threshold tuned anew on each draw of
+        validation documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
         points with ``_low`` and ``_high`` and its two-sided ``p``; of test and validation rows, for no threshold is asked, Kendall's
         ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
         A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows;
@@ -95,6 +108,8 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
             row = {"group": group, "metric": metric, "n": 0, "unscored": int(everything[metric].isna().sum())}
             if metric in usable:
                 row |= _agreement(test, metric, thresholds[metric], draws, seed)
+                tuned = statistics.bootstrap_tuned(validation, test, metric, draws, seed)
+                row |= {"tuned_low": 100 * tuned.low, "tuned_high": 100 * tuned.high}
             if metric in usable and base is not None:
                 hits = test[metric] > thresholds[metric]
                 difference, p = statistics.paired_bootstrap(test["label"], hits, base, test["document_id"], seed=seed)
@@ -181,9 +196,9 @@ def panels(rows: pd.DataFrame) -> pd.Series:
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
     columns = ["corpus", "group", "metric", "n", "unscored", "threshold", "balanced_accuracy", "low", "high"]
-    return rows[[*columns, "published_interval", "auc", "difference", "p", "p_holm", "published"]].rename(
-        columns={"published_interval": "published ±"}
-    )
+    return rows[
+        [*columns, "tuned_low", "tuned_high", "published_interval", "auc", "difference", "p", "p_holm", "published"]
+    ].rename(columns={"published_interval": "published ±"})
 
 
 def correlations(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
