@@ -262,7 +262,7 @@ def asking(methods: Mapping[str, Mapping]) -> list[str]:
 
 
 #: What a method has learned of the labels of the corpus.
-FITTED, ITS_MODEL, NOTHING = "fitted to its labels", "its model was trained on its labels", "nothing"
+FITTED, ITS_MODEL, NOTHING = "fitted to its labels", "model trained on its labels", "nothing learned of it"
 
 
 def taught(result: pd.DataFrame, supervised: Collection[str]) -> list[str]:
@@ -288,8 +288,7 @@ def dots(result: pd.DataFrame, supervised: Collection[str]) -> pd.DataFrame:
     scored = result[result["n"] > 0]
     blank = dict.fromkeys(("accuracy", "low", "high"), np.nan)
     parts = [scored.assign(published=np.nan), *(scored.assign(published=scored[m], **blank) for m in PUBLISHED_MODELS)]
-    learned = [f"learned of this corpus: {what}" for what in taught(scored, supervised)]
-    kinds = pd.Series(learned, index=scored["method"])
+    kinds = pd.Series(taught(scored, supervised), index=scored["method"])
     every = pd.concat(parts, ignore_index=True)
     return every.assign(panel="accuracy, test split", kind=every["method"].map(kinds))
 
