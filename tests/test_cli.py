@@ -28,7 +28,7 @@ GOOD = [
     {"id": "é", "document": "It rained.", "summary": "雨が降った。", "label": 0},
 ]
 
-COLUMNS = ["id", "metric", "model", "score", "n_claims", "n_unparsed", "reason"]
+COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
 
 
 @pytest.fixture(autouse=True)
@@ -287,7 +287,7 @@ def test_replies_that_could_not_be_read_are_asked_again_after_the_command_that_t
     assert runner.invoke(cli.app, ["cache", "prune", "--model", "m:unread"]).output == "1 calls deleted\n"
     mended = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert "(2 from the cache, 1 calls), 10 + 2 tokens, cost 1.00, 0 unparsed, " in mended.output
-    assert pd.read_csv("mine.acueval.csv")["score"].tolist() == [0.75, 0.75]
+    assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
 
 
 def test_without_a_file_of_calls_there_is_nothing_to_tell_and_none_is_made():

@@ -79,7 +79,7 @@ def test_columns_of_other_names_are_named_in_the_settings(project):
     ]
     with pytest.raises(ExamplesError, match=r"data/own/mine\.csv: no column 'title', which 'document' is said to be"):
         project(corpora={"own": {"mine": {"document": "title"}}})
-    with pytest.raises(ExamplesError, match=r"corpora: \{own: \{mine: \{document: 'NAME'\}\}\}"):
+    with pytest.raises(ExamplesError, match=r"corpora: \{own: \{mine: \{document: 'article'\}\}\}"):
         project()
 
 

@@ -111,12 +111,13 @@ def test_corpora_left_out_are_those_of_the_shipped_weights(monkeypatch):
     assert f"On {len(table) - 1} corpora left out of training {told}." in bullet("The embedded model")
     wide = table.set_index("corpus").drop("mean")
     domains = wide.index.str.startswith("summedits")
+    assert (domains.sum(), (~domains).sum()) == (5, 9)
     for part, words in (
-        (wide[domains], "On SummEdits' domains ({}) that is {}"),
-        (wide[~domains], "on the others ({}) {}"),
+        (wide[domains], "On SummEdits' five domains it is {} (word overlap {})"),
+        (wide[~domains], "on the other nine corpora {} ({})"),
     ):
-        pair = f"{part['shipped'].mean():.2f} against {part['word overlap'].mean():.2f}".replace("0.", ".")
-        assert words.format(len(part), pair) in bullet("The embedded model")
+        pair = (f"{part[model].mean():.2f}".removeprefix("0") for model in ("shipped", "word overlap"))
+        assert words.format(*pair) in bullet("The embedded model")
 
 
 def test_links_lead_somewhere():

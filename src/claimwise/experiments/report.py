@@ -30,7 +30,7 @@ SUPERVISED = {
     "aggrefact_ftsota": "verifier: the validation part",
     "aggrefact_exf": "verifier: the validation part",
     "frank": "verifier: the part that is AggreFact's validation",
-    "halueval": "verifier: the 100 validation documents",
+    "halueval": "verifier: its validation documents",
     "halueval_full": "verifier: 100 of its documents",
     "wice": "verifier: the dev part",
     "wice_chunks": "verifier: the dev part",
