@@ -140,7 +140,10 @@ def test_a_teacher_without_claims_and_a_decoder_are_refused(t5, tmp_path):
 
 def test_a_folder_of_other_things_is_refused_before_training_and_stays(tmp_path):
     (tmp_path / "thesis.tex").write_text("Chapter 1")
-    for out in (tmp_path, tmp_path / "thesis.tex"):
+    (tmp_path / "mixed").mkdir()
+    for name in ("config.json", "thesis.tex"):  # a checkpoint, and something dear beside it
+        (tmp_path / "mixed" / name).write_text("{}")
+    for out in (tmp_path, tmp_path / "thesis.tex", tmp_path / "mixed"):
         with pytest.raises(DistillationError, match=r"params\.yaml, distillation\.out: found .* holds no checkpoint"):
             distillation.settings({"out": str(out)})
     assert (tmp_path / "thesis.tex").read_text() == "Chapter 1"

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise import deciding, own_file, statistics
+from claimwise import deciding, own_file, own_output, statistics
 from claimwise.corpora import ExamplesError
 from claimwise.deciding import ThresholdError
 from claimwise.errors import ClaimwiseError
@@ -155,6 +155,15 @@ def test_a_column_that_would_stand_twice_is_refused(folder):
     ):
         score()
     assert not list(folder.glob("*.csv"))
+
+
+def test_json_lines_keep_the_smallest_scores(folder, tmp_path):
+    table = pd.DataFrame({"id": ["a", "b"], "score": [1.25e-8, 0.1]})
+    own_output.write(table, tmp_path / "s.jsonl")
+    assert pd.read_json(tmp_path / "s.jsonl", lines=True)["score"].tolist() == [
+        1.25e-8,
+        0.1,
+    ]  # a product is often small
 
 
 def test_a_column_named_model_is_carried_beside_the_name_of_the_model_that_scored(folder):

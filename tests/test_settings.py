@@ -126,10 +126,9 @@ def test_no_utf_8(tmp_path):
         settings.read(file)
 
 
-def test_the_file_of_calls_is_that_of_the_settings_or_the_users_own(tmp_path, monkeypatch):
+def test_without_settings_the_file_of_calls_is_the_users_own(monkeypatch):
     monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
-    assert settings.cache_file(write(tmp_path, GOOD)) == Path("cache/calls.sqlite")
-    assert settings.cache_file(tmp_path / "absent.yaml") == Path("home/claimwise/calls.sqlite")
+    assert settings.own_cache() == Path("home/claimwise/calls.sqlite")
 
 
 @pytest.mark.parametrize("content", ["", "- a\n- b\n", "just text"])

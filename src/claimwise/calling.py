@@ -10,7 +10,7 @@ from typing import Any, overload
 import pandas as pd
 
 from claimwise import models
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.models.base import Model
 from claimwise.own_settings import DEFAULT_MODEL, DEFAULT_MODELS
@@ -84,7 +84,7 @@ def _model(model: str | Mapping[str, Any] | Model) -> Model:
 def _named(name: str) -> Model:
     if name not in DEFAULT_MODELS:
         raise models.ModelError(
-            f"unknown model {name!r}; there are: {', '.join(DEFAULT_MODELS)}; for another give its entry, as params.yaml "
+            f"unknown model {name!r}{near(name, DEFAULT_MODELS)}; there are: {', '.join(DEFAULT_MODELS)}; for another give its entry, as params.yaml "
             "has them: model={'kind': 'openai', 'model': ...}"
         )
     return models.load(DEFAULT_MODELS[name])

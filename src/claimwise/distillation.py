@@ -24,6 +24,8 @@ from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Model
 from claimwise.progress import bar
 
+#: Kinds of files that a checkpoint and its record consist of.
+_CHECKPOINT = (".json", ".safetensors", ".model", ".txt", ".jinja")
 #: What the student is asked with, in training and after it.
 PROMPT = "fenice-decompose-t5"
 #: Of the documents that are not for testing, those whose hash ends so are held out: one in ten, as in the paper.
@@ -73,9 +75,11 @@ class DistillationSettings(BaseModel):
     @classmethod
     def _holds_nothing_else(cls, out: str) -> str:
         folder = Path(out)
-        if folder.exists() and not (folder / "config.json").is_file() and (folder.is_file() or any(folder.iterdir())):
+        held = list(folder.iterdir()) if folder.is_dir() else []
+        checkpoint = (folder / "config.json").is_file() and all(file.suffix in _CHECKPOINT for file in held)
+        if folder.is_file() or (held and not checkpoint):
             raise ValueError(
-                "it is there and holds no checkpoint (no config.json), and training would delete it; name a folder that "
+                "it is there and holds no checkpoint, or more than one, and training would delete it; name a folder that "
                 "is new, empty, or holds an earlier checkpoint"
             )
         return out

@@ -7,7 +7,6 @@ also after a failure: a failed run leaves the copy with its traceback, which is 
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tempfile
@@ -23,6 +22,7 @@ from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
 from claimwise import store
+from claimwise.errors import near
 from claimwise.models import rehearsal, usage
 from claimwise.runs import Run, forecast, pace, prices_of
 from claimwise.settings import ParamsError, Settings
@@ -39,9 +39,7 @@ def parameters(settings: Settings, name: str, notebook: Path) -> dict[str, Any]:
     """
     if not notebook.is_file():
         known = sorted(path.stem for path in notebook.parent.glob("*.ipynb"))
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
-        raise ParamsError(f"{notebook} is not there{hint} notebooks: {', '.join(known) or 'none'}")
+        raise ParamsError(f"{notebook} is not there{near(name, known) or ';'} notebooks: {', '.join(known) or 'none'}")
     declared = set(papermill.inspect_notebook(notebook))
     shared = {
         "data": settings.data,

@@ -11,7 +11,7 @@ import typer
 from claimwise import deciding, models, own_output, own_settings, own_warnings, pages, prompts, statistics
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 from claimwise.holistic import WordOverlap
 from claimwise.metrics import MetricSpec, evaluate, specification
 
@@ -45,9 +45,10 @@ def score(
         file: examples with document, summary and, where there are any, id, label, system; see ``corpora.read_file``.
         metric: a metric of the settings.
         model: a model of the settings; the one that they choose, if not given.
-        out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's columns but id, document and summary, as they stood (one of
-            ``columns`` under the name of its field); if not given, beside the file, named after it, the
-            metric and, where they are not the usual ones, the model and the prompts.
+        out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
+            columns but id, document and summary, as they stood (one of ``columns`` under the name of its field); if not
+            given, beside the file, named after it, the metric and, where they are not the usual ones, the model and the
+            prompts.
         claims: where to write every claim with its support and evidence, if anywhere.
         page: where to write a page of HTML to read claims and evidence on, if anywhere.
         params: the settings file; what it leaves out, or all of it where it is not there, is as in ``own_settings``.
@@ -69,7 +70,7 @@ def score(
     model, entries = model or chosen.model, chosen.models
     if model not in entries:
         place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
-        raise models.ModelError(f"unknown model {model!r}; {place}: {', '.join(entries)}")
+        raise models.ModelError(f"unknown model {model!r}{near(model, entries)}; {place}: {', '.join(entries)}")
     asked = "" if spec.judge == WordOverlap.name else model
     usual = asked in ("", own_settings.DEFAULT_MODEL)
     out = out or own_output.beside(file, metric, [*([] if usual else [asked]), *prompt])
@@ -114,7 +115,8 @@ def score(
         typer.echo(lacking)
     if scores["score"].isna().all():
         raise NothingScoredError(
-            f"{out}: none of {len(scores)} summaries could be scored, for the reasons above; correct {file}"
+            f"{out}: none of {len(scores)} summaries could be scored, for the reasons above; correct {file}, or name "
+            "another model"
         )
     return scores
 
@@ -124,7 +126,7 @@ def falls_short(scores: pd.DataFrame, least: float) -> bool:
     mean, count = scores["score"].mean(), scores["score"].count()
     if mean >= least:
         return False
-    typer.echo(f"failed: the mean of {count} scores, {mean:.3f}, is below --fail-under {least:g}", err=True)
+    typer.echo(f"failed: the mean of {count} scores, {mean:.6g}, is below --fail-under {least:g}", err=True)
     return True
 
 

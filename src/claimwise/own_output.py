@@ -85,10 +85,10 @@ def nests(path: Path) -> bool:
 
 
 def write(table: pd.DataFrame, path: Path) -> None:
-    """Write a csv, or JSON lines where the name says so, six digits a number; what is missing is empty, or null."""
+    """Write a csv, six digits a number, or JSON lines where the name says so; what is missing is empty, or null."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if nests(path):
-        table.to_json(path, orient="records", lines=True, force_ascii=False, double_precision=6)
+        table.to_json(path, orient="records", lines=True, force_ascii=False, double_precision=15)
     else:
         table.to_csv(path, index=False, float_format="%.6g")
 

@@ -67,7 +67,7 @@ def read(params: Path) -> OwnSettings:
         models=DEFAULT_MODELS | given.get("models", {}),
         model=given.get("model", DEFAULT_MODEL),
         # the user's own, as without a params.yaml
-        cache=Path(given["cache"]) if "cache" in given else settings.cache_file(""),
+        cache=Path(given["cache"]) if "cache" in given else settings.own_cache(),
     )
 
 

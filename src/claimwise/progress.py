@@ -23,13 +23,14 @@ def bar(total: int, what: str, unit: str, *, show: bool = True) -> tqdm:
         show: False for none.
     """
     stream = sys.__stderr__
+    if not show or stream is None:  # a service may have none
+        return tqdm(total=total, disable=True)
     if _is_terminal(stream):
-        return tqdm(total=total, desc=what, unit=unit, disable=not show, file=stream, mininterval=1, leave=False)
+        return tqdm(total=total, desc=what, unit=unit, file=stream, mininterval=1, leave=False)
     return tqdm(
         total=total,
         desc=what,
         unit=unit,
-        disable=not show,
         file=_Lines(stream),
         mininterval=LINE_SECONDS,
         miniters=1,  # fixed: tqdm's monitor would show a bar of its own choice of iterations sooner

@@ -21,9 +21,9 @@ from claimwise.settings import Settings
 def score_corpora(settings: Settings, metric: str) -> list[Path]:
     """Run one metric over the corpora that the ``score`` section names; returns the folders written.
 
-    Finished calls are in the response cache: killed and started again, none is made twice, and the tables of every
-    corpus are written anew from them. A language model is asked after a line on what that will take, under a bar that
-    counts its calls.
+    Finished calls are in the response cache: killed and started again, none is made twice (but what got a blank
+    reply), and the tables of every corpus are written anew from them. A language model is asked after a line on what
+    that will take, under a bar that counts its calls.
     """
     asking, spec, model = _asking(settings, metric)
     base = store.scores_folder(settings.data, metric)

@@ -135,9 +135,7 @@ class Settings(BaseModel):
                 of ``data`` has none for the one that is chosen.
         """
         if name not in self.sections:
-            close = difflib.get_close_matches(name, self.sections, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ParamsError(f"params.yaml has no section {name!r}{hint}")
+            raise ParamsError(f"params.yaml has no section {name!r}{near(name, self.sections)}")
         return {key: self._of_data(f"{name}.{key}", value) for key, value in (self.sections[name] or {}).items()}
 
     def _of_data(self, place: str, value: Any) -> Any:
@@ -207,6 +205,6 @@ def _misspelt(place: tuple, kind: str, content: dict) -> str:
     return f"; found {close[0]!r}: did you mean that?" if close else ""
 
 
-def cache_file(path: str | Path = "params.yaml") -> Path:
-    """The file of finished calls: as params.yaml says, or the user's own where there is no params.yaml."""
-    return Path(read(path).cache) if Path(path).is_file() else Path(pooch.os_cache("claimwise"), "calls.sqlite")
+def own_cache() -> Path:
+    """The user's own file of finished calls, where no params.yaml names one."""
+    return Path(pooch.os_cache("claimwise"), "calls.sqlite")

@@ -100,7 +100,7 @@ def _balanced(counts: Array) -> Array:
         return (counts[..., 1] / counts[..., 0] + counts[..., 3] / counts[..., 2]) / 2
 
 
-@lru_cache(maxsize=2)  # a table's rows are about the same documents, and drawing takes longer than what is done with it
+@lru_cache(maxsize=4)  # a table's rows are about the same documents, and drawing takes longer than what is done with it
 def resample(n: int, draws: int, seed: int) -> Array:
     """How often each of n units stands in each bootstrap draw, shape (draws, n), not to be written to.
 

@@ -191,7 +191,7 @@ def curves(rows: pd.DataFrame, methods: Collection[str], steps: int = 200) -> pd
         ):
             frame = pd.DataFrame({"panel": panel, "method": name, "x": x, "y": y, "mark": np.arange(len(x)) == marked})
             parts.append(frame.sort_values(["x", "y"], kind="stable"))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["panel", "method", "x", "y", "mark"])
 
 
 #: The axes of ``curves``' panels.

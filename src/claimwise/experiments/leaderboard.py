@@ -242,7 +242,7 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
             else "the first is told apart from every other system."
         )
     ]
-    sentences += _against_people(rows, compared)
+    sentences += _against_people(rows.dropna(subset=[metric]), compared)
     for row in agreement(rows, metric).itertuples():
         if row.beside != "words":
             sentences.append(

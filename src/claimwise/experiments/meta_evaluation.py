@@ -216,7 +216,8 @@ def correlations(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         for measure in ("kendall_system", "kendall_summary")
     }
     columns = ["corpus", "group", "metric", "systems", "kendall_system", "documents", "kendall_summary", *beside]
-    return shown.assign(**beside)[columns].astype({"systems": int, "documents": int}).dropna(axis=1, how="all")
+    shown = shown.assign(**beside)[columns].astype({"systems": int, "documents": int})
+    return shown.drop(columns=[name for name in beside if shown[name].isna().all()])
 
 
 def published_table(tables: Sequence[pd.DataFrame], ours: pd.DataFrame) -> pd.DataFrame:

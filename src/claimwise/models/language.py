@@ -266,7 +266,8 @@ class PromptedModel:
         if any(lost):
             keyed = zip(self._keys(rendered, prompt), replies, lost, strict=True)
             kept = {key: asdict(reply) for key, reply, gone in keyed if gone and reply.answered}
-            self.cache.put(kept, model=unread(self.name), role=prompt.role)
+            if kept:
+                self.cache.put(kept, model=unread(self.name), role=prompt.role)
         self._note(prompt, Usage(unparsed=sum(lost), unread=len(kept)))
 
     def _warn(self, improbable: int, asked: int) -> None:

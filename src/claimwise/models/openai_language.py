@@ -64,7 +64,7 @@ class OpenAILanguageModel:
         )
         self.tally = Tally()
         self._started = 0
-        self._logprobs = options.logprobs
+        self._logprobs, self._told = options.logprobs, False
         self._formats = ["json_schema", "json_object"] if options.json_schema else []  # not refused so far
         self._transport = Transport(options.base_url, key, options.timeout_seconds, options.retries)
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
@@ -107,8 +107,10 @@ class OpenAILanguageModel:
                 return Reply(probabilities=_probabilities(positions, choices))
             text = _text(choice)
             if self._logprobs and text.answered:
-                given = choice.get("logprobs")
-                self._give_up_logprobs(f"{'sends unreadable' if given else 'ignores the request for'} logprobs")
+                if choice.get("logprobs"):  # this once: the next ones may be as they should
+                    self._tell_of_sampling("sends unreadable logprobs")
+                else:
+                    self._give_up_logprobs("ignores the request for logprobs")
             return text
 
         return self._each(prompts, one)
@@ -123,8 +125,12 @@ class OpenAILanguageModel:
         return {"logprobs": True, "top_logprobs": self._options.top_logprobs}
 
     def _give_up_logprobs(self, why: str) -> None:
-        if self._logprobs:  # several calls may find out at once; one warning
-            self._logprobs = False
+        self._logprobs = False
+        self._tell_of_sampling(why)
+
+    def _tell_of_sampling(self, why: str) -> None:
+        if not self._told:  # several calls may find out at once; one warning
+            self._told = True
             _log.warning(
                 "%s at %s %s: verdicts are 0 or 1, as it writes them, and are marked 'sampled'",
                 self.name,
