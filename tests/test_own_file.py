@@ -160,10 +160,8 @@ def test_a_column_that_would_stand_twice_is_refused(folder):
 def test_json_lines_keep_the_smallest_scores(folder, tmp_path):
     table = pd.DataFrame({"id": ["a", "b"], "score": [1.25e-8, 0.1]})
     own_output.write(table, tmp_path / "s.jsonl")
-    assert pd.read_json(tmp_path / "s.jsonl", lines=True)["score"].tolist() == [
-        1.25e-8,
-        0.1,
-    ]  # a product is often small
+    scores = [json.loads(line)["score"] for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert scores == [1.25e-8, 0.1]  # a product of many supports is small
 
 
 def test_a_column_named_model_is_carried_beside_the_name_of_the_model_that_scored(folder):
