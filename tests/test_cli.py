@@ -124,7 +124,7 @@ def test_csv_and_json_lines_score_alike():
 def test_a_file_without_a_single_score_is_written_and_fails(monkeypatch, capsys):
     error = fail(monkeypatch, capsys, "score", write([GOOD[2]]), "--metric", "word-overlap")
     assert error == (
-        "error: mine.word-overlap.csv: none of 1 summaries could be scored, for the reasons above; correct mine.jsonl\n"
+        "error: mine.word-overlap.csv: none of 1 summaries could be scored, for the reasons above; correct mine.jsonl, or name another model\n"
     )
     found = pd.read_csv("mine.word-overlap.csv")
     assert found["score"].isna().all()
@@ -146,7 +146,7 @@ def test_a_mean_below_the_least_fails_with_exit_code_1():
     assert (enough.exit_code, "failed" in enough.stderr) == (0, False)
     short = score(write(GOOD), "--fail-under", "0.42")
     assert short.exit_code == 1
-    assert short.stderr.endswith("failed: the mean of 3 scores, 0.417, is below --fail-under 0.42\n")
+    assert short.stderr.endswith("failed: the mean of 3 scores, 0.416667, is below --fail-under 0.42\n")
     assert len(pd.read_csv("mine.word-overlap.csv")) == 5
     assert score(write(GOOD), "--fail-under", "0.42", "--dry-run").exit_code == 0
     assert score(write(GOOD), "--fail-under", "42").exit_code == 2
