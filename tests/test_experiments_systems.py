@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from claimwise import statistics
+from claimwise import significance, statistics
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
 from claimwise.experiments import leaderboard, meta_evaluation, preference_bias
@@ -313,7 +313,7 @@ def test_systems_are_compared_on_the_documents_that_both_answered(systems):
     assert pair["documents"] == 15
     assert pair["difference"] == pytest.approx(gaps.mean())
     assert pair["p"] == pytest.approx(stats.ttest_rel(gaps, np.zeros(15)).pvalue)
-    assert compared["p_holm"].tolist() == pytest.approx(statistics.holm(compared["p"]).tolist())
+    assert compared["p_holm"].tolist() == pytest.approx(significance.holm(compared["p"]).tolist())
 
 
 def test_equal_scores_tie_and_what_cannot_be_compared_is_not_told_apart():

@@ -11,7 +11,7 @@ from claimwise import corpora, figures, published
 from claimwise.corpora.base import Rows
 from claimwise.experiments import factored_verification as fv
 from claimwise.models.lexical import LexicalModel
-from claimwise.statistics import mcnemar
+from claimwise.significance import mcnemar
 
 METHODS = {
     "factored": {"decompose": "factored-decompose", "verify": "factored-verify-fewshot", "aggregate": "product"},

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from claimwise import statistics
+from claimwise import significance, statistics
 
 # Few distinct values on purpose: ties are where threshold searches and rank statistics differ.
 SCORE = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
@@ -284,15 +284,15 @@ def test_labels_of_one_class_have_no_balanced_accuracy_and_no_comparison(label):
 
 def test_holm_by_hand():
     # Holm (1979): .01 x 4, then .03 x 3 over it; .04 x 2 would be less than the one before and is kept at it.
-    assert statistics.holm([0.04, 0.01, 0.5, 0.03]) == pytest.approx([0.09, 0.04, 0.5, 0.09])
-    assert statistics.holm([0.8, 0.6]).tolist() == [1, 1]
-    assert statistics.holm([0.2]).tolist() == [0.2]
-    assert statistics.holm([]).tolist() == []
+    assert significance.holm([0.04, 0.01, 0.5, 0.03]) == pytest.approx([0.09, 0.04, 0.5, 0.09])
+    assert significance.holm([0.8, 0.6]).tolist() == [1, 1]
+    assert significance.holm([0.2]).tolist() == [0.2]
+    assert significance.holm([]).tolist() == []
 
 
 @given(st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12))
 def test_holm_rejects_what_its_step_down_procedure_rejects(p):
-    corrected = statistics.holm(p)
+    corrected = significance.holm(p)
     known = sorted(value for value in p if not math.isnan(value))
     rejected = 0
     while rejected < len(known) and known[rejected] <= 0.05 / (len(known) - rejected):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_curve
 
-from claimwise import metrics, statistics
+from claimwise import metrics, significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.holistic import WordOverlap
 from claimwise.models.base import Model
@@ -144,9 +144,9 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
     against = dict.fromkeys(set(answers) - {baseline}, baseline) if baseline in answers else {}
     for column, other in (("p", below), ("p_baseline", against)):
         result[column] = [
-            statistics.mcnemar(answers[m], answers[other[m]]) if m in other else np.nan for m in result["method"]
+            significance.mcnemar(answers[m], answers[other[m]]) if m in other else np.nan for m in result["method"]
         ]
-        result[f"{column}_holm"] = statistics.holm(result[column])
+        result[f"{column}_holm"] = significance.holm(result[column])
     result.insert(result.columns.get_loc("p"), "next_best", result["method"].map(below))
     return _with_unscored(result, rows)
 
@@ -219,8 +219,8 @@ def best_thetas(rows: pd.DataFrame, baseline: str, steps: int = 200) -> pd.DataF
         results.append((name, cut, 100 * right(test, cut).mean(), best, 100 * answers[name].mean()))
     result = pd.DataFrame(results, columns=["method", "theta", "accuracy", "best_training_theta", "its_accuracy"])
     others = set(answers) - {baseline} if baseline in answers else set()
-    tested = [statistics.mcnemar(answers[m], answers[baseline]) if m in others else np.nan for m in result["method"]]
-    return result.assign(its_p_baseline=tested, its_p_baseline_holm=statistics.holm(tested))
+    tested = [significance.mcnemar(answers[m], answers[baseline]) if m in others else np.nan for m in result["method"]]
+    return result.assign(its_p_baseline=tested, its_p_baseline_holm=significance.holm(tested))
 
 
 def constant(rows: pd.DataFrame) -> float:

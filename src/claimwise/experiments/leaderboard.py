@@ -12,7 +12,8 @@ from scipy import stats
 from claimwise import text
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
-from claimwise.statistics import bootstrap_mean, holm
+from claimwise.significance import holm
+from claimwise.statistics import bootstrap_mean
 from claimwise.tables import p_value
 
 #: A reply of fewer words than this, or one that says that it will not, is no answer.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import statistics
+from claimwise import significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments.recorded import MARK
 from claimwise.tables import p_value
@@ -152,7 +152,7 @@ def _agreement(test: pd.DataFrame, metric: str, threshold: float, draws: int, se
 
 def corrected(rows: pd.DataFrame) -> pd.DataFrame:
     """Adds ``p_holm``: ``p`` corrected for all the comparisons with the baseline in the table (every group's)."""
-    return rows.assign(p_holm=statistics.holm(rows["p"]))
+    return rows.assign(p_holm=significance.holm(rows["p"]))
 
 
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:

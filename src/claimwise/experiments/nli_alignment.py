@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from claimwise import claims, metrics, statistics, text
+from claimwise import claims, metrics, significance, statistics, text
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
 from claimwise.experiments import meta_evaluation
@@ -127,7 +127,7 @@ def corrected(rows: pd.DataFrame) -> pd.DataFrame:
     """Adds p-values corrected for the table (every corpus and group): ``step_p_holm`` for all steps, and
     ``whole_p_holm`` for ``p`` of ``full`` against ``sentences``, which asks whether all parts together help."""
     whole = rows["p"].where(rows["metric"] == FULL)
-    return rows.assign(step_p_holm=statistics.holm(rows["step_p"]), whole_p_holm=statistics.holm(whole))
+    return rows.assign(step_p_holm=significance.holm(rows["step_p"]), whole_p_holm=significance.holm(whole))
 
 
 def with_published(ours: pd.DataFrame, ablated: pd.DataFrame, benchmarks: pd.DataFrame) -> pd.DataFrame:

@@ -57,7 +57,7 @@ def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[s
     """The limits that follow from the data, the model and the corpora, and the notebook's own.
 
     Args:
-        data: ``sample`` or ``public``.
+        data: ``sample``, ``public`` or ``own``.
         model: the entry of ``models`` that ran.
         more: the notebook's own sentences.
         corpora: every corpus that the notebook reports on: the caveats say on which of them the model is supervised.

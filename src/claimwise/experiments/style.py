@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict, cro
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from claimwise import statistics, text
+from claimwise import significance, statistics, text
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
 from claimwise.experiments.factored_verification import TEST, TRAINING, constant, right, scored_by_all, theta
@@ -212,7 +212,7 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
     ]
     answers = _answers(rows)
     for name in (name for name in learned.index if beside[name] and {name, best.name} <= set(answers)):
-        p = statistics.mcnemar(answers[name], answers[best.name])
+        p = significance.mcnemar(answers[name], answers[best.name])
         gap = learned.loc[name, "accuracy"] - best["accuracy"]
         sentences.append(
             f"`{name}`, which has the score of `{beside[name]}` besides, classifies "
