@@ -1,6 +1,7 @@
 """A user's own file: where results may be written, what is carried along, labels of some rows only."""
 
 import csv
+import gzip
 import json
 import re
 from pathlib import Path
@@ -164,6 +165,25 @@ def test_json_lines_keep_the_smallest_scores(folder, tmp_path):
     assert scores == [1.25e-8, 0.1]  # a product of many supports is small
 
 
+def test_columns_of_the_file_keep_their_values_in_json_lines_and_are_json_in_a_csv(folder):
+    given = {"n": 0.1 + 0.2, "big": 2**70, "tags": ["é", None, {"k": 1}], "ok": True, "note": "7"}
+    write([{**ROWS[0], **given}, ROWS[1]])
+    score(out=Path("s.jsonl"))
+    first, second = map(json.loads, Path("s.jsonl").read_text(encoding="utf-8").splitlines())
+    assert {name: first[name] for name in given} == given
+    assert {name: second[name] for name in given} == dict.fromkeys(given)
+    score(out=Path("s.csv"))
+    first, second = pd.read_csv("s.csv", dtype=str, keep_default_na=False).to_dict("records")
+    assert {name: first[name] for name in given} == {
+        "n": "0.30000000000000004",
+        "big": str(2**70),
+        "tags": '["é", null, {"k": 1}]',
+        "ok": "true",
+        "note": "7",
+    }
+    assert {second[name] for name in given} == {""}
+
+
 def test_a_column_named_model_is_carried_beside_the_name_of_the_model_that_scored(folder):
     write([row | {"model": f"m{number}"} for number, row in enumerate(ROWS)])
     score(metric="sentences", model="lexical")
@@ -209,13 +229,15 @@ def test_json_lines_hold_the_claims_of_each_row(name):
     ]
     write(rows)
     score(metric="sentences", model="lexical", out=Path(name))
-    found = pd.read_json(name, lines=True, dtype=False).to_dict("records")
+    opened = gzip.open(name, "rt") if name.endswith(".gz") else open(name)
+    with opened as lines:
+        found = [json.loads(line) for line in lines]
     assert [row["id"] for row in found] == ["a", "d"]
     first, second = found[0]["claims"]
     assert (first["text"], first["start"], first["end"]) == ("The cat sat.", 0, 12)
     assert (first["support"], first["evidence"]) == (1, ["The cat sat on the mat."])
     assert second["evidence"] == ["It rained | poured in Rome."]
-    assert found[0]["n"] == "7"
+    assert [row["n"] for row in found] == [7, None]
     assert (found[1]["claims"], found[1]["reason"]) == ([], "empty summary")
     assert pd.isna(found[1]["score"])
     write([row | {"claims": "x"} for row in rows])

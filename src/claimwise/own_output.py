@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -85,12 +88,30 @@ def nests(path: Path) -> bool:
 
 
 def write(table: pd.DataFrame, path: Path) -> None:
-    """Write a csv, six digits a number, or JSON lines where the name says so; what is missing is empty, or null."""
+    """Write a csv, six digits a score, or JSON lines where the name says so; what is missing is empty, or null."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if nests(path):
-        table.to_json(path, orient="records", lines=True, force_ascii=False, double_precision=15)
+        with (gzip.open if path.name.lower().endswith(".gz") else open)(path, "wt", encoding="utf-8") as lines:
+            for row in table.to_dict("records"):
+                lines.write(json.dumps(_nulls(row), ensure_ascii=False, allow_nan=False) + "\n")
     else:
-        table.to_csv(path, index=False, float_format="%.6g")
+        values = {name: column.map(_cell) for name, column in table.items() if column.dtype == object}
+        table.assign(**values).to_csv(path, index=False, float_format="%.6g")
+
+
+def _nulls(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: _nulls(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_nulls(item) for item in value]
+    return value if isinstance(value, str) or pd.notna(value) else None
+
+
+def _cell(value: Any) -> str:
+    """A cell of a csv: a value that is no text as JSON."""
+    value = _nulls(value)
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:

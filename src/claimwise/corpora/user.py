@@ -29,8 +29,8 @@ class UserFile:
     Attributes:
         examples: a table of schema ``examples``.
         carried: the file's columns beside id, document and summary (its own label, system, split and origin too, as
-            they stand there, if under another name in the file by ours), as text, a row an example in the same order; a
-            JSON value that is no text as JSON, empty where the row has none.
+            they stand there, if under another name in the file by ours), a row an example in the same order: texts of a
+            csv, of other files any JSON value; None where the row has none.
         hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
     """
 
@@ -101,10 +101,10 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
         first_place[example["id"]] = place
         examples.append({**example, "corpus": stem(path)})
         carried.append({str(name): _carried(value, str(name), where) for name, value in _others(row)})
-    beside = pd.DataFrame(carried, index=range(len(carried)), dtype=object).fillna("")
+    beside = pd.DataFrame(carried, index=range(len(carried)), dtype=object)
     return UserFile(
         examples=schema.validate(pd.DataFrame(examples), "examples", str(path)),
-        carried=beside,
+        carried=beside.where(beside.notna(), None),
         hints=tuple(_hints([name for name in beside if name not in _DEFAULTS], {"id", *_DEFAULTS} - known, path)),
     )
 
@@ -167,11 +167,11 @@ def _label(value: Any, where: str) -> float:
     return label
 
 
-def _carried(value: Any, name: str, where: str) -> str:
+def _carried(value: Any, name: str, where: str) -> Any:
     if _absent(value):
-        return ""
+        return None
     if isinstance(value, bool | int | float | list | dict) or hasattr(value, "tolist"):
-        value = json.dumps(value, ensure_ascii=False, default=_plain)
+        return json.loads(_text(json.dumps(value, ensure_ascii=False, default=_plain), name, where))
     return _text(str(value), name, where)
 
 

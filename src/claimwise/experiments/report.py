@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -79,8 +80,7 @@ def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[s
             "numbers stand beside ours for orientation, they are no replication. It reads a prompt's demonstrations and "
             "settings, not its prose. " + _supervision(list(corpora), model)
         )
-    lines += more
-    return Markdown("\n".join(f"- {line}" for line in lines))
+    return bullets([*lines, *more])
 
 
 def calibration(labels: Sequence[int], supports: Sequence[float]) -> dict[str, float]:
@@ -122,9 +122,17 @@ def beside_chance(auc: float) -> str:
     return f" That is {'no' if auc <= 0.5 else 'hardly'} better than chance."
 
 
+#: Where HTML would begin.
+_TAG = re.compile(r"<(?=[a-z/!?])", re.IGNORECASE)
+
+
 def bullets(sentences: list[str]) -> Markdown:
-    """Findings as a list."""
-    return Markdown("\n".join(f"- {sentence}" for sentence in sentences))
+    """Sentences as a list. Names of systems and origins come from users' files: no tag that they hold is one here.
+
+    >>> bullets(["**all** (p < .05)", "`a` and <b>"]).data
+    '- **all** (p < .05)\\n- `a` and &lt;b>'
+    """
+    return Markdown("\n".join(f"- {_TAG.sub('&lt;', sentence)}" for sentence in sentences))
 
 
 def supervised(corpora: Iterable[str], model: Mapping[str, Any]) -> list[str]:
