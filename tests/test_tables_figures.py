@@ -167,16 +167,17 @@ def test_pairs_stand_at_their_values_joined_by_a_line():
             "case": ["worse", "worse", "better", "better"],
             "author": ["writer", "model"] * 2,
             "score": [0.6, 0.7, 0.65, 0.9],
+            "apart": ["+0.1", "+0.1", "+0.25", "+0.25"],
         }
     )
-    figure = figures.pairs(rows, x="case", y="score", hue="author", panel="metric", ylabel="score")
+    figure = figures.pairs(rows, x="case", y="score", hue="author", panel="metric", note="apart", ylabel="score")
     [axis] = figure.axes
     assert {line.get_label(): line.get_ydata().tolist() for line in axis.lines} == {
         "writer": [0.6, 0.65],
         "model": [0.7, 0.9],
     }
     assert [segment[:, 1].tolist() for segment in axis.collections[0].get_segments()] == [[0.6, 0.7], [0.65, 0.9]]
-    assert [text.get_text() for text in axis.get_xticklabels()] == ["worse", "better"]
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["worse\n+0.1", "better\n+0.25"]
     assert [text.get_text() for text in axis.texts] == ["0.600", "0.650", "0.700", "0.900"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["writer", "model"]
 

@@ -113,7 +113,9 @@ def dots(
     return _finished(figure, title)
 
 
-def pairs(table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: str = "", title: str = "") -> Figure:
+def pairs(
+    table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, note: str, ylabel: str = "", title: str = ""
+) -> Figure:
     """Two values a group as dots joined by a line, one panel a metric, each panel with its own scale.
 
     Args:
@@ -122,19 +124,22 @@ def pairs(table: pd.DataFrame, *, x: str, y: str, hue: str, panel: str, ylabel: 
         y: column of the values.
         hue: column that tells the two dots of a group apart.
         panel: column that names the panel.
+        note: column of what is written below the group's name, e.g. how far its dots are apart.
         ylabel: name and unit of the values.
         title: what the figure shows.
     """
     panels = list(dict.fromkeys(table[panel]))
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels), 3.6), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), figsize=(5 * len(panels), 3.8), squeeze=False)
     for axis, name in zip(axes[0], panels, strict=True):
-        wide = table[table[panel] == name].pivot_table(index=x, columns=hue, values=y, sort=False)
+        part = table[table[panel] == name]
+        wide = part.pivot_table(index=x, columns=hue, values=y, sort=False)
+        notes = part.groupby(x)[note].first()
         axis.vlines(range(len(wide)), wide.min(axis=1), wide.max(axis=1), color="0.7", linewidth=2, zorder=1)
         for column, marker in zip(wide.columns, "os", strict=False):
             axis.plot(range(len(wide)), wide[column], marker, markersize=9, label=column)
             for place, value in enumerate(wide[column]):
                 axis.annotate(f"{value:.3f}", (place, value), (9, 0), textcoords="offset points", va="center", size=9)
-        axis.set_xticks(range(len(wide)), wide.index)
+        axis.set_xticks(range(len(wide)), [f"{group}\n{notes[group]}" for group in wide.index], size=10)
         axis.margins(x=0.25, y=0.15)
         axis.set(title=name, ylabel=ylabel)
     _legend(figure, axes[0])

@@ -188,9 +188,10 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
 
 
 def long_form(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a bar: ``metric, case, author, score``."""
-    parts = [rows[["metric", "case"]].assign(author=author, score=rows[author]) for author in ("writer", "model")]
-    return pd.concat(parts, ignore_index=True)
+    """One row a dot: ``metric, case, author, score``, and ``difference`` of the case with its interval, in words."""
+    differences = [f"{row.difference:+.3f}\n{row.low:+.2f} to {row.high:+.2f}" for row in rows.itertuples()]
+    named = rows[["metric", "case"]].assign(difference=differences)
+    return pd.concat([named.assign(author=author, score=rows[author]) for author in ("writer", "model")])
 
 
 def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
