@@ -241,7 +241,7 @@ def test_frank_has_aggrefacts_texts_and_splits_and_its_own_types(files):
         ["frank:31:BERTS2S", "validation", "xsum", "snow closed the pass.", 1.0],
     ]
     assert rows(corpus.gold_claims, "claim", "label", "error") == [
-        ["snow closed the pass.", 0.0, "EntE, OtherE"],
+        ["snow closed the pass.", 0.0, "EntE, CircE"],
         ["snow closed the pass.", 1.0, None],
     ]
     own = corpus.scores[corpus.scores.example_id == "frank:31:TranS2S"]

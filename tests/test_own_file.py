@@ -229,8 +229,7 @@ def test_json_lines_hold_the_claims_of_each_row(name):
     ]
     write(rows)
     score(metric="sentences", model="lexical", out=Path(name))
-    opened = gzip.open(name, "rt") if name.endswith(".gz") else open(name)
-    with opened as lines:
+    with (gzip.open if name.endswith(".gz") else open)(name, "rt", encoding="utf-8") as lines:
         found = [json.loads(line) for line in lines]
     assert [row["id"] for row in found] == ["a", "d"]
     first, second = found[0]["claims"]

@@ -24,6 +24,9 @@ TYPES = {
     "Other": "OtherE",
 }
 
+#: The type of a summary whose annotators agree that it is wrong, but not on how: the file marks it with all eight.
+UNAGREED = "no agreed type"
+
 #: Metrics whose scores are published with it, by their columns; higher is more faithful.
 METRICS = {
     "FactCC": "FactCC",
@@ -46,7 +49,7 @@ def load(files: Registry) -> Corpus:
 
     Label 1: FRANK's factuality is 1, no sentence has an error by a majority of three annotators. An unfaithful
     summary's types of error, each in at least one of its sentences, are the ``error`` of its one gold claim, the whole
-    summary, joined by commas. ``split`` is AggreFact's: a model that learned from AggreFact's validation part has seen
+    summary, joined by commas; all eight at once are ``UNAGREED``. ``split`` is AggreFact's: a model that learned from AggreFact's validation part has seen
     the validation part here, whatever FRANK's own division says.
     """
     rows = Rows("frank")
@@ -71,6 +74,7 @@ def load(files: Registry) -> Corpus:
         if label != text.label:
             rows.note("summaries that AggreFact labels otherwise (FRANK's label kept)")
         types = [name for column, name in TYPES.items() if entry[column] < 1]
+        types = [UNAGREED] if len(types) == len(TYPES) else types
         rows.gold(example, [{"claim": text.summary, "label": label, "error": None if label else ", ".join(types)}])
         for column, metric in METRICS.items():
             if published[key][column] is not None:

@@ -13,11 +13,14 @@ import pandas as pd
 
 from claimwise import statistics
 from claimwise.corpora import Corpus
+from claimwise.corpora.frank import UNAGREED
 from claimwise.experiments import meta_evaluation
 from claimwise.experiments.embedded_model import summary_scores
 
 #: The row in which all types stand together.
 ANY = "any"
+#: A type of fewer test summaries is in the table, but no finding: its AUC may be anything.
+FEWEST = 20
 
 #: Of ``table``.
 COLUMNS = (
@@ -118,8 +121,8 @@ def findings(found: pd.DataFrame, model: str) -> list[str]:
     for (corpus, group), part in found[found["split"] == "test"].groupby(["corpus", "group"], sort=False):
         own = part[part["model"] == model]
         overall = own[own["error"] == ANY].iloc[0]
-        types = own[own["error"] != ANY].sort_values("auc")
-        told = ", ".join(f"{r.error} {r.auc:.2f} ({r.n})" for r in (types.iloc[-1], types.iloc[0]))
+        types = own[~own["error"].isin([ANY, UNAGREED]) & (own["n"] >= FEWEST)].sort_values("auc")
+        told = ", ".join(f"{r.error} {r.auc:.2f} ({r.n})" for r in types.iloc[[-1, 0][: len(types)]].itertuples())
         others = part[(part["error"] == ANY) & part["model"].str.endswith("(published)")].sort_values("auc")
         beside = (
             f"; the best published metric there, {others.iloc[-1].model}, {others.iloc[-1].auc:.2f}"
@@ -128,7 +131,7 @@ def findings(found: pd.DataFrame, model: str) -> list[str]:
         )
         sentences.append(
             f"**Types of error, {corpus}, {group}**, {overall.n} unfaithful and {overall.faithful} faithful test "
-            f"summaries: `{model}` AUC {overall.auc:.2f} ({overall.low:.2f} to {overall.high:.2f}){beside}. Found best "
-            f"and worst (with how many): {told}."
+            f"summaries: `{model}` AUC {overall.auc:.2f} ({overall.low:.2f} to {overall.high:.2f}){beside}. Of "
+            f"types with at least {FEWEST} summaries, found best and worst (with how many; not tested): {told or 'none'}."
         )
     return sentences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, is_number, stem, word_spans
+from claimwise.models.embedded.evidence import FUNCTION_WORDS, is_number, stems
 from claimwise.models.embedded.lexicon import ANTONYMS, NEGATIONS
 
 #: Names these rules in fingerprints; to be changed with them.
@@ -21,14 +21,10 @@ def contradicts(premise: str, claim: str) -> bool:
     >>> contradicts("Lee won 3 medals in Rome.", "It rained in Rome on 5 days.")
     False
     """
-    said, asked = _stems(premise), _stems(claim)
+    said, asked = stems(premise), stems(claim)
     content = asked - FUNCTION_WORDS - NEGATIONS
     if not content or len(content & said) < SAME_MATTER * len(content):
         return False
     other_number = any(map(is_number, asked - said)) and any(map(is_number, said - asked))
     opposite = any(ANTONYMS.get(word, frozenset()) & (said - asked) for word in asked - said)
     return other_number or opposite or bool(asked & NEGATIONS) != bool(said & NEGATIONS)
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(text[a:b]) for a, b in word_spans(text))

@@ -121,8 +121,7 @@ class EmbeddedModel:
         if prompt.reply == "critique-block":
             verdicts = self._verifier.verify(documents, [[statement] for statement in statements], prompt)
             return self._reviser.correct(documents, statements, [verdict for [verdict] in verdicts])
-        supports = [judgement.score for judgement in self.judge(documents, statements, prompt)]
-        return self._reviser.critique(documents, statements, supports)
+        return self._reviser.critique(documents, statements, self.judge(documents, statements, prompt))
 
     def revise(
         self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt

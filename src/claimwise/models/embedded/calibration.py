@@ -50,7 +50,7 @@ class Calibration:
             spread: standard deviations of the prior.
 
         Returns:
-            The same calibration where n is 0.
+            The same calibration where n is 0. The slope is at least .05: more log odds never mean less support.
 
         >>> shifted = Calibration().updated(np.array([0.0, 0.0]), np.array([1.0, 1.0]))
         >>> shifted.slope, bool(shifted.intercept > 0.3)

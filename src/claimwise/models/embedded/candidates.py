@@ -40,7 +40,7 @@ _TIES = frozenset(
 )
 
 
-def of_parse(parsed: Parse, missing: str | None, resolution: Resolution | None = None) -> Iterator[Candidate]:
+def of_parse(parsed: Parse, missing: str | None, resolution: Resolution) -> Iterator[Candidate]:
     """All candidates of a parsed sentence."""
     tokens = parsed.tokens
     whole = list(range(len(tokens)))
@@ -71,8 +71,7 @@ def of_parse(parsed: Parse, missing: str | None, resolution: Resolution | None =
         yield from apposition(name, description, tokens)
     yield from titles(tokens)
     yield from verbless(parsed)
-    if resolution is not None:
-        yield from described(resolution, tokens)
+    yield from described(resolution, tokens)
 
 
 def _tie(tokens: Sequence[Token], i: int) -> bool:

@@ -124,7 +124,7 @@ def described(resolution: Resolution, tokens: Sequence[Token]) -> Iterator[Candi
     at, entity = resolution.described
     age = tokens[at[-1]].lower.removesuffix("-year-old")
     if age.isdigit():
-        yield Candidate([entity.text, "is", age, "years old", *at[:0]], "described-age")
+        yield Candidate([entity.text, "is", age, "years old"], "described-age")
     elif tokens[at[0]].tag == "DT" and tokens[at[0]].start == tokens[0].start:
         yield Candidate([entity.text, "is", "the", *at[1:]], "described")
 

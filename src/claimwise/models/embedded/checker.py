@@ -202,7 +202,7 @@ def load(file: Path) -> list[Checker]:
     """The checkers of a weights file, ready for use."""
     tensors = load_file(file)
     checkers = []
-    for number in sorted({name.split(".", 1)[0] for name in tensors}):
+    for number in sorted({name.split(".", 1)[0] for name in tensors}, key=int):
         checker = Checker()
         own = {name.split(".", 1)[1]: t.float() for name, t in tensors.items() if name.startswith(f"{number}.")}
         checker.load_state_dict(own)

@@ -61,14 +61,11 @@ class _Reader(AfterVerb, Joins):
         auxiliary: list[int] | None = None,
         frame: list[int] | None = None,
         sink: list[Clause] | None = None,
-        complementiser: list[int] | None = None,
         at_verb: bool = False,
     ) -> tuple[int, Part | None]:
         """Read a clause from chunk i; returns the first chunk after it and its subject."""
         sink = self.clauses if sink is None else sink
-        cur = Clause(
-            kind, frame=list(frame or ()), auxiliary=list(auxiliary or ()), complementiser=list(complementiser or ())
-        )
+        cur = Clause(kind, frame=list(frame or ()), auxiliary=list(auxiliary or ()))
         if at_verb:
             cur.subject = inherited
         started = i

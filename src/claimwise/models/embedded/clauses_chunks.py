@@ -10,7 +10,8 @@ VF    finite verb group, adverbs, negation and particle included ("did n't take 
 VI    "to" and a base verb
 VG    -ing form without an auxiliary
 VN    participle without an auxiliary
-PP    preposition and noun phrase, or preposition and -ing form
+PP    preposition and noun phrase or pronoun
+PG    preposition and -ing form ("after moving")
 RB    adverbs
 SB    subordinator (because, when, if ...)
 TH    "that"

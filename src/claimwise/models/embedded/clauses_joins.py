@@ -44,7 +44,6 @@ class Joins(BeforeVerb):
                 at_verb=True,
                 auxiliary=modal,
                 stop_at_mark=stop_at_mark,
-                complementiser=cur.complementiser,
             )
             return after
         if self.kind(j) in ("VN", "VG"):
@@ -65,18 +64,15 @@ class Joins(BeforeVerb):
                     at_verb=True,
                     auxiliary=shared,
                     stop_at_mark=stop_at_mark,
-                    complementiser=cur.complementiser,
                 )
                 return after
         if self.kind(j) == "TH" and cur.kind == "reported":
-            after, _ = self.clause(j + 1, end, cur.subject, cur.kind, sink=sink, complementiser=cur.complementiser)
+            after, _ = self.clause(j + 1, end, cur.subject, cur.kind, sink=sink)
             return after
         if self.kind(j) == "NP" and self.kind(j + 1) == "CM" and self.kind(i - 1) == "CM":
             close = self.next_mark(j + 2, end)
             if close < end and self.kind(close + 1) == "VF":  # "and Nadia, who has a cough, is staying"
-                after, _ = self.clause(
-                    j, end, cur.subject, cur.kind, sink=sink, frame=cur.frame, complementiser=cur.complementiser
-                )
+                after, _ = self.clause(j, end, cur.subject, cur.kind, sink=sink, frame=cur.frame)
                 return after
         if self.kind(j) in ("NP", "PR") or (self.kind(j) in ("PP", "SB") and self.kind(i - 1) == "CM"):
             finite = self.next_finite(j, end)
@@ -92,7 +88,6 @@ class Joins(BeforeVerb):
                     sink=sink,
                     frame=cur.frame,
                     stop_at_mark=stop_at_mark,
-                    complementiser=cur.complementiser,
                 )
                 return after
         return 0
@@ -136,14 +131,13 @@ class Joins(BeforeVerb):
             last.conjuncts.append([*shared, *new])  # "his leg and arm"
         elif last.kind == "PP" and nxt == "NP":
             prep = [t for t in last.conjuncts[0] if t not in (self.chunk_of(last.conjuncts[0][0]).of or ())]
-            prep = prep[: max(1, len(prep))] if prep and prep[0] == last.conjuncts[0][0] else []
+            prep = prep if prep and prep[0] == last.conjuncts[0][0] else []
             last.conjuncts.append([*prep, *new])
         else:
             last.conjuncts.append(new)
-        last.conjunction = self.word(i)
         last.core = sorted({*last.all, *lead, *new})
         last.posts = []
-        if last.conjunction != "and" and last.conjunction not in (",", ";"):
+        if self.word(i) not in ("and", ",", ";"):
             self.alternatives.update(last.core)
         name = self.tokens[lead[0] - 1].text[:1].isupper() and all(self.tokens[t].text[:1].isupper() for t in new)
         if name and any(self.tokens[t].lower == "the" for t in first):
@@ -165,9 +159,7 @@ class Joins(BeforeVerb):
                 self.frame = self.span(i + 1, min(j + 1, end))
                 return -end
             if self.kind(j) == "VF":
-                after, _ = self.clause(
-                    i + 1, end, cur.subject, cur.kind, sink=sink, frame=cur.frame, complementiser=cur.complementiser
-                )
+                after, _ = self.clause(i + 1, end, cur.subject, cur.kind, sink=sink, frame=cur.frame)
                 return -after
         if nxt == "NP" and last is not None:
             # a list ("a, b and c") or an apposition
@@ -199,7 +191,6 @@ class Joins(BeforeVerb):
             cur.comps.append(Part("XX", self.span(i + 1, stop)))
             return stop
         if nxt == "VG":
-            stop = end
             if self.lemma(self.chunks[i + 1].at) in _OUTCOMES or cur.kind == "reported":
                 cur.comps.append(Part("XX", self.span(i + 1, end)))
                 return -end
@@ -208,12 +199,11 @@ class Joins(BeforeVerb):
                 subject=cur.subject,
                 verb=list(self.chunks[i + 1].at),
                 frame=cur.frame,
-                complementiser=cur.complementiser,
                 governor=[*cur.auxiliary, *cur.verb],
             )
             at = self.complements(i + 2, end, part, sink, False)
             sink.append(part)
-            return -max(at, i + 2) if at < stop else -stop
+            return -max(at, i + 2) if at < end else -end
         if (
             nxt == "VF"
             and self.kind(i + 2) == "NP"
@@ -239,7 +229,6 @@ class Joins(BeforeVerb):
                 sink=sink,
                 frame=cur.frame,
                 at_verb=True,
-                complementiser=cur.complementiser,
             )
             return -after
         return i + 1

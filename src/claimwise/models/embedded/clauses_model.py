@@ -17,7 +17,6 @@ class Part:
     posts: list[list[int]] = field(default_factory=list)
     #: Alternatives joined by "and" or "or" to the core, each with the tokens that lead into it.
     conjuncts: list[list[int]] = field(default_factory=list)
-    conjunction: str = ""
 
     @property
     def all(self) -> list[int]:
@@ -40,7 +39,6 @@ class Clause:
     frame: list[int] = field(default_factory=list)
     reported: list[Clause] = field(default_factory=list)
     auxiliary: list[int] = field(default_factory=list)
-    complementiser: list[int] = field(default_factory=list)
     subject_missing: bool = False
     #: False where a participle stands for the verb, as headlines have it.
     finite: bool = True

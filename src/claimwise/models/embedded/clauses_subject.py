@@ -38,7 +38,6 @@ class BeforeVerb(Look):
                         part.core = part.core[1:]
                     part.conjuncts = [part.core, *joined]
                     part.core = self.span(i - 1, j)
-                    part.conjunction = "and"
                     return j
                 break
         return i
@@ -73,7 +72,7 @@ class BeforeVerb(Look):
     @staticmethod
     def core(part: Part) -> Part:
         """A part without what may be dropped."""
-        return Part(part.kind, list(part.core), conjuncts=part.conjuncts, conjunction=part.conjunction)
+        return Part(part.kind, list(part.core), conjuncts=part.conjuncts)
 
     def relative(self, i: int, end: int, host: Part, sink: list[Clause], frame: list[int], *, opened: bool) -> int:
         """A relative clause from its pronoun; the host of it becomes its subject where it has none."""

@@ -71,7 +71,7 @@ class AfterVerb(Look):
             if k == "CC":
                 moved = self.coordination(i, end, cur, sink, stop_at_mark)
                 if moved:
-                    return moved if moved > 0 else -moved
+                    return moved
                 i = self.joined(i, end, cur)
                 continue
             if k == "CM":
@@ -120,7 +120,6 @@ class AfterVerb(Look):
                         subject=cur.subject,
                         verb=c.at[c.at.index(verb[0]) :],
                         frame=cur.frame,
-                        complementiser=cur.complementiser,
                         governor=[*cur.auxiliary, *cur.verb],
                     )
                     gerund.comps = self.parts(i + 1, stop)
@@ -201,7 +200,7 @@ class AfterVerb(Look):
                 at += 1
                 continue
             before = at
-            at, subject = self.clause(at, stop, subject, "reported", sink=inner, complementiser=that)
+            at, subject = self.clause(at, stop, subject, "reported", sink=inner)
             at = max(at, before + 1)
         cur.reported = [c for c in inner if c.kind != "fragment" or len(inner) == 1]
         cur.comps.append(Part("TH", [*that, *self.span(i, stop)]))

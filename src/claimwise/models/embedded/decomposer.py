@@ -170,15 +170,15 @@ def _sentences_as_claims(passage: str) -> Iterator[Claim]:
 def adapted(demonstrations: tuple[Demonstration, ...]) -> selection.Selector:
     """The shipped selector after a prompt's demonstrations: its weights first, then its balance."""
     selector = selection.shipped()
-    useful = [d for d in demonstrations if d.claims and d.passage.strip()]
+    proposed = [(d, list(propose(d.passage, selector, by_sentence=False))) for d in demonstrations if d.claims]
+    useful = [(demonstration, group) for demonstration, group in proposed if group]
     if not useful:
         return selector
-    groups = [list(propose(d.passage, selector, by_sentence=False)) for d in useful]
-    for demonstration, group in zip(useful, groups, strict=True):
+    for demonstration, group in useful:
         features = np.concatenate([p.features for p in group])
         selector = selector.updated(features, targets([t for p in group for t in p.texts], demonstration.claims))
     gains = selector.balance_gains + sum(
-        balance_gains(group, selector, d.claims) for d, group in zip(useful, groups, strict=True)
+        balance_gains(group, selector, demonstration.claims) for demonstration, group in useful
     )
     mean = gains / (selection.PRIOR_PASSAGES + len(useful))
     return replace(selector, balance=selection.fewest(mean), balance_gains=gains)

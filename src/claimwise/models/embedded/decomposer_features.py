@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from claimwise.models.embedded.candidates_text import Candidate
+from claimwise.models.embedded.clauses_tags import FINITE
 from claimwise.models.embedded.decomposer_references import Resolution
 from claimwise.models.embedded.decomposer_tokens import Token
 
@@ -15,8 +16,8 @@ _PREPOSITIONS = frozenset(
     "in on at for of with by from to into after before over about as against during since under between through "
     "without".split()
 )
-_FINITE = frozenset(("VZ", "VD", "BE", "MD", "HV", "DO"))
 _VERBS = frozenset(("VZ", "VD", "VN", "VG", "VB", "BE"))
+#: Narrower than the decomposer's: no negation, no modal.
 _CONTENT = frozenset(("X", "CD", "VN", "VD", "VZ", "VG", "VB"))
 _UNCLEAR = frozenset("he she it they him them this these".split())
 
@@ -67,7 +68,7 @@ def describe(
             "commas": float(sum(t.tag == "CM" for t in mine)),
             "conjunctions": float(sum(t.tag == "CC" for t in mine)),
             "verbs": float(sum(t.tag in _VERBS for t in mine)),
-            "finite": float(sum(t.tag in _FINITE for t in mine)),
+            "finite": float(sum(t.tag in FINITE for t in mine)),
             "gaps": sum(b - a > 1 for a, b in pairwise(at)) / 3,
             "odd-quote": float(sum(t.tag == "Q" for t in mine) % 2),
             "unclear": float(

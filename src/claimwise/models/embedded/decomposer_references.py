@@ -216,7 +216,7 @@ class Referents:
                 and not is_subject
             ):
                 return main  # "She lives in Oslo and she works there": subjects run on
-            if not is_subject and _person_between(tokens, i, out, known):
+            if not is_subject and _person_between(tokens, i, out):
                 return None
             if (
                 not is_subject
@@ -253,7 +253,7 @@ class Referents:
         return None
 
 
-def _person_between(tokens: Sequence[Token], i: int, out: Resolution, known: list[Entity]) -> bool:
+def _person_between(tokens: Sequence[Token], i: int, out: Resolution) -> bool:
     """Whether a common noun for a person stands before the pronoun: it may be meant instead."""
     people = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS
     return any(tokens[j].lower in people and j not in out.named and j + 1 not in out.named for j in range(i))

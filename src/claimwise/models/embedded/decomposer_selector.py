@@ -63,10 +63,10 @@ class Selector:
         predicted = features @ self.mean.T
         return np.clip(predicted[:, 0], 0.0, 1.0), np.maximum(predicted[:, 1], 0.01)
 
-    def updated(self, features: np.ndarray, targets: np.ndarray, weight: float = 1.0) -> Selector:
+    def updated(self, features: np.ndarray, targets: np.ndarray) -> Selector:
         """The posterior after rows of features (n, F) with their fit and worth (n, 2)."""
-        precision = self.precision + weight * features.T @ features
-        right = self.precision @ self.mean.T + weight * features.T @ targets
+        precision = self.precision + features.T @ features
+        right = self.precision @ self.mean.T + features.T @ targets
         return replace(self, mean=np.linalg.solve(precision, right).T.astype(np.float32), precision=precision)
 
 
@@ -84,7 +84,7 @@ def choose(
     balance: float,
     first: Sequence[int] = (),
 ) -> list[int]:
-    """The set of a sentence's candidates with the largest expected F measure, in order.
+    """The set of candidates, of one sentence or of several read together, with the largest expected F measure.
 
     Args:
         fit: (n,) expected best match to a person's claim.
@@ -94,6 +94,9 @@ def choose(
         content: (tokens,) 1 for the words that some claim has to hold, so that nothing stays unverified.
         balance: weight of recall.
         first: candidates to start from.
+
+    Returns:
+        Rows of ``fit``, ascending.
 
     >>> kept = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]], float)
     >>> choose(np.array([0.5, 0.9, 0.9]), np.array([0.1, 1.0, 1.0]), kept, np.ones(3, bool), np.ones(4), 1.0)

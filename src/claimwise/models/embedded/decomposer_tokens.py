@@ -1,7 +1,7 @@
 """Tokens, coarse word classes and sentences of a summary: what the decomposer's grammar stands on.
 
-The tagger is a hidden Markov model over 22 coarse classes, fitted by expectation maximisation on unlabelled
-news (the documents of ROSE's validation part) under a dictionary of closed-class words and verb forms; see
+The tagger is a hidden Markov model over 26 coarse classes, fitted by expectation maximisation on unlabelled
+news (documents and references of ROSE's validation part) under a dictionary of closed-class words and verb forms; see
 ``decomposer_training_tagger``. Nouns and adjectives share the class ``X``: the grammar needs noun phrases and
 verbs, and no more.
 """
@@ -131,8 +131,8 @@ def tagger() -> Tagger:
 
 
 @cache
-def verb_forms() -> dict[str, tuple[str, str, str, str, str]]:
-    """Base, third person, past, participle and -ing form of a verb, by any of its forms.
+def verb_forms() -> dict[str, tuple[str, ...]]:
+    """Base, third person, past, participle, -ing form and, of a few verbs, another participle, by any of its forms.
 
     >>> verb_forms()["saying"][2]
     'said'
@@ -212,7 +212,7 @@ def _ends(pending: list[tuple[str, str, int, int]], word: str, gap: str) -> bool
         return False
     if word in _CLOSERS and not gap:
         return False
-    if last == "." and pending[-1][2] > 0 and len(pending) > 1 and len(pending[-2][0]) == 1:
+    if last == "." and len(pending) > 1 and len(pending[-2][0]) == 1:
         spaced = pending[-1][2] > pending[-2][3]
         if not spaced and pending[-2][0].isupper():  # an initial: J. Smith
             return False

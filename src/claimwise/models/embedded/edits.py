@@ -95,6 +95,8 @@ def _names(match: re.Match) -> bool:
 
 
 def _shortened(sentence: str) -> Iterator[str]:
+    if not sentence:  # nothing but a citation
+        return
     end = sentence[-1] if sentence[-1] in ".!?" else ""
     body = sentence[: len(sentence) - len(end)].rstrip()
     cuts = [0, *(match.start() for match in _BOUNDARY.finditer(body)), len(body)]

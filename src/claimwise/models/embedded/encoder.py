@@ -24,6 +24,8 @@ WIDTH = 384
 MAX_TOKENS = 256
 
 
+#: Padded tokens in one forward pass; pieces are sorted by length to waste few.
+_BATCH_TOKENS = 4096
 #: Word vectors kept for pieces that are asked for again; about 10,000 sentences.
 MEMORY_BYTES = 400_000_000
 
@@ -58,7 +60,6 @@ class Encoder:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._model = MiniLM(folder / "model.safetensors", fast_type())
-        self.fingerprint = SHA256
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
 
@@ -66,15 +67,12 @@ class Encoder:
         """The vocabulary ids of each word alone; BERT's ids grow as words get rarer."""
         return [e.ids for e in self._tokenizer.encode_batch(list(words), add_special_tokens=False)]
 
-    def encode(
-        self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]], batch_tokens: int = 4096
-    ) -> list[Encoded]:
+    def encode(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
         """Encode pieces of text; a word's vector is the mean of its wordpieces' states in the piece.
 
         Args:
-            texts: pieces of at most a few dozen words.
+            texts: pieces of at most ``evidence.PIECE_WORDS`` words.
             word_spans: for each piece, the character spans of the words wanted, in order.
-            batch_tokens: padded tokens in one forward pass; pieces are sorted by length to waste few.
 
         Returns:
             For each piece its word vectors and its whole vector (mean over all wordpieces), unit length. A
@@ -83,7 +81,7 @@ class Encoder:
         keys = [(text, len(spans)) for text, spans in zip(texts, word_spans, strict=True)]
         missing = {key: i for i, key in enumerate(keys) if key not in self._memory}
         at = list(missing.values())
-        fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at], batch_tokens)
+        fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at])
         known = dict(zip(missing, fresh, strict=True))
         results = [known[key] if key in known else self._memory[key] for key in keys]
         self._remember(known)
@@ -101,9 +99,7 @@ class Encoder:
         while self._held > MEMORY_BYTES and self._memory:
             self._held -= self._memory.pop(next(iter(self._memory))).words.nbytes
 
-    def _forward(
-        self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]], batch_tokens: int
-    ) -> list[Encoded]:
+    def _forward(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
         import torch
 
         encodings = self._tokenizer.encode_batch(list(texts))
@@ -113,7 +109,7 @@ class Encoder:
         while position < len(order):
             count = 1
             while position + count < len(order):
-                if len(encodings[order[position + count]].ids) * (count + 1) > batch_tokens:
+                if len(encodings[order[position + count]].ids) * (count + 1) > _BATCH_TOKENS:
                     break
                 count += 1
             batch = order[position : position + count]

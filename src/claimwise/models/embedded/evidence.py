@@ -18,7 +18,7 @@ from nltk.stem.porter import PorterStemmer
 
 from claimwise import text
 
-#: Words in a piece at most; MiniLM was trained on at most 256 wordpieces.
+#: Words in a piece at most: about the 128 wordpieces that MiniLM was trained on.
 PIECE_WORDS = 80
 #: Pieces a claim may look at.
 PIECES_PER_CLAIM = 8
@@ -93,6 +93,15 @@ class Piece:
     spans: list[tuple[int, int]]
     stems: list[str]
     first_word: int
+
+
+def stems(passage: str) -> frozenset[str]:
+    """The stems of a text's words.
+
+    >>> sorted(stems("It rained, and rains."))
+    ['and', 'it', 'rain']
+    """
+    return frozenset(stem(passage[a:b]) for a, b in word_spans(passage))
 
 
 def pieces(passage: str) -> list[Piece]:

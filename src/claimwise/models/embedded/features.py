@@ -39,7 +39,7 @@ class Evidence:
         claim: (67,) in the order of ``_claim_features``.
         weight: (n_content,) how rare each content word is.
         special: (n_content,) whether it is a number or a name.
-        ranked: pieces or sentences, best first.
+        ranked: pieces of the index, best first; sentences of the document, once ``Reader`` has translated them.
         content: (n_content,) positions of the content words in the claim.
         reading: what the word checkers see, where it was asked for.
         supported: (k,) log odds that the claim is supported, of each checker.
@@ -54,6 +54,10 @@ class Evidence:
     reading: Reading | None = None
     supported: np.ndarray | None = None
     doubts: np.ndarray | None = None
+
+    def heard(self, supported: np.ndarray, doubts: np.ndarray) -> None:
+        """Keep what k checkers say: (k,) of the claim, (k, n_words) of its words."""
+        self.supported, self.doubts = supported, doubts[:, self.content]
 
 
 def measure(claim: EncodedClaim, index: Index, pool: Pool) -> Evidence:

@@ -18,7 +18,8 @@ _REACH = (1, 2, 3)  # content words that far apart in the claim make a pair
 class EncodedClaim:
     """A claim's pieces as one sequence of words.
 
-    ``states`` is (n_words, 384), ``whole`` (384,), ``weights`` (n_words,) how rare each word is.
+    ``states`` is (n_words, 384), ``whole`` (384,), ``weights`` (n_words,) how rare each word is, ``stems`` and ``names``
+    (n_words,) each word's stem and whether it is a name.
     """
 
     stems: list[str]
@@ -30,7 +31,7 @@ class EncodedClaim:
 
 @dataclass(slots=True)
 class Pool:
-    """The encoded pieces that a claim may use, in document order; ``extra`` pieces are not the document's."""
+    """The encoded pieces that a claim may use, in document order: their places in the index, they and their states."""
 
     numbers: list[int]
     pieces: list[Piece]

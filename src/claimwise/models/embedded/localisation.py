@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +11,10 @@ import numpy as np
 
 from claimwise import text
 from claimwise.models.embedded.calibration import sigmoid
-from claimwise.models.embedded.evidence import stem, word_spans
+from claimwise.models.embedded.evidence import stem, stems, word_spans
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.reading import Reader
-from claimwise.models.embedded.verifier import Heads
+from claimwise.models.embedded.verifier import WEIGHTS, Heads
 
 
 class DoubtedWord(NamedTuple):
@@ -39,7 +38,7 @@ class Localiser:
 
     def __init__(self, folder: Path | None = None) -> None:
         """Read the weights of a folder; those that ship, if not given."""
-        self._heads = Heads.read(folder or Path(str(resources.files(__package__) / "weights")))
+        self._heads = Heads.read(folder or WEIGHTS)
         self._reader = Reader(checkers=self._heads.checkers)
 
     def mark(self, documents: Sequence[str], summaries: Sequence[str]) -> list[list[DoubtedWord]]:
@@ -70,6 +69,4 @@ class Localiser:
         ]
 
 
-@lru_cache(maxsize=16)
-def _stems(document: str) -> frozenset[str]:
-    return frozenset(stem(document[a:b]) for a, b in word_spans(document))
+_stems = lru_cache(maxsize=16)(stems)  # several summaries of one document follow each other

@@ -126,7 +126,7 @@ class Reader:
         items = [item for item in evidence if item.reading is not None] if self._checkers else []
         found = check(self._checkers, [item.reading for item in items])
         for item, (supported, doubts) in zip(items, found, strict=True):
-            item.supported, item.doubts = supported, doubts[:, item.content]
+            item.heard(supported, doubts)
             if not self._keep:
                 item.reading = None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from claimwise import citations, text
 from claimwise.easiness import rouge_l_f1
-from claimwise.models.base import Critique, Feedback, Text, Verdict
+from claimwise.models.base import Critique, Feedback, Judgement, Text, Verdict
 from claimwise.models.embedded.edits import candidates, content, quoted
 from claimwise.models.embedded.evidence import stem
 from claimwise.prompts.sources import joined, separated
@@ -121,18 +121,20 @@ class Reviser:
         return results
 
     def critique(
-        self, documents: Sequence[str], statements: Sequence[str], supports: Sequence[float]
+        self, documents: Sequence[str], statements: Sequence[str], judgements: Sequence[Judgement]
     ) -> list[Critique]:
         """Say which sentence of each statement the document bears out least, as a look at the whole would.
 
         Args:
             documents: n texts.
             statements: n claims, sentences or summaries.
-            supports: the judge's score of each statement as a whole.
+            judgements: the judge's of each statement as a whole; of one that it could not judge nothing is said.
         """
         return [
-            _critique(document, statement, support)
-            for document, statement, support in zip(documents, statements, supports, strict=True)
+            _critique(document, statement, judgement.score)
+            if judgement.reason is None
+            else Critique("", reason=judgement.reason)
+            for document, statement, judgement in zip(documents, statements, judgements, strict=True)
         ]
 
 

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from importlib import resources
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -55,9 +54,9 @@ from claimwise.models.embedded.training_trees import (
     statement_labels,
     whole_rows,
 )
-from claimwise.models.embedded.verifier import VERDICT, Heads, decided, document_hash
+from claimwise.models.embedded.verifier import VERDICT, WEIGHTS, Heads, decided, document_hash
 
-CHECKERS = 2  # divides the folds of trees: fold f's documents are unknown to checker f % CHECKERS
+N_CHECKERS = 2  # divides the folds of trees: fold f's documents are unknown to checker f % N_CHECKERS
 _EPOCHS = 1.1  # of checkers
 _SEED = 0
 _PART = 400  # rows that are read together
@@ -207,14 +206,14 @@ def _fit_checkers(material: Material) -> list[Checker]:
     ever known which are wrong: on corpora left out checkers were better without them."""
     rows = material.rows
     weights = corpus_weights([row.corpus for row in rows])
-    lessons: list[list[Lesson]] = [[] for _ in range(CHECKERS)]
+    lessons: list[list[Lesson]] = [[] for _ in range(N_CHECKERS)]
     for row, items, weight in zip(rows, material.statements, weights, strict=True):
         wrong, truth = statement_labels(row, items)
         kept = [i for i, item in enumerate(items) if not isinstance(item, str)]
         if kept and not row.decomposed:
             lesson = Lesson([items[i].reading for i in kept], [wrong[i] for i in kept], truth[kept], float(weight))
-            for fold in range(CHECKERS):
-                if document_hash(row.document) % CHECKERS != fold:
+            for fold in range(N_CHECKERS):
+                if document_hash(row.document) % N_CHECKERS != fold:
                     lessons[fold].append(lesson)
     return list(_spread(fit, [(own, _EPOCHS, _SEED + fold) for fold, own in enumerate(lessons)]))
 
@@ -252,4 +251,4 @@ def _write(learned: Learned, material: Material, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(str(resources.files(__package__) / "weights")), Path("data/embedded"))
+    main(WEIGHTS, Path("data/embedded"))

@@ -269,7 +269,8 @@ def sentences(passage: str) -> tuple[str, ...]:
 def wrong_words(row: Row) -> list[list[int]] | None:
     """For each statement, which of its words the document does not support (1) or does (0); None: not known.
 
-    Known only where the statements are the summary's sentences in order.
+    Of a summary without wrong spans no word of any statement is wrong; else it is known only where the statements stand
+    in the summary, in order.
 
     >>> wrong_words(Row("c", "d", "It rained. Lee won.", ("It rained.", "Lee won."), 0, ((15, 18),)))
     [[0, 0], [0, 1]]

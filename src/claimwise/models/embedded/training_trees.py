@@ -82,7 +82,7 @@ def ask(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
         results = pool.map(partial(check, checkers), [[item.reading for item in part] for part in parts])
         for part, found in zip(parts, results, strict=True):
             for item, (supported, doubts) in zip(part, found, strict=True):
-                item.supported, item.doubts = supported, doubts[:, item.content]
+                item.heard(supported, doubts)
 
 
 def claim_rows(rows: Sequence[Row], statements: Found, checkers: Sequence[Checker]) -> Table:

@@ -16,12 +16,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from claimwise.errors import ClaimwiseError, shorten
 from claimwise.models.base import NAN, Judgement, Verdict
 from claimwise.models.embedded.calibration import Calibration
 from claimwise.models.embedded.checker import Checker
@@ -40,7 +41,12 @@ VERDICT = 67
 #: What the checkers' verdict weighs beside the trees': nothing on whole summaries, which are longer than what checkers
 #: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/model_card.md says how it was chosen.
 _CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.0}
-TENSORS, NUMBERS, CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
+WEIGHTS = Path(__file__).with_name("weights")
+TREES_FILE, NUMBERS_FILE, CHECKERS_FILE = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
+
+
+class WeightsError(ClaimwiseError):
+    """Files of weights that are not what training writes."""
 
 
 def document_hash(document: str) -> int:
@@ -77,16 +83,27 @@ class Heads:
 
         Raises:
             FileNotFoundError: the weights are not there; run ``python -m claimwise.models.embedded.training``.
+            WeightsError: they are cut off, or of another version.
         """
-        for name in (TENSORS, NUMBERS, CHECKERS):
+        for name in (TREES_FILE, NUMBERS_FILE, CHECKERS_FILE):
             if not (folder / name).is_file():
                 raise FileNotFoundError(
                     f"{folder / name} is missing; train it: python -m claimwise.models.embedded.training"
                 )
-        tensors = load_file(folder / TENSORS)
-        about = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
+        try:
+            return cls._read(folder)
+        except (SafetensorError, ValueError, LookupError, TypeError, RuntimeError) as error:
+            raise WeightsError(
+                f"{folder}: cannot be read as the verifier's weights ({shorten(str(error))}); restore its three files as "
+                "one training wrote them (git checkout), or train them: python -m claimwise.models.embedded.training"
+            ) from error
+
+    @classmethod
+    def _read(cls, folder: Path) -> Heads:
+        tensors = load_file(folder / TREES_FILE)
+        about = json.loads((folder / NUMBERS_FILE).read_text(encoding="utf-8"))
         return cls(
-            load_checkers(folder / CHECKERS),
+            load_checkers(folder / CHECKERS_FILE),
             {
                 kind: [Trees.read(tensors, f"{kind}.{fold}") for fold in range(about["folds"])]
                 for kind in _CHECKERS_WEIGH
@@ -112,7 +129,7 @@ class Heads:
             for name, tensor in one.state_dict().items()
         }
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in ((TENSORS, tensors), (CHECKERS, networks)):
+        for name, content in ((TREES_FILE, tensors), (CHECKERS_FILE, networks)):
             save_file(content, folder / name)
             (folder / name).chmod(0o644)
         about = {
@@ -120,7 +137,7 @@ class Heads:
             "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in self.calibrations.items()},
             "corpora": dict(corpora),
         }
-        (folder / NUMBERS).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / NUMBERS_FILE).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
     @property
     def folds(self) -> int:
@@ -138,13 +155,14 @@ class Heads:
 
     def both_logits(self, kind: str, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
         """The same by checkers and by trees, (n, 2)."""
-        rows = _Rows(evidence, folds)
         total = np.zeros((len(evidence), 2))
-        for fold, at in rows.by_fold(self.folds):
-            features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
-            total[at, 0] += features[:, VERDICT]
-            total[at, 1] += self.models[kind][fold].logits(features)
-        return total / rows.counts[:, None]
+        for fold in range(self.folds):
+            at = [i for i, own in enumerate(folds) if fold in own]
+            if at:
+                features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
+                total[at, 0] += features[:, VERDICT]
+                total[at, 1] += self.models[kind][fold].logits(features)
+        return total / np.array([len(own) for own in folds], dtype=float)[:, None]
 
 
 def decided(kind: str, both: np.ndarray) -> np.ndarray:
@@ -179,25 +197,11 @@ def claim_table(evidence: Sequence[Evidence], which: int | np.ndarray) -> np.nda
     return np.column_stack([np.stack([item.claim for item in evidence]), verdicts, words])
 
 
-class _Rows:
-    """Which rows each fold scores."""
-
-    def __init__(self, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> None:
-        self._folds = folds
-        self.counts = np.array([len(f) for f in folds], dtype=float) if len(evidence) else np.ones(0)
-
-    def by_fold(self, n: int):
-        for fold in range(n):
-            at = [i for i, mine in enumerate(self._folds) if fold in mine]
-            if at:
-                yield fold, np.array(at)
-
-
 class Verifier:
     """Verdicts on claims and judgements on whole summaries, batched over documents."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._heads = Heads.read(folder or Path(str(resources.files(__package__) / "weights")))
+        self._heads = Heads.read(folder or WEIGHTS)
         self._reader = Reader(checkers=self._heads.checkers)
 
     def verify(
