@@ -18,8 +18,9 @@ settings.load_profile("claimwise")
 def published_corpus():
     """Loads public corpora, each once; skips without the folder of public files."""
     folder = os.environ.get("CLAIMWISE_MIRROR")
-    if not folder or not Path(folder).is_dir():
+    if not folder:
         pytest.skip("CLAIMWISE_MIRROR is not set: it names a folder with copies of the public files")
+    assert Path(folder).is_dir(), f"CLAIMWISE_MIRROR names {folder}, which is no folder"
     loaded = {}
 
     def load(name):

@@ -125,6 +125,21 @@ def test_edits_change_no_citation_no_first_word_and_leave_no_fragment(sentence, 
     assert all(citations.find(edit) or not citations.find(sentence) for edit in found)
 
 
+def test_a_sentence_that_is_only_a_citation_cannot_be_shortened(model):
+    assert list(edits.candidates("(Ling, 2009)", [])) == []
+    feedback = Feedback(unsupported=("Ling 2009",))
+    [revised] = model.revise([DOCUMENT], ["Rain fell. (Ling, 2009)"], [feedback], prompts.load("acueval-revise-claims"))
+    assert revised.text
+
+
+def test_of_what_cannot_be_judged_a_critique_says_the_reason_only(model):
+    prompt = prompts.load("geval-critique-comment")
+    judgements = model.judge(["", DOCUMENT], ["Rain fell.", "..."], prompt)
+    assert all(judgement.reason for judgement in judgements)
+    critiques = model.critique(["", DOCUMENT], ["Rain fell.", "..."], prompt)
+    assert [(c.text, c.reason) for c in critiques] == [("", j.reason) for j in judgements]
+
+
 def test_without_feedback_nothing_changes(model):
     summary = "Anything at all.  Even this."
     [revised] = model.revise([DOCUMENT], [summary], [Feedback()], prompts.load("acueval-revise-claims"))

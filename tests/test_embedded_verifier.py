@@ -4,9 +4,8 @@ import json
 import math
 import os
 import random
+import shutil
 from dataclasses import replace
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ from claimwise.models.embedded.checker_training import Lesson, fit
 from claimwise.models.embedded.evidence import Index, pieces
 from claimwise.models.embedded.forest import Trees
 from claimwise.models.embedded.training_edits import Source, edits
-from claimwise.models.embedded.verifier import Heads, Verifier
+from claimwise.models.embedded.verifier import WEIGHTS, Heads, Verifier, WeightsError
 from claimwise.prompts import Demonstration
 
 DOCUMENT = (
@@ -195,6 +194,23 @@ def test_missing_weights_say_how_to_train(tmp_path):
         Verifier(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("verifier.json", b"{}"),
+        ("verifier.json", b"version https://git-lfs.github.com/spec/v1"),
+        ("verifier.safetensors", b"cut off"),
+        ("verifier-checkers.safetensors", b""),
+    ],
+)
+def test_broken_weights_are_told_plainly(tmp_path, name, content):
+    shutil.copytree(WEIGHTS, tmp_path / "weights")
+    assert Verifier(tmp_path / "weights")
+    (tmp_path / "weights" / name).write_bytes(content)
+    with pytest.raises(WeightsError, match=r"weights: cannot be read as the verifier's weights .*git checkout"):
+        Verifier(tmp_path / "weights")
+
+
 def test_edits_change_the_claim_where_they_say_and_draw_from_the_document():
     claim = "Tom Birch voted against the plan of Anna Reyes on 3 May."
     document = f"On Monday {claim} Then Lena Stone and 12 others left the hall of Oslo on 4 June."
@@ -252,9 +268,6 @@ def test_a_checker_learns_that_a_word_must_be_in_the_passage():
     support = np.array([found[0] for found, _ in check([learned], [lesson.readings[0] for lesson in lessons[300:]])])
     truth = np.array([lesson.truth[0] for lesson in lessons[300:]])
     assert ((support > 0) == truth).mean() > 0.9
-
-
-WEIGHTS = Path(str(resources.files("claimwise.models.embedded"))) / "weights"
 
 
 @pytest.mark.parametrize("variant", ["", "zero-shot"])

@@ -7,10 +7,12 @@ import shutil
 import nbformat
 import papermill
 import pytest
+import yaml
 from imports import ROOT
 from nbformat.v4 import new_code_cell, new_notebook
+from typer.testing import CliRunner
 
-from claimwise import notebook
+from claimwise import cli, notebook
 from claimwise.settings import ParamsError, Settings
 
 
@@ -54,6 +56,18 @@ def test_two_runs_give_the_same_bytes_and_leave_the_source_alone(project):
     assert "progress" not in str(outputs)
     assert outputs[0].text == "sample {'kind': 'embedded'}\n"
     assert outputs[-1].data["text/plain"] == "0.5"
+
+
+def test_the_command_runs_a_notebook_or_says_what_it_would_ask(project, monkeypatch):
+    monkeypatch.chdir(project)
+    (project / "params.yaml").write_text(yaml.safe_dump(_settings(below=2).model_dump()), encoding="utf-8")
+    dry = CliRunner().invoke(cli.app, ["notebook", "toy", "--dry-run"])
+    assert (dry.exit_code, dry.output) == (0, "no calls: no language model takes part\n")
+    assert not (project / "reports").exists()
+    done = CliRunner().invoke(cli.app, ["notebook", "toy"])
+    assert done.exit_code == 0
+    assert "reports/sample/toy.ipynb" in done.output.splitlines()
+    assert (project / "reports" / "sample" / "toy.html").is_file()
 
 
 def test_a_failed_run_leaves_the_traceback_to_read_and_no_page(project):

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from fakes import FakeModel
 from imports import ROOT
 from test_language import Scripted
+from typer.testing import CliRunner
 
-from claimwise import corpora, models, own_file, runs, scoring, store
+from claimwise import cli, corpora, models, own_file, runs, scoring, store
 from claimwise.alignment import Aligner
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
@@ -187,6 +189,18 @@ def test_a_dry_run_counts_the_calls_of_a_language_model_and_asks_nothing(tmp_pat
     entry = settings.model_settings | {"prices": {"prompt": 1.0, "reply": 1e6}}
     priced = settings.model_copy(update={"models": {settings.model: entry}})
     assert f"cost about {256 + 2 * CLAIMS}.00" in scoring.rehearse(priced, "acueval")
+
+
+def test_the_command_scores_or_says_what_it_would_ask(model):
+    prepare("one", 2)
+    Path("params.yaml").write_text(yaml.safe_dump(settings(one={}).model_dump()), encoding="utf-8")
+    dry = CliRunner().invoke(cli.app, ["evaluate", "acueval", "--dry-run"])
+    assert (dry.exit_code, dry.output.splitlines()) == (0, [scoring.rehearse(settings(one={}), "acueval")])
+    assert not Path("data/scores").exists()
+    done = CliRunner().invoke(cli.app, ["evaluate", "acueval"])
+    assert done.exit_code == 0
+    assert str(store.scores_folder("sample", "acueval") / "one") in done.output.splitlines()
+    assert len(store.read_scores("sample", "acueval", "one")) == 4
 
 
 def test_a_dry_run_of_aligned_claims_counts_decompositions_and_aligns_nothing(tmp_path, monkeypatch):

@@ -78,7 +78,7 @@ def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[s
         lines.append(
             "The model is the embedded one, not the papers' 70-billion-parameter or GPT-4 models: the published "
             "numbers stand beside ours for orientation, they are no replication. It reads a prompt's demonstrations and "
-            "settings, not its prose. " + _supervision(list(corpora), model)
+            "settings, not its prose. " + _supervision(list(dict.fromkeys(corpora)), model)
         )
     return bullets([*lines, *more])
 
@@ -136,7 +136,7 @@ def bullets(sentences: list[str]) -> Markdown:
 
 
 def supervised(corpora: Iterable[str], model: Mapping[str, Any]) -> list[str]:
-    """The corpora that the model learned from another part of; none, where it is not the embedded one.
+    """The corpora that the model has learned from; none, where it is not the embedded one.
 
     >>> supervised(["wice", "qags"], {"kind": "embedded"}), supervised(["wice"], {"kind": "openai"})
     (['wice'], [])
@@ -154,8 +154,8 @@ def _supervision(corpora: list[str], model: Mapping[str, Any]) -> str:
     parts = []
     if learned:
         parts.append(
-            f"**Supervised** on {', '.join(learned)}: unlike the papers' prompted models, it was trained on another part "
-            "of the same corpus."
+            f"**Supervised** on {', '.join(learned)}: unlike the papers' prompted models, it has learned from what stands "
+            "in brackets (a document that it learned from is scored by models that have not seen it)."
         )
     if unseen:
         parts.append(f"Not trained on: {', '.join(unseen)}.")
