@@ -347,9 +347,7 @@ def test_decomposers_whose_intervals_overlap_are_told_apart_by_their_difference(
     assert table["f1_low"].max() < table["f1_high"].min()
     found, on_record = told(rows)
     assert "is that of `acueval-decompose-5shot`, 2.00 points (2.00 to 2.00) above the sentence split's 50.0" in found
-    assert (
-        "On the same summaries, `acueval-decompose-1shot` 1.00 points (1.00 to 1.00) below it. It writes 3.0" in found
-    )
+    assert "On the same summaries, `acueval-decompose-1shot` is 1.00 points (1.00 to 1.00) below it. `acueval" in found
     assert on_record.endswith(", 1.00 points (1.00 to 1.00) above ours on the 40 summaries that both have claims for.")
 
 
@@ -366,10 +364,10 @@ def test_prompts_that_are_alike_are_said_to_be():
     swing = np.tile([0.1, -0.1], 20)
     prompts = {"acueval_decompose_5shot": LEVEL + 0.1, "acueval_decompose_1shot": LEVEL + 0.1 + swing}
     [found] = told(scored(sentences=LEVEL, **prompts, acueval_decompose_3shot=LEVEL * np.nan))
-    assert "it: this run does not say which prompt is best. It writes" in found
+    assert "it: this run does not say which prompt is best." in found
     assert "3shot" not in found
     [found] = told(scored(sentences=LEVEL, **prompts, acueval_decompose_3shot=LEVEL))
-    assert "`acueval-decompose-3shot` 10.00 points (10.00 to 10.00) below it. It writes" in found
+    assert "`acueval-decompose-3shot` is 10.00 points (10.00 to 10.00) below it." in found
 
 
 def test_published_tables_are_shown_in_full():

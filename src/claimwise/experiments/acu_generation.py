@@ -217,7 +217,7 @@ def findings(rows: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
         sentences.append(
             f"**{origin}**: the highest F1 of a prompt, {_f1(ours)}, is that of `{best}`, "
             f"{_beside(to_split.loc[best])} the sentence split's {split['f1']:.1f}.{_others(to_best)} "
-            f"It writes {ours['n_claims']:.1f} claims a summary where people wrote {ours['n_gold']:.1f}. On precision "
+            f"`{best}` writes {ours['n_claims']:.1f} claims a summary where people wrote {ours['n_gold']:.1f}. On precision "
             f"alone the sentence split, which needs no model, has {split['precision']:.1f} against "
             f"{ours['precision']:.1f}."
         )
@@ -236,7 +236,7 @@ def _others(to_best: pd.DataFrame) -> str:
     prompts = to_best[_prompts(to_best.index) & (to_best["n"] > 0)]
     if prompts.empty:
         return ""
-    told = ", ".join(f"`{name}` {_beside(gap)} it" for name, gap in prompts.iterrows())
+    told = ", ".join(f"`{name}` is {_beside(gap)} it" for name, gap in prompts.iterrows())
     alike = ((prompts["low"] <= 0) & (prompts["high"] >= 0)).all()
     return f" On the same summaries, {told}" + (": this run does not say which prompt is best." if alike else ".")
 
