@@ -259,6 +259,8 @@ def test_the_accuracys_interval_is_over_documents():
             "task": "support",
             "prompt": "acueval-verify-zeroshot",
             "split": "test",
+            "example_id": np.repeat([f"d{number}" for number in range(40)], 20),
+            "claim_index": np.tile(np.arange(20), 40),
             "document_id": np.repeat([f"d{number}" for number in range(40)], 20),
             "label": np.tile([0.0, 1.0], 400),
         }
@@ -270,6 +272,47 @@ def test_the_accuracys_interval_is_over_documents():
     assert row[["accuracy_low", "accuracy_high"]].tolist() == pytest.approx([100 * e / 40 for e in expected], abs=3)
 
 
+def test_prompts_are_compared_on_the_claims_that_all_of_them_were_read_on(claims):
+    right = verdicts(claims, support=claims["label"])
+    # Another prompt is wrong of the first claim of every document, and was not read on the third.
+    other = claims["label"].where(claims["claim"] != "It rained.", 0).where(claims["claim"] != "The cat sat.")
+    hardly = claims["label"].where(claims["claim"] == "It rained.")
+    found = [right, right.assign(prompt="other", support=other), right.assign(prompt="hardly", support=hardly)]
+    rows = acu_verification.table(pd.concat(found), draws=50, seed=0).set_index("prompt")
+    assert rows["n"].tolist() == [12, 12, 0, 12]
+    assert rows["unparsed"].tolist() == [0, 4, 12, 0]
+    # Of the three claims left two are unsupported; the commoner answer is still that of the validation split.
+    assert rows["accuracy"].tolist() == pytest.approx([100, 200 / 3, math.nan, 100 / 3], nan_ok=True)
+    assert rows["gain"].tolist() == pytest.approx([200 / 3, 100 / 3, math.nan, math.nan], nan_ok=True)
+    assert rows.index[-1] == "always Yes"
+
+
+def test_a_prompt_beats_the_constant_answer_by_their_difference_and_not_by_its_own_interval():
+    # 40 documents of ten claims, from none to all of them supported; the prompt finds one error where there is one.
+    supported = np.repeat(np.tile([0, 4, 8, 10], 10), 10)
+    number = np.tile(np.arange(10), 40)
+    label = (number < supported).astype(float)
+    frame = pd.DataFrame(
+        {
+            "task": "support",
+            "prompt": "acueval-verify-zeroshot",
+            "split": "test",
+            "example_id": np.repeat(np.arange(40).astype(str), 10),
+            "claim_index": number,
+            "document_id": np.repeat(np.arange(40).astype(str), 10),
+            "label": label,
+            "support": np.where((number == 9) & (label == 0), 0.0, 1.0),
+        }
+    )
+    table = acu_verification.table(pd.concat([frame, frame.assign(split="validation")]), draws=500, seed=0)
+    row, constant = table.to_dict("records")
+    assert (constant["prompt"], constant["accuracy"]) == ("always Yes", 55)
+    assert row["accuracy_low"] < 55 < row["accuracy"] == 62.5  # the prompt's own interval does not tell
+    assert (row["gain"], row["gain_low"] > 5, row["gain_high"] < 10) == (7.5, True, True)
+    [sentence] = acu_verification.findings(table)
+    assert "more than always Yes (55.0 %): +7.5 points" in sentence
+
+
 def test_a_prompt_whose_replies_cannot_be_read_has_no_numbers_and_the_others_keep_theirs(claims):
     read = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
     noise = read.assign(prompt="factscore-verify-retrieved", support=np.nan)
@@ -279,8 +322,12 @@ def test_a_prompt_whose_replies_cannot_be_read_has_no_numbers_and_the_others_kee
     assert pd.isna(rows.loc["factscore-verify-retrieved", "accuracy"])
     assert rows.loc["acueval-verify-zeroshot", "accuracy"] == 75
     assert "`acueval-verify-zeroshot`" in acu_verification.findings(table)[0]
+    assert rows.loc["always Yes", "n"] == 16
     silent = acu_verification.table(noise.assign(task="support"), draws=50, seed=0)
-    assert acu_verification.findings(silent) == ["**support**: none of the model's replies could be read."]
+    assert acu_verification.display(silent)[["n", "unparsed"]].to_numpy().tolist() == [[0, 16], [16, 0]]
+    assert acu_verification.findings(silent) == [
+        "**support**: no prompt's replies could be read for half of the claims."
+    ]
 
 
 def test_claims_that_cannot_be_read_are_said_to_be_so(references):
@@ -298,7 +345,7 @@ def test_findings_name_the_best_prompt_and_the_constant_answer(claims):
     table = acu_verification.table(found.assign(task="support"), draws=200, seed=0)
     [sentence] = acu_verification.findings(table)
     assert "`acueval-verify-zeroshot` agrees with people on 75.0 % of 16 claims" in sentence
-    assert "more than always Yes (50.0 %)" in sentence
+    assert "more than always Yes (50.0 %): +25.0 points (+25.0 to +25.0) on the same claims" in sentence
     assert acu_verification.headline(table) == {"support": {"acueval-verify-zeroshot": 75.0, "always Yes": 50.0}}
     assert acu_verification.sizes(table) == {"support": 16}
 
