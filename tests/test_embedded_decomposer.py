@@ -61,11 +61,14 @@ def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_sco
     text = "Paul Goldstein photographs animals . Travels the world every summer ."
     assert any(c.startswith("Paul Goldstein travels the world") for c in claims(decomposer, text))
     by_sentence = NONE.__class__(**{**NONE.__dict__, "scope": "sentence"})
-    assert not any("Goldstein travels" in c for c in claims(decomposer, text, by_sentence))
+    found = claims(decomposer, text, by_sentence)
+    assert found
+    assert not any("Goldstein travels" in c for c in found)
 
 
 def test_an_ambiguous_pronoun_is_left_as_it_is(decomposer):
     found = claims(decomposer, "John Marsh and Peter Lowe met in Oslo . Fans were told that he had left .")
+    assert found
     assert not any(("Marsh had left" in c) or ("Lowe had left" in c) for c in found)
 
 
@@ -139,8 +142,9 @@ def test_facts_joined_in_one_sentence_are_told_apart(decomposer, summary, expect
     assert any(expected in c for c in claims(decomposer, summary))
 
 
-def test_a_hedge_stays_with_what_it_hedges(decomposer):
+def test_a_hedged_reason_is_never_claimed_without_its_hedge(decomposer):
     found = claims(decomposer, "Bats hunted beneath the white lamps, probably because the lamps draw moths.")
+    assert "Bats hunted beneath the white lamps" in found
     assert not [c for c in found if "because" in c and "probably" not in c]
 
 
@@ -148,6 +152,7 @@ def test_a_pronoun_is_left_alone_where_two_people_were_named(decomposer):
     found = claims(
         decomposer, "Robert Wells was charged with assault on Karl Haug , and police said that he was armed ."
     )
+    assert found
     assert not [c for c in found if "Wells was armed" in c or "Haug was armed" in c]
 
 
@@ -165,11 +170,12 @@ def test_a_sentence_is_not_said_again_beside_all_its_facts(decomposer):
 
 def test_spans_lie_in_the_summary_and_hold_the_claims_own_words(decomposer):
     [found] = decomposer.decompose([SUMMARY], FEW)
+    assert found.claims
     for claim in found.claims:
         source = SUMMARY[claim.start : claim.end]
         assert source == source.strip()
         last = claim.text.split()[-1].strip(".,'")
-        assert last in source or last in SUMMARY or last == "old"
+        assert last in source or last == "old"
 
 
 def test_no_two_claims_have_the_same_stemmed_words(decomposer):

@@ -114,13 +114,14 @@ def test_a_revision_of_cited_sentences_keeps_their_citations_and_reads_what_they
 @pytest.mark.parametrize(
     ("sentence", "evidence", "never"),
     [
-        ("As Garside (2021) shows, shade helps in the city.", ["Trees grew in 1998."], "1998"),
-        ("Street trees protect people from heat in 40 towns.", ["Abstract: Trees protect people."], "Abstract"),
+        ("As Garside (2021) shows, shade helps in 40 towns.", ["Trees grew in 30 towns in 1998."], "Garside (1998)"),
+        ("Trees protect people in Oslo from heat.", ["Abstract: they protect people in Peru."], "Abstract"),
         ("At six weeks, anxiety was lower after writing among students who slept.", [], "At six weeks after"),
     ],
 )
 def test_edits_change_no_citation_no_first_word_and_leave_no_fragment(sentence, evidence, never):
     found = edits.candidates(sentence, evidence)
+    assert found
     assert not any(never in edit for edit in found)
     assert all(citations.find(edit) or not citations.find(sentence) for edit in found)
 

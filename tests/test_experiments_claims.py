@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes import FakeModel
+from imports import ROOT
 from scipy import stats
 
+from claimwise import published
 from claimwise.corpora.base import Rows
 from claimwise.experiments import acu_generation, acu_verification
 from claimwise.models.base import Decomposition
@@ -257,6 +259,8 @@ def test_the_accuracys_interval_is_over_documents():
             "task": "support",
             "prompt": "acueval-verify-zeroshot",
             "split": "test",
+            "example_id": np.repeat([f"d{number}" for number in range(40)], 20),
+            "claim_index": np.tile(np.arange(20), 40),
             "document_id": np.repeat([f"d{number}" for number in range(40)], 20),
             "label": np.tile([0.0, 1.0], 400),
         }
@@ -268,6 +272,47 @@ def test_the_accuracys_interval_is_over_documents():
     assert row[["accuracy_low", "accuracy_high"]].tolist() == pytest.approx([100 * e / 40 for e in expected], abs=3)
 
 
+def test_prompts_are_compared_on_the_claims_that_all_of_them_were_read_on(claims):
+    right = verdicts(claims, support=claims["label"])
+    # Another prompt is wrong of the first claim of every document, and was not read on the third.
+    other = claims["label"].where(claims["claim"] != "It rained.", 0).where(claims["claim"] != "The cat sat.")
+    hardly = claims["label"].where(claims["claim"] == "It rained.")
+    found = [right, right.assign(prompt="other", support=other), right.assign(prompt="hardly", support=hardly)]
+    rows = acu_verification.table(pd.concat(found), draws=50, seed=0).set_index("prompt")
+    assert rows["n"].tolist() == [12, 12, 0, 12]
+    assert rows["unparsed"].tolist() == [0, 4, 12, 0]
+    # Of the three claims left two are unsupported; the commoner answer is still that of the validation split.
+    assert rows["accuracy"].tolist() == pytest.approx([100, 200 / 3, math.nan, 100 / 3], nan_ok=True)
+    assert rows["gain"].tolist() == pytest.approx([200 / 3, 100 / 3, math.nan, math.nan], nan_ok=True)
+    assert rows.index[-1] == "always Yes"
+
+
+def test_a_prompt_beats_the_constant_answer_by_their_difference_and_not_by_its_own_interval():
+    # 40 documents of ten claims, from none to all of them supported; the prompt finds one error where there is one.
+    supported = np.repeat(np.tile([0, 4, 8, 10], 10), 10)
+    number = np.tile(np.arange(10), 40)
+    label = (number < supported).astype(float)
+    frame = pd.DataFrame(
+        {
+            "task": "support",
+            "prompt": "acueval-verify-zeroshot",
+            "split": "test",
+            "example_id": np.repeat(np.arange(40).astype(str), 10),
+            "claim_index": number,
+            "document_id": np.repeat(np.arange(40).astype(str), 10),
+            "label": label,
+            "support": np.where((number == 9) & (label == 0), 0.0, 1.0),
+        }
+    )
+    table = acu_verification.table(pd.concat([frame, frame.assign(split="validation")]), draws=500, seed=0)
+    row, constant = table.to_dict("records")
+    assert (constant["prompt"], constant["accuracy"]) == ("always Yes", 55)
+    assert row["accuracy_low"] < 55 < row["accuracy"] == 62.5  # the prompt's own interval does not tell
+    assert (row["gain"], row["gain_low"] > 5, row["gain_high"] < 10) == (7.5, True, True)
+    [sentence] = acu_verification.findings(table)
+    assert "more than always Yes (55.0 %): +7.5 points" in sentence
+
+
 def test_a_prompt_whose_replies_cannot_be_read_has_no_numbers_and_the_others_keep_theirs(claims):
     read = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
     noise = read.assign(prompt="factscore-verify-retrieved", support=np.nan)
@@ -277,8 +322,12 @@ def test_a_prompt_whose_replies_cannot_be_read_has_no_numbers_and_the_others_kee
     assert pd.isna(rows.loc["factscore-verify-retrieved", "accuracy"])
     assert rows.loc["acueval-verify-zeroshot", "accuracy"] == 75
     assert "`acueval-verify-zeroshot`" in acu_verification.findings(table)[0]
+    assert rows.loc["always Yes", "n"] == 16
     silent = acu_verification.table(noise.assign(task="support"), draws=50, seed=0)
-    assert acu_verification.findings(silent) == ["**support**: none of the model's replies could be read."]
+    assert acu_verification.display(silent)[["n", "unparsed"]].to_numpy().tolist() == [[0, 16], [16, 0]]
+    assert acu_verification.findings(silent) == [
+        "**support**: no prompt's replies could be read for half of the claims."
+    ]
 
 
 def test_claims_that_cannot_be_read_are_said_to_be_so(references):
@@ -287,8 +336,7 @@ def test_claims_that_cannot_be_read_are_said_to_be_so(references):
             return [Decomposition((), "no bullet in the reply") for _ in passages]
 
     rows = acu_generation.per_example(references, ["sentences", "acueval-decompose-5shot"], Silent())
-    table = acu_generation.table(rows, draws=20, seed=0)
-    [sentence] = acu_generation.findings(table)
+    [sentence] = told(rows)
     assert sentence == "**news**: none of the model's replies holds claims that could be read."
 
 
@@ -297,39 +345,80 @@ def test_findings_name_the_best_prompt_and_the_constant_answer(claims):
     table = acu_verification.table(found.assign(task="support"), draws=200, seed=0)
     [sentence] = acu_verification.findings(table)
     assert "`acueval-verify-zeroshot` agrees with people on 75.0 % of 16 claims" in sentence
-    assert "more than always Yes (50.0 %)" in sentence
+    assert "more than always Yes (50.0 %): +25.0 points (+25.0 to +25.0) on the same claims" in sentence
     assert acu_verification.headline(table) == {"support": {"acueval-verify-zeroshot": 75.0, "always Yes": 50.0}}
     assert acu_verification.sizes(table) == {"support": 16}
 
 
-@pytest.mark.parametrize(
-    ("f1", "verdict"), [(90.0, "clearly above"), (30.0, "clearly below"), (71.0, "not told apart (by intervals) from")]
-)
-def test_a_prompt_may_be_above_below_or_like_the_sentence_split(f1, verdict):
-    rows = [("sentences", 70.0), ("acueval-decompose-5shot", f1)]
-    table = pd.DataFrame(
-        [
-            {"origin": "news", "decomposer": name, "precision": 80.0, "n_claims": 3.0, "n_gold": 4.0}
-            | {"f1": value, "f1_low": value - 4, "f1_high": value + 4}
-            for name, value in rows
-        ]
-    )
-    [sentence] = acu_generation.findings(table)
-    assert f"{verdict} the sentence split's 70.0" in sentence
-    assert "other prompts" not in sentence
+def scored(**f1):
+    """F1s by decomposer, of documents d0, d1, ..."""
+    documents = [f"d{number}" for number in range(len(f1["sentences"]))]
+    parts = [
+        pd.DataFrame({"decomposer": name.replace("_", "-"), "document_id": documents, "f1": values})
+        for name, values in f1.items()
+    ]
+    rest = {"precision": 0.8, "recall": 0.8, "n_claims": 3, "n_gold": 4, "duplicates": 0.0, "coverage": 1.0}
+    return pd.concat(parts).assign(origin="news", split="test", **rest)
 
 
-@pytest.mark.parametrize(
-    ("f1", "said"), [(85.0, "86.0: their intervals all overlap with its own, so that this run"), (60.0, "86.0. It")]
-)
-def test_prompts_that_are_alike_are_said_to_be(f1, said):
-    rows = [("sentences", 70.0), ("acueval-decompose-5shot", 90.0), ("acueval-decompose-1shot", 86.0)]
-    table = pd.DataFrame(
-        [
-            {"origin": "news", "decomposer": name, "precision": 80.0, "n_claims": 3.0, "n_gold": 4.0}
-            | {"f1": value, "f1_low": value - 4, "f1_high": value + 4}
-            for name, value in [*rows, ("acueval-decompose-3shot", f1)]
-        ]
+#: F1s that differ far more between documents than between decomposers.
+LEVEL = np.linspace(0.2, 0.8, 40)
+
+
+def told(rows):
+    gaps = acu_generation.differences(rows, draws=500, seed=0)
+    return acu_generation.findings(acu_generation.table(rows, draws=500, seed=0), gaps)
+
+
+def test_differences_are_of_the_documents_that_both_have_claims_for():
+    rows = scored(
+        sentences=[0.5, 0.25, 0.75],
+        acueval_decompose_5shot=[0.75, 0.5, np.nan],
+        acueval_decompose_1shot=[0.5, 0.5, 0.5],
     )
-    [sentence] = acu_generation.findings(table)
-    assert f"The other prompts' F1 is {f1:.1f} to {said}" in sentence
+    gaps = acu_generation.differences(rows, draws=200, seed=0)
+    # The 5-shot prompt has the highest mean, 0.625, of two documents.
+    assert gaps[["decomposer", "against", "n", "difference"]].to_numpy().tolist() == [
+        ["sentences", "acueval-decompose-5shot", 2, -25],
+        ["acueval-decompose-1shot", "acueval-decompose-5shot", 2, -12.5],
+        ["acueval-decompose-5shot", "sentences", 2, 25],
+        ["acueval-decompose-1shot", "sentences", 3, 0],
+    ]
+    assert gaps[["low", "high"]].head(3).to_numpy().tolist() == [[-25, -25], [-25, 0], [25, 25]]
+
+
+def test_decomposers_whose_intervals_overlap_are_told_apart_by_their_difference():
+    better = {"acueval_decompose_5shot": LEVEL + 0.02, "acueval_decompose_1shot": LEVEL + 0.01}
+    rows = scored(sentences=LEVEL, **better, **{"recorded:t5": LEVEL + 0.03})
+    table = acu_generation.table(rows, draws=500, seed=0)
+    assert table["f1_low"].max() < table["f1_high"].min()
+    found, on_record = told(rows)
+    assert "is that of `acueval-decompose-5shot`, 2.00 points (2.00 to 2.00) above the sentence split's 50.0" in found
+    assert "On the same summaries, `acueval-decompose-1shot` is 1.00 points (1.00 to 1.00) below it. `acueval" in found
+    assert on_record.endswith(", 1.00 points (1.00 to 1.00) above ours on the 40 summaries that both have claims for.")
+
+
+def test_a_prompt_may_be_below_or_like_the_sentence_split():
+    swing = np.tile([0.1, -0.1], 20)
+    [found] = told(scored(sentences=LEVEL, acueval_decompose_5shot=LEVEL - 0.05))
+    assert "is that of `acueval-decompose-5shot`, 5.00 points (5.00 to 5.00) below the sentence split's 50.0." in found
+    assert "On the same summaries" not in found
+    [found] = told(scored(sentences=LEVEL, acueval_decompose_5shot=LEVEL + swing))
+    assert "not told apart (+0.00, -3" in found
+
+
+def test_prompts_that_are_alike_are_said_to_be():
+    swing = np.tile([0.1, -0.1], 20)
+    prompts = {"acueval_decompose_5shot": LEVEL + 0.1, "acueval_decompose_1shot": LEVEL + 0.1 + swing}
+    [found] = told(scored(sentences=LEVEL, **prompts, acueval_decompose_3shot=LEVEL * np.nan))
+    assert "it: this run does not say which prompt is best." in found
+    assert "3shot" not in found
+    [found] = told(scored(sentences=LEVEL, **prompts, acueval_decompose_3shot=LEVEL))
+    assert "`acueval-decompose-3shot` is 10.00 points (10.00 to 10.00) below it." in found
+
+
+def test_published_tables_are_shown_in_full():
+    table = acu_generation.published_table(published.table("acueval", "2", folder=ROOT / published.FOLDER), "origin")
+    assert table.columns.tolist() == ["row", "cnndm", "xsum", "samsum"]
+    assert table.iloc[-1].tolist() == ["AutoACU2-gen", 84.07, 82.0, 86.96]
+    assert len(table) == 5

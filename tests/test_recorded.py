@@ -143,6 +143,9 @@ def test_all_verify_the_claims_that_are_on_record(verified):
 def test_without_a_validation_part_balanced_accuracy_is_at_one_half(verified):
     found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
     table = acu_verification.table(found.assign(task="support"), draws=50, seed=0).set_index("prompt")
+    # The claim whose reply cannot be read is left out for all.
+    assert table["n"].tolist() == [3, 3, 3]
+    assert table["unparsed"].tolist() == [0, 1, 0]
     row = table.loc["gpt-9 explained (recorded)"]
     assert row[["n", "unparsed", "accuracy", "balanced_accuracy", "auc"]].tolist() == [3, 1, 100, 100, 1]
     sentences = acu_verification.findings(table.reset_index())

@@ -100,6 +100,42 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(results)
 
 
+def differences(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """F1 of every decomposer less that of the best prompt, and less that of the sentence split, on the same summaries.
+
+    All decomposers read the same summaries, some of them hard for all: the intervals of two means may overlap where
+    their difference is beyond chance, so that verdicts rest on the difference's own interval.
+
+    Args:
+        rows: of ``per_example``, one split.
+        draws: bootstrap samples over documents.
+        seed: of the draws.
+
+    Returns:
+        ``origin, decomposer, against, n`` (documents with claims by both), ``difference`` of the mean F1 in points with
+        ``low`` and ``high`` (95 %). No row against the best prompt where no prompt made a claim.
+    """
+    results = []
+    for origin, part in rows.groupby("origin", sort=False):
+        f1 = 100 * part.pivot_table(index="document_id", columns="decomposer", values="f1", dropna=False, sort=False)
+        prompts = f1.loc[:, _prompts(f1.columns)].mean().dropna()
+        for against in [*prompts.nlargest(1).index, claims.Sentences.name]:
+            for name in f1.columns.drop(against):
+                gap = (f1[name] - f1[against]).dropna()
+                results.append((origin, name, against, len(gap), *bootstrap_mean(gap, gap.index, draws, seed)))
+    return pd.DataFrame(results, columns=["origin", "decomposer", "against", "n", "difference", "low", "high"])
+
+
+def _prompts(names: pd.Index) -> np.ndarray:
+    """Which decomposers are prompts: their names hold the role."""
+    return names.str.contains("decompose") & ~names.str.startswith("recorded:")
+
+
+def published_table(rows: pd.DataFrame, across: str) -> pd.DataFrame:
+    """A published table as it is printed: systems down, and across it the values of a column (origins or measures)."""
+    return rows.pivot_table(index="row", columns=across, values="value", sort=False).reset_index()
+
+
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Adds ``published_precision``: ACUEval's Table 2, where the row has a counterpart there."""
     values = published.set_index(["origin", "row"])["value"]
@@ -146,54 +182,64 @@ def display(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[[*columns, "duplicates", "coverage", "no_claims", "published_precision"]]
 
 
-def _beside(recorded: pd.Series, ours: pd.Series) -> str:
-    """What intervals say of two F1s.
+def _beside(gap: Mapping[str, float]) -> str:
+    """Where one F1 stands to another, by the interval of their difference.
 
-    >>> row = pd.Series({"f1": 73.0, "f1_low": 70.0, "f1_high": 76.0})
-    >>> _beside(row, row), _beside(row, pd.Series({"f1": 79.0, "f1_low": 77.0, "f1_high": 81.0}))
-    ('not told apart from ours by their intervals', 'below ours')
+    >>> _beside({"difference": -1.2, "low": -2.0, "high": -0.4})
+    '1.20 points (0.40 to 2.00) below'
+    >>> _beside({"difference": 0.1, "low": -0.2, "high": 0.3})
+    'not told apart (+0.10, -0.20 to +0.30) from'
     """
-    if recorded["f1_low"] > ours["f1_high"]:
-        return "above ours"
-    return "below ours" if recorded["f1_high"] < ours["f1_low"] else "not told apart from ours by their intervals"
+    value, low, high = gap["difference"], gap["low"], gap["high"]
+    if low > 0:
+        return f"{value:.2f} points ({low:.2f} to {high:.2f}) above"
+    if high < 0:
+        return f"{-value:.2f} points ({-high:.2f} to {-low:.2f}) below"
+    return f"not told apart ({value:+z.2f}, {low:+z.2f} to {high:+z.2f}) from"
 
 
-def findings(rows: pd.DataFrame) -> list[str]:
-    """What the table says, in words, whichever way it came out."""
+def findings(rows: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
+    """What the tables say, in words, whichever way it came out.
+
+    Args:
+        rows: what ``table`` returned.
+        gaps: what ``differences`` returned, of the same rows.
+    """
     sentences = []
     for origin, part in rows.groupby("origin", sort=False):
-        part = part.set_index("decomposer")
-        ours = part[part.index.str.contains("decompose")]
-        if ours["f1"].isna().all():
+        part, paired = part.set_index("decomposer"), gaps[gaps["origin"] == origin].set_index("against")
+        best = next((name for name in paired.index if name != claims.Sentences.name), None)
+        if best is None:
             sentences.append(f"**{origin}**: none of the model's replies holds claims that could be read.")
             continue
-        best, split = ours["f1"].idxmax(), part.loc[claims.Sentences.name]
-        above, below = ours.loc[best, "f1_low"] > split["f1_high"], ours.loc[best, "f1_high"] < split["f1_low"]
-        verdict = "clearly above" if above else "clearly below" if below else "not told apart (by intervals) from"
-        others = ours["f1"].drop(best).dropna()
-        within = [name for name in others.index if ours.loc[name, "f1_high"] >= ours.loc[best, "f1_low"]]
-        matter = (
-            f" The other prompts' F1 is {others.min():.1f} to {others.max():.1f}"
-            + (
-                ": their intervals all overlap with its own, so that this run does not say which prompt is best."
-                if len(within) == len(others)
-                else "."
-            )
-            if len(others)
-            else ""
-        )
+        ours, split = part.loc[best], part.loc[claims.Sentences.name]
+        to_best, to_split = (paired.loc[[name]].set_index("decomposer") for name in (best, claims.Sentences.name))
         sentences.append(
-            f"**{origin}**: the highest F1 of a prompt, {ours.loc[best, 'f1']:.1f} "
-            f"({ours.loc[best, 'f1_low']:.1f} to {ours.loc[best, 'f1_high']:.1f}), is that of `{best}`, {verdict} the "
-            f"sentence split's {split['f1']:.1f}.{matter} It writes {ours.loc[best, 'n_claims']:.1f} claims a summary where people wrote "
-            f"{ours.loc[best, 'n_gold']:.1f}. On precision alone the sentence split, which needs no model, has "
-            f"{split['precision']:.1f} against {ours.loc[best, 'precision']:.1f}."
+            f"**{origin}**: the highest F1 of a prompt, {_f1(ours)}, is that of `{best}`, "
+            f"{_beside(to_split.loc[best])} the sentence split's {split['f1']:.1f}.{_others(to_best)} "
+            f"`{best}` writes {ours['n_claims']:.1f} claims a summary where people wrote {ours['n_gold']:.1f}. On precision "
+            f"alone the sentence split, which needs no model, has {split['precision']:.1f} against "
+            f"{ours['precision']:.1f}."
         )
-        recorded = part[part.index.str.startswith("recorded:")]
+        recorded = part.loc[part.index.str.startswith("recorded:"), "f1"].dropna()
         if len(recorded):
-            top = recorded["f1"].idxmax()
+            top = recorded.idxmax()
             sentences.append(
-                f"**{origin}**: of the claims on record, `{top}` has F1 {recorded.loc[top, 'f1']:.1f} "
-                f"({recorded.loc[top, 'f1_low']:.1f} to {recorded.loc[top, 'f1_high']:.1f}), {_beside(recorded.loc[top], ours.loc[best])}."
+                f"**{origin}**: of the claims on record, `{top}` has F1 {_f1(part.loc[top])}, "
+                f"{_beside(to_best.loc[top])} ours on the {to_best.loc[top, 'n']} summaries that both have claims for."
             )
     return sentences
+
+
+def _others(to_best: pd.DataFrame) -> str:
+    """The other prompts beside the best one; nothing where there is no other that could be read."""
+    prompts = to_best[_prompts(to_best.index) & (to_best["n"] > 0)]
+    if prompts.empty:
+        return ""
+    told = ", ".join(f"`{name}` is {_beside(gap)} it" for name, gap in prompts.iterrows())
+    alike = ((prompts["low"] <= 0) & (prompts["high"] >= 0)).all()
+    return f" On the same summaries, {told}" + (": this run does not say which prompt is best." if alike else ".")
+
+
+def _f1(row: pd.Series) -> str:
+    return f"{row['f1']:.1f} ({row['f1_low']:.1f} to {row['f1_high']:.1f})"

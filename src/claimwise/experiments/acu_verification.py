@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import accuracy_score
 
 from claimwise import prompts, statistics
 from claimwise.corpora import Corpus
@@ -32,13 +31,23 @@ PUBLISHED_ROWS = {
 #: A claim is accepted from 0.5 on: the thresholds of ``statistics`` accept what is *above* them.
 HALF = float(np.nextafter(0.5, 0))
 
+#: Of ``table``.
+COLUMNS = (
+    *("task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "gain", "gain_low", "gain_high"),
+    *("balanced_at_half", "balanced_at_half_low", "balanced_at_half_high"),
+    *("balanced_accuracy", "balanced_accuracy_low", "balanced_accuracy_high"),
+    *("auc", "ece", "ece_exact", "ece_exact_high", "yes", "supported"),
+)
+
+_CLAIM = ["example_id", "claim_index"]
+
 
 def labelled_claims(corpus: Corpus) -> pd.DataFrame:
     """The corpus's labelled claims with what they are checked against.
 
     Returns:
-        ``example_id, document_id, split, origin, claim, label, error, document, extra``: ``document`` is the
-        example's document, or the passage where the claim was labelled against one; ``extra`` is text that a
+        ``example_id, claim_index, document_id, split, origin, claim, label, error, document, extra``: ``document`` is
+        the example's document, or the passage where the claim was labelled against one; ``extra`` is text that a
         prompt may show beside and that must not count (the source, in the presence task), or empty.
     """
     gold = corpus.gold_claims.dropna(subset=["label"])
@@ -51,7 +60,7 @@ def labelled_claims(corpus: Corpus) -> pd.DataFrame:
         frame["document"] = frame["passage"].fillna(frame["document"])
     if "extra" not in frame:
         frame["extra"] = None
-    columns = ["example_id", "document_id", "split", "origin", "claim", "label", "error", "document", "extra"]
+    columns = [*_CLAIM, "document_id", "split", "origin", "claim", "label", "error", "document", "extra"]
     # Claims that are checked against the same text stand together: `run` asks about them in one go.
     return frame.sort_values(["example_id", "document"], kind="stable", ignore_index=True)[columns]
 
@@ -134,26 +143,46 @@ def _prompt(name: str, claims: pd.DataFrame, shots: int, seed: int) -> Prompt:
 def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     """One row a (task, prompt) on the test split, and a row for the answer that is always the same.
 
+    Prompts are compared on the claims that all of them have a verdict on. One whose replies could be read for less than
+    half of the claims has no numbers, and does not narrow the others' claims.
+
     Returns:
-        ``task, prompt, n, unparsed, accuracy`` and ``balanced_at_half`` (balanced accuracy; both at 0.5),
-        ``balanced_accuracy`` (at the threshold tuned on validation, and at 0.5 where that has no verdicts, as with
-        replies on record), each in percent with ``_low`` and ``_high``; ``auc, ece`` with what exact probabilities would
-        have (``report.calibration``), ``yes`` (share answered Yes) and ``supported`` (share labelled so: an answer of
-        Yes to everything has this accuracy).
+        ``task, prompt, n, unparsed`` (claims without a verdict by this prompt, left out for all), ``accuracy`` and
+        ``balanced_at_half`` (balanced accuracy; both at 0.5), ``balanced_accuracy`` (at the threshold tuned on validation,
+        and at 0.5 where that has no verdicts, as with replies on record), each in percent with ``_low`` and ``_high``;
+        ``gain``, accuracy less that of the answer that is always the same, in points with ``_low`` and ``_high``;
+        ``auc, ece`` with what exact probabilities would have (``report.calibration``), ``yes`` (share answered Yes) and
+        ``supported`` (share labelled so: an answer of Yes to everything has this accuracy).
     """
+    rows = [row for task, part in verdicts.groupby("task") for row in _rows(task, part, draws, seed)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _rows(task: str, verdicts: pd.DataFrame, draws: int, seed: int) -> list[dict]:
+    """One task's rows."""
+    test, validation = verdicts[verdicts["split"] == "test"], verdicts[verdicts["split"] == "validation"]
+    share = test["support"].notna().groupby(test["prompt"]).mean()
+    read = share.index[share >= 0.5]
+    known = test.assign(known=test["support"].notna() | ~test["prompt"].isin(read))
+    compared = test[known.groupby(_CLAIM)["known"].transform("all")]
+    # The commoner answer of the validation split, never of the test split.
+    common = float(validation.drop_duplicates(_CLAIM)["label"].mean() >= 0.5)
     rows = []
-    for (task, name), part in verdicts.groupby(["task", "prompt"], sort=False):
-        test, validation = part[part["split"] == "test"], part[part["split"] == "validation"]
-        row = {"task": task, "prompt": name, "n": 0, "unparsed": int(test["support"].isna().sum())}
-        test, validation = test.dropna(subset=["support"]), validation.dropna(subset=["support"])
-        rows.append(row | _agreement(test, validation, draws, seed) if len(test) else row)
-    return pd.concat([pd.DataFrame(rows), _constant(verdicts)]).sort_values("task", kind="stable", ignore_index=True)
+    for name, part in test.groupby("prompt", sort=False):
+        row = {"task": task, "prompt": name, "n": 0, "unparsed": int(part["support"].isna().sum())}
+        if name in read and len(compared):
+            tuning = validation[validation["prompt"] == name].dropna(subset=["support"])
+            row |= _agreement(compared[compared["prompt"] == name], tuning, common, draws, seed)
+        rows.append(row)
+    return [*rows, {"task": task} | _constant(compared.drop_duplicates(_CLAIM)["label"], common)]
 
 
-def _agreement(test: pd.DataFrame, validation: pd.DataFrame, draws: int, seed: int) -> dict[str, float]:
-    """One prompt's columns on the test claims whose replies could be read."""
+def _agreement(test: pd.DataFrame, validation: pd.DataFrame, common: float, draws: int, seed: int) -> dict[str, float]:
+    """One prompt's columns on the test claims that all were read on."""
     correct = (test["support"] >= 0.5) == (test["label"] == 1)
     accuracy = statistics.bootstrap_mean(100 * correct, test["document_id"], draws, seed)
+    gained = correct.astype(int) - (test["label"] == common)
+    gain = statistics.bootstrap_mean(100 * gained, test["document_id"], draws, seed)
     tunable = validation["label"].nunique() == 2
     threshold = statistics.best_threshold(validation["support"], validation["label"]) if tunable else HALF
     half, tuned = (
@@ -165,6 +194,9 @@ def _agreement(test: pd.DataFrame, validation: pd.DataFrame, draws: int, seed: i
         "accuracy": accuracy.value,
         "accuracy_low": accuracy.low,
         "accuracy_high": accuracy.high,
+        "gain": gain.value,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
         "balanced_at_half": 100 * half.value,
         "balanced_at_half_low": 100 * half.low,
         "balanced_at_half_high": 100 * half.high,
@@ -178,29 +210,19 @@ def _agreement(test: pd.DataFrame, validation: pd.DataFrame, draws: int, seed: i
     }
 
 
-def _constant(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy of always giving the validation split's commoner answer, one row a task."""
-    rows = []
-    first = verdicts[verdicts["prompt"] == verdicts["prompt"].iloc[0]]
-    for task, part in first.groupby("task", sort=False):
-        common = float(part.loc[part["split"] == "validation", "label"].mean() >= 0.5)
-        test = part[part["split"] == "test"]
-        answer = np.full(len(test), common)
-        rows.append(
-            {
-                "task": task,
-                "prompt": "always " + ("Yes" if common else "No"),
-                "n": len(test),
-                "unparsed": 0,
-                "accuracy": 100 * accuracy_score(test["label"], answer),
-                "balanced_at_half": 50.0,
-                "balanced_accuracy": 50.0,
-                "auc": 0.5,
-                "yes": common,
-                "supported": float(test["label"].mean()),
-            }
-        )
-    return pd.DataFrame(rows)
+def _constant(labels: pd.Series, answer: float) -> dict:
+    """The row of one answer (1 or 0) to every claim."""
+    return {
+        "prompt": "always " + ("Yes" if answer else "No"),
+        "n": len(labels),
+        "unparsed": 0,
+        "accuracy": (100.0 * (labels == answer)).mean(),
+        "balanced_at_half": 50.0,
+        "balanced_accuracy": 50.0,
+        "auc": 0.5,
+        "yes": answer,
+        "supported": float(labels.mean()),
+    }
 
 
 def by_error(verdicts: pd.DataFrame, prompt: str) -> pd.DataFrame:
@@ -224,8 +246,9 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
 
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
-    columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "balanced_at_half"]
-    return rows[[*columns, "balanced_accuracy", "auc", "ece", "ece_exact_high", "yes", "supported"]]
+    columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high"]
+    columns += ["gain", "gain_low", "gain_high", "balanced_at_half", "balanced_accuracy"]
+    return rows[[*columns, "auc", "ece", "ece_exact_high", "yes", "supported"]]
 
 
 def kind(prompt: str) -> str:
@@ -251,16 +274,16 @@ def findings(rows: pd.DataFrame) -> list[str]:
         read = everyone.index.str.contains(recorded.MARK, regex=False)
         part, read = everyone[~read], everyone[read]
         if not part["n"].any():
-            sentences.append(f"**{task}**: none of the model's replies could be read.")
+            sentences.append(f"**{task}**: no prompt's replies could be read for half of the claims.")
             continue
         best = part["accuracy"].idxmax()
-        low, high = part.loc[best, "accuracy_low"], part.loc[best, "accuracy_high"]
-        more, less = low > constant["accuracy"], high < constant["accuracy"]
-        verdict = "more than" if more else "less than" if less else "not clearly more or less than"
+        low, high = part.loc[best, "gain_low"], part.loc[best, "gain_high"]
+        verdict = "more than" if low > 0 else "less than" if high < 0 else "not clearly more or less than"
         sentences.append(
             f"**{task}**: `{best}` agrees with people on {part.loc[best, 'accuracy']:.1f} % of {part.loc[best, 'n']} "
-            f"claims ({low:.1f} to {high:.1f}), {verdict} "
-            f"{constant['prompt']} ({constant['accuracy']:.1f} %). Balanced accuracy, 50 for one answer to all, is "
+            f"claims ({part.loc[best, 'accuracy_low']:.1f} to {part.loc[best, 'accuracy_high']:.1f}), {verdict} "
+            f"{constant['prompt']} ({constant['accuracy']:.1f} %): {part.loc[best, 'gain']:+z.1f} points "
+            f"({low:+z.1f} to {high:+z.1f}) on the same claims. Balanced accuracy, 50 for one answer to all, is "
             f"{_interval(part.loc[best], 'balanced_at_half')} at the same 0.5 and "
             f"{_interval(part.loc[best], 'balanced_accuracy')} at the threshold tuned on validation. Its supports rank "
             f"claims with an AUC of {part.loc[best, 'auc']:.2f}; {report.calibrated(part.loc[best])}."
@@ -273,7 +296,7 @@ def findings(rows: pd.DataFrame) -> list[str]:
                 for name, row in read[read["n"] > 0].iterrows()
             ]
             sentences.append(f"**{task}**: on the same claims, of the replies on record: {'; '.join(known)}.")
-        beside = [name for name in part.index if prompts.load(name).context == "document+extra"]
+        beside = [name for name in part.index[part["n"] > 0] if prompts.load(name).context == "document+extra"]
         if "presence" in task and beside:
             row = part.loc[beside[0]]
             sentences.append(
