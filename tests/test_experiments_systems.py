@@ -270,6 +270,35 @@ def test_published_rows_of_the_leaderboard():
     assert found["hem (published)"].tolist() == pytest.approx([0.915, math.nan], nan_ok=True)
 
 
+def test_the_published_tables_as_they_are_printed():
+    ranking = leaderboard.published_ranking(published("acueval", "5", folder=PUBLISHED))
+    assert ranking.columns.tolist() == ["system", "acueval", "hem", "words", "answer_percent"]
+    assert len(ranking) == 11
+    assert ranking.iloc[0].tolist() == ["GPT-4", 0.995, 0.970, 81.1, 100.0]
+    assert ranking.iloc[-1].tolist() == ["PaLM chat-bison", 0.755, 0.728, 221.1, 88.8]
+    table = leaderboard.published_table(published("acueval", "6", folder=PUBLISHED)).set_index("system")
+    assert table["xsum, acueval"].isna().sum() == 1  # the paper has no few-shot GPT-3 350M there
+    assert table.loc["Kendall's tau of both"].drop(["cnndm, human", "xsum, human"]).tolist() == pytest.approx(
+        [0.608, 0.480], abs=5e-4
+    )
+
+
+def test_a_published_tau_is_over_the_systems_that_a_corpus_has_both_of():
+    # Of a, b and c two pairs are in order and one is not: (2 - 1) / 3. Without b there is one pair, in order.
+    rows = pd.DataFrame(
+        [
+            (system, origin, measure, value)
+            for origin in ("cnndm", "xsum")
+            for system, *both in (("a", 0.9, 3.0), ("b", 0.8, 1.0), ("c", 0.7, 2.0))
+            for measure, value in zip(("acueval", "human"), both, strict=True)
+            if (system, origin) != ("b", "xsum")
+        ],
+        columns=["row", "origin", "measure", "value"],
+    )
+    table = leaderboard.published_table(rows).set_index("system").loc["Kendall's tau of both"]
+    assert table[["cnndm, acueval", "xsum, acueval"]].tolist() == pytest.approx([1 / 3, 1])
+
+
 def test_findings_of_the_leaderboard(systems):
     found = {"m": scores(ours(systems))}
     table = leaderboard.table(systems, found, 200, 0)
@@ -291,8 +320,11 @@ def test_findings_of_the_leaderboard(systems):
             f"People found 100 % of the summaries of `{table['system'][np.argmax(shares)]}` faithful"
         )
     assert len(leaderboard.findings(table.drop(columns="faithful", errors="ignore"), compared, "m")) == 1
-    tied = leaderboard.findings(table.assign(ranks=["1 to 2", "1 to 2", "3"]), compared, "m")[0]
-    assert tied.endswith("nothing tells these from the first: `shy`.")
+    # "best" is told from "shy" and "shy" from "poor", but not "best" from "poor": no rank says so, the pair does.
+    of_both = (compared["system"] == "best") & (compared["other"] == "poor")
+    tied = leaderboard.findings(table, compared.assign(p_holm=of_both.map({True: 0.2, False: 0.01})), "m")[0]
+    assert "Of 3 pairs of systems 2 are told apart" in tied
+    assert tied.endswith("nothing tells these from the first: `poor`.")
 
 
 def test_a_system_alone_is_the_first_of_one(systems):
