@@ -336,6 +336,18 @@ def test_a_system_alone_is_the_first_of_one(systems):
     assert sentence.endswith("nothing to rank.")
 
 
+def test_a_system_that_answered_nothing_has_no_rank(systems):
+    refusing = systems.examples["summary"].where(systems.examples["system"] != "shy", "I cannot summarise this, sorry.")
+    silent = replace(systems, examples=systems.examples.assign(summary=refusing))
+    found = {"m": scores(ours(systems))}
+    table = leaderboard.table(silent, found, 50, 0)
+    assert table["system"].tolist() == ["best", "poor", "shy"]
+    assert table["ranks"].fillna("none").tolist() == ["1", "2", "none"]
+    told = leaderboard.findings(table, leaderboard.pairs(leaderboard.summaries(silent, found), "m"), "m")
+    assert "`poor` the lowest" in told[0]
+    assert told[0].endswith("the first is told apart from every other system.")
+
+
 def test_systems_are_compared_on_the_documents_that_both_answered(systems):
     values = ours(systems)
     compared = leaderboard.pairs(leaderboard.summaries(systems, {"m": scores(values)}), "m")

@@ -81,8 +81,8 @@ def _verdicts(statements: Iterable[Statement], model: Model, prompt: str) -> dic
 class Reliability(NamedTuple):
     """What a verifier's findings are worth on labelled sentences: precision, recall, and how many there were.
 
-    ``gain`` is the precision minus the share of unsupported sentences, the precision of flagging at random. All is of the
-    ``n`` sentences with a verdict, ``flagged`` and really ``wrong`` ones among them; ``unread`` have none.
+    ``gain`` is the precision minus the share of unsupported sentences, the precision of flagging at random. All is of
+    the ``n`` sentences with a verdict, ``flagged`` and really ``wrong`` ones among them; ``unread`` have none.
     """
 
     precision: Interval
@@ -175,7 +175,7 @@ def caveat(precision: str, one: Reliability, corpus: str) -> str:
     if precision == "paper":
         return (
             "The numbers are adjusted by two thirds, what the paper's authors found of GPT-4's verdicts by hand: that says "
-            f"nothing of this judge, whose own precision on the labelled validation sentences of `{corpus}` is in the first table."
+            f"nothing of this judge. Its own precision, on labelled validation sentences of `{corpus}`, is in the first table."
         )
     return (
         f"The precision is that on the labelled validation sentences of `{corpus}`, {one.wrong} of {one.n} of which are "

@@ -72,7 +72,7 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
         seed: of the draws.
 
     Returns:
-        ``system, ranks`` (see ``ranks``), ``n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers),
+        ``system, ranks`` (see ``ranks``; missing for a system without a scored answer), ``n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers),
         and for every metric, ours and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for
         the first one; ``faithful``: share of summaries that people labelled faithful, where there are labels.
     """
@@ -96,7 +96,8 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
         )
     result = pd.DataFrame(rows).sort_values(first, ascending=False, ignore_index=True)
     places = ranks(pairs(frame, first))
-    result["ranks"] = [places.get(system, "1") for system in result["system"]]  # a system alone is in no pair
+    found = result["system"].map(lambda system: places.get(system, "1"))  # a system alone is in no pair
+    result["ranks"] = found.where(result[first].notna())
     ordered = ["system", "ranks", "n", "answered", "words", first, f"{first}_low", f"{first}_high", *metrics[1:]]
     return result[[*ordered, "faithful"]].dropna(axis=1, how="all")
 
@@ -237,10 +238,11 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
         compared: what ``pairs`` returned for the same summaries.
         metric: that ranks.
     """
+    rows = rows.dropna(subset=[metric])
     best, last = rows.iloc[0], rows.iloc[-1]
     if len(rows) == 1:
         return [
-            f"`{best['system']}`, the only system, has a mean {metric} score of {best[metric]:.3f}: nothing to rank."
+            f"`{best['system']}`, the only system with scored answers, has a mean {metric} score of {best[metric]:.3f}: nothing to rank."
         ]
     tied = _tied(rows, compared)
     sure = int((compared["p_holm"] < 0.05).sum())
@@ -254,7 +256,7 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
             else "the first is told apart from every other system."
         )
     ]
-    sentences += _against_people(rows.dropna(subset=[metric]), compared)
+    sentences += _against_people(rows, compared)
     for row in agreement(rows, metric).itertuples():
         if row.beside != "words":
             sentences.append(
@@ -264,8 +266,8 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
 
 
 def _tied(rows: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
-    """The systems that no test tells from the first. ``ranks`` would not say: a system may be surely worse than the second
-    and yet not told from the first, where their scores differ less evenly.
+    """The systems that no test tells from the first. ``ranks`` would not say: a system may be surely worse than the
+    second and yet not told from the first, where their scores differ less evenly.
 
     >>> compared = pd.DataFrame({"system": list("aab"), "other": list("bcc"), "p_holm": [0.01, 0.2, 0.01]})
     >>> _tied(pd.DataFrame({"system": list("abc")}), compared)
