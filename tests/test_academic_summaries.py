@@ -9,6 +9,7 @@ from fakes import FakeModel
 
 from claimwise import corpora, published
 from claimwise.corpora.base import Rows
+from claimwise.errors import ClaimwiseError
 from claimwise.experiments import academic_summaries as summaries
 from claimwise.experiments import hallucinations, interactions
 from claimwise.models.base import Critique, Text, Verdict
@@ -161,6 +162,65 @@ def test_precision_and_recall_are_measured_on_labelled_validation_sentences():
     assert (found.n, found.flagged, found.wrong) == (8, 4, 4)
     table = hallucinations.reliabilities({"scripted": found})
     assert table["precision"].tolist() == [0.5, 2 / 3]
+
+
+def test_an_unread_verdict_lowers_neither_precision_nor_recall():
+    class Halting(Scripted):
+        def verify(self, documents, claims, prompt, extras=None):
+            read = super().verify(documents, claims, prompt, extras)
+            lost = Verdict(np.nan, "no reply")
+            return [
+                [lost if "unread" in claim else verdict for claim, verdict in zip(group, verdicts, strict=True)]
+                for group, verdicts in zip(claims, read, strict=True)
+            ]
+
+    rows = Rows("toy")
+    for n in range(2):
+        key = rows.example(n, "s", document=f"doc {n}", summary="S.", split="validation")
+        claims = [
+            ("It did not rain.", 0),
+            ("It is.", 1),
+            ("It was.", 1),
+            ("An unread error.", 0),
+            ("An unread fact.", 1),
+        ]
+        rows.gold(key, [{"claim": c, "label": label, "passage": f"doc {n}"} for c, label in claims])
+    found = hallucinations.reliability(rows.corpus(), Halting(), VERIFY, 200, 0)
+    assert (found.n, found.flagged, found.wrong, found.unread) == (6, 2, 2, 4)
+    assert (found.precision.value, found.recall.value) == (1, 1)
+    assert found.gain.value == pytest.approx(1 - 2 / 6)
+    assert "flagging at random has 33 %" in hallucinations.findings({"j": found})[0]
+    [row, _] = hallucinations.reliabilities({"j": found}).to_dict("records")
+    assert (row["sentences"], row["unread"], row["unsupported"]) == (6, 4, 2)
+
+
+def test_a_judge_that_was_never_read_has_no_precision():
+    class Mute(Scripted):
+        def verify(self, documents, claims, prompt, extras=None):
+            return [[Verdict(np.nan, "no reply") for _ in group] for group in claims]
+
+    rows = Rows("toy")
+    key = rows.example(0, "s", document="doc", summary="S.", split="validation")
+    rows.gold(key, [{"claim": "It may.", "label": 0, "passage": "doc"}])
+    found = hallucinations.reliability(rows.corpus(), Mute(), VERIFY, 50, 0)
+    assert (found.n, found.unread) == (0, 1)
+    assert np.isnan([found.precision.value, found.recall.value, found.gain.value]).all()
+    assert hallucinations.findings({"mute": found}) == []
+
+
+def test_reported_hallucinations_are_adjusted_by_the_precision_that_params_names():
+    half = Interval(0.5, 0.2, 0.8)
+    one = hallucinations.Reliability(half, half, half, n=40, flagged=10, wrong=12, unread=0)
+    assert hallucinations.scale("measured", one) == half
+    assert hallucinations.scale("paper", one).value == 2 / 3
+    with pytest.raises(ClaimwiseError, match="expected measured or paper, got 'mesured'; did you mean 'measured'"):
+        hallucinations.scale("mesured", one)
+    assert hallucinations.caveat("measured", one, "qags").startswith(
+        "The precision is that on the labelled validation sentences of `qags`, 12 of 40 of which are unsupported."
+    )
+    assert hallucinations.caveat("paper", one, "qags").startswith(
+        "The numbers are adjusted by two thirds, what the paper's authors found of GPT-4's verdicts"
+    )
 
 
 def test_versions_follow_the_rounds_and_the_self_critique(examples):
@@ -322,3 +382,21 @@ def test_findings_say_which_way_it_came_out(corpus, examples):
         "the unsupported ones are left as they were."
     )
     assert len(text) == 3
+
+
+def test_versions_of_which_the_same_is_said_share_a_sentence(corpus, examples):
+    versions, _ = summaries.revisions(examples, Scripted(), **PROMPTS, rounds=3)
+    counted = hallucinations.per_summary(versions, hallucinations.judge(versions, Scripted(), VERIFY))
+    right, wrong = summaries.standing(corpus, hallucinations.judge(summaries.originals(examples), Scripted(), VERIFY))
+    rounds = summaries.by_version({"j": counted}, summaries.kept(versions, right, wrong), 100, 0)
+    prevalence = hallucinations.prevalence(counted, hallucinations.PAPER_PRECISION, 100, 0)
+    # Round 3 leaves what round 2 left; its numbers differ by a rounding error only.
+    change = summaries.change(counted, "round 2", 100, 0)
+    changes = {
+        "round 1": {"j": summaries.change(counted, "round 1", 100, 0)},
+        "round 2": {"j": change},
+        "round 3": {"j": change._replace(low=change.low + 1e-9)},
+    }
+    text = summaries.findings(prevalence[prevalence["version"] == "original"], rounds, changes, "j", "people's labels")
+    assert [sentence.split(": ")[0] for sentence in text[1:]] == ["**round 1**"] * 2 + ["**round 2 and round 3**"] * 2
+    assert text[3].startswith("**round 2 and round 3**: judged by `j`, hallucinations per summary go from 1.50 to 0.50")

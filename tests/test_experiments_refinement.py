@@ -204,3 +204,19 @@ def test_the_printed_table_has_a_row_a_feedback():
     table = refinement.published_table(rows)
     assert table["row"].tolist() == ["original", "ACUEval"]
     assert table["all, acueval"].tolist() == [54.3, 97.1]
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((-0.0123, 0.0049), "(-0.012 to +0.005), not clear of zero"),
+        ((0.00026, 0.017), "(+0.0003 to +0.0170), clear of zero"),
+        ((-0.017, -0.00002), "(-0.01700 to -0.00002), clear of zero"),
+        ((-0.00041, 0.0), "(-0.0004 to +0.0000), not clear of zero"),
+        ((-0.02, -0.0), "(-0.020 to +0.000), not clear of zero"),
+        ((1e-17, 0.02), "(+0.000 to +0.020), not clear of zero"),
+    ],
+)
+def test_no_end_of_an_interval_is_printed_as_zero_but_zero(ends, said):
+    gap = pd.Series({"difference": sum(ends) / 2, "low": ends[0], "high": ends[1]})
+    assert refinement._difference(gap).endswith(said)

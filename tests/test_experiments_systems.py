@@ -270,6 +270,35 @@ def test_published_rows_of_the_leaderboard():
     assert found["hem (published)"].tolist() == pytest.approx([0.915, math.nan], nan_ok=True)
 
 
+def test_the_published_tables_as_they_are_printed():
+    ranking = leaderboard.published_ranking(published("acueval", "5", folder=PUBLISHED))
+    assert ranking.columns.tolist() == ["system", "acueval", "hem", "words", "answer_percent"]
+    assert len(ranking) == 11
+    assert ranking.iloc[0].tolist() == ["GPT-4", 0.995, 0.970, 81.1, 100.0]
+    assert ranking.iloc[-1].tolist() == ["PaLM chat-bison", 0.755, 0.728, 221.1, 88.8]
+    table = leaderboard.published_table(published("acueval", "6", folder=PUBLISHED)).set_index("system")
+    assert table["xsum, acueval"].isna().sum() == 1  # the paper has no few-shot GPT-3 350M there
+    assert table.loc["Kendall's tau of both"].drop(["cnndm, human", "xsum, human"]).tolist() == pytest.approx(
+        [0.608, 0.480], abs=5e-4
+    )
+
+
+def test_a_published_tau_is_over_the_systems_that_a_corpus_has_both_of():
+    # Of a, b and c two pairs are in order and one is not: (2 - 1) / 3. Without b there is one pair, in order.
+    rows = pd.DataFrame(
+        [
+            (system, origin, measure, value)
+            for origin in ("cnndm", "xsum")
+            for system, *both in (("a", 0.9, 3.0), ("b", 0.8, 1.0), ("c", 0.7, 2.0))
+            for measure, value in zip(("acueval", "human"), both, strict=True)
+            if (system, origin) != ("b", "xsum")
+        ],
+        columns=["row", "origin", "measure", "value"],
+    )
+    table = leaderboard.published_table(rows).set_index("system").loc["Kendall's tau of both"]
+    assert table[["cnndm, acueval", "xsum, acueval"]].tolist() == pytest.approx([1 / 3, 1])
+
+
 def test_findings_of_the_leaderboard(systems):
     found = {"m": scores(ours(systems))}
     table = leaderboard.table(systems, found, 200, 0)
@@ -291,8 +320,11 @@ def test_findings_of_the_leaderboard(systems):
             f"People found 100 % of the summaries of `{table['system'][np.argmax(shares)]}` faithful"
         )
     assert len(leaderboard.findings(table.drop(columns="faithful", errors="ignore"), compared, "m")) == 1
-    tied = leaderboard.findings(table.assign(ranks=["1 to 2", "1 to 2", "3"]), compared, "m")[0]
-    assert tied.endswith("nothing tells these from the first: `shy`.")
+    # "best" is told from "shy" and "shy" from "poor", but not "best" from "poor": no rank says so, the pair does.
+    of_both = (compared["system"] == "best") & (compared["other"] == "poor")
+    tied = leaderboard.findings(table, compared.assign(p_holm=of_both.map({True: 0.2, False: 0.01})), "m")[0]
+    assert "Of 3 pairs of systems 2 are told apart" in tied
+    assert tied.endswith("nothing tells these from the first: `poor`.")
 
 
 def test_a_system_alone_is_the_first_of_one(systems):
@@ -302,6 +334,18 @@ def test_a_system_alone_is_the_first_of_one(systems):
     assert table["ranks"].tolist() == ["1"]
     [sentence] = leaderboard.findings(table, leaderboard.pairs(leaderboard.summaries(alone, found), "m"), "m")
     assert sentence.endswith("nothing to rank.")
+
+
+def test_a_system_that_answered_nothing_has_no_rank(systems):
+    refusing = systems.examples["summary"].where(systems.examples["system"] != "shy", "I cannot summarise this, sorry.")
+    silent = replace(systems, examples=systems.examples.assign(summary=refusing))
+    found = {"m": scores(ours(systems))}
+    table = leaderboard.table(silent, found, 50, 0)
+    assert table["system"].tolist() == ["best", "poor", "shy"]
+    assert table["ranks"].fillna("none").tolist() == ["1", "2", "none"]
+    told = leaderboard.findings(table, leaderboard.pairs(leaderboard.summaries(silent, found), "m"), "m")
+    assert "`poor` the lowest" in told[0]
+    assert told[0].endswith("the first is told apart from every other system.")
 
 
 def test_systems_are_compared_on_the_documents_that_both_answered(systems):
@@ -357,10 +401,15 @@ CASES = [
 ]
 
 
+#: Of one metric, there is no other to compare it with.
+NOTHING_COMPARED = pd.DataFrame({"n": []})
+
+
 def test_means_and_differences_by_case():
     table = preference_bias.table(preferences(CASES), draws=200, seed=0).set_index("case")
     assert table.index.tolist() == ["model worse", "equal", "model better"]
     assert table["n"].tolist() == [2, 1, 2]
+    assert table["documents"].tolist() == [2, 1, 2]
     assert table["unscored"].tolist() == [0, 0, 1]
     assert table["writer"].tolist() == pytest.approx([0.85, 0.6, 0.65])
     assert table["model"].tolist() == pytest.approx([0.65, 0.7, 0.85])
@@ -479,24 +528,37 @@ def test_the_interval_at_equal_overlap_is_that_of_a_regression_on_drawn_document
             },
             "explains none of it",
         ),
+        (
+            {
+                "bias": 0.14,
+                "bias_at_equal_overlap": -0.05,
+                "bias_at_equal_overlap_low": -0.08,
+                "bias_at_equal_overlap_high": -0.02,
+            },
+            "is more than all of it, what is left favours the other side",
+        ),
     ],
 )
 def test_what_copying_explains_is_said_by_the_interval(row, verdict):
     rows = preferences([(p, 0.5, 0.6, 9, 9) for p in ("first", "equal", "second")])
     cases, ordered = preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0).assign(**row)
-    [sentence] = [s for s in preference_bias.findings(cases, ordered) if "word overlap" in s]
+    found = preference_bias.findings(cases, ordered, NOTHING_COMPARED)
+    [sentence] = [s for s in found if "word overlap" in s]
     assert sentence.endswith(verdict + ".")
 
 
-def sentence_of(worse, equal, better):
-    rows = preferences(
-        [(p, 0.5, 0.5 + gap, 9, 9) for p, gap in zip(("first", "equal", "second"), (worse, equal, better), strict=True)]
-    )
-    [sentence, _, shares] = preference_bias.findings(
-        preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0)
-    )
-    assert "% for m" in shares
-    return sentence
+def told(rows, compared=NOTHING_COMPARED):
+    cases, ordered = preference_bias.table(rows, 2000, 0), preference_bias.agreement(rows, 2000, 0)
+    return preference_bias.findings(cases, ordered, compared)
+
+
+def by_case(gaps, documents=8):
+    """So many judgments a case, each on a document of its own, with these differences a case (worse, equal, better)."""
+    return [
+        (preferred, 0.5, 0.5 + gap + wobble, 9, 9)
+        for preferred, gap in zip(("first", "equal", "second"), gaps, strict=True)
+        for wobble in [0.02, -0.02] * (documents // 2)
+    ]
 
 
 def test_raters_who_may_not_say_equal_have_two_cases():
@@ -505,23 +567,24 @@ def test_raters_who_may_not_say_equal_have_two_cases():
     assert cases["case"].tolist() == ["model worse", "model better"]
     assert cases["difference"].tolist() == pytest.approx([-0.2, 0.2])
     assert ordered["bias"].tolist() == pytest.approx([0])
-    [sentence, *_] = preference_bias.findings(cases, ordered)
+    [sentence, *_] = told(rows)
     assert "(model minus writer -0.200 when model worse, +0.200 when model better;" in sentence
 
 
 @pytest.mark.parametrize(
     ("judged", "said"),
     [
-        ([("first", 0.5, 0.6, 9, 9), ("second", 0.5, 0.7, 9, 9)], "higher in both cases: the pattern of a preference"),
+        (
+            [("first", 0.5, 0.6, 9, 9), ("second", 0.5, 0.7, 9, 9)] * 6,
+            "higher in both cases: the pattern of a preference bias",
+        ),
         ([("second", 0.5, 0.7, 9, 9)], "in one case only: whether it favours either side cannot be told"),
         ([("equal", 0.5, 0.7, 9, 9)], "in one case only"),
         ([("equal", 0.5, 0.7, 9, 9), ("first", 0.5, math.nan, 9, 9)], "in one case only"),
     ],
 )
 def test_cases_that_nobody_judged_or_no_score_has_are_left_out_of_the_findings(judged, said):
-    rows = preferences(judged)
-    cases, ordered = preference_bias.table(rows, 50, 0), preference_bias.agreement(rows, 50, 0)
-    found = preference_bias.findings(cases, ordered)
+    found = told(preferences(judged))
     assert said in found[0]
     assert "nan" not in " ".join(found)
 
@@ -536,13 +599,105 @@ def test_without_judgments_or_scores_there_is_an_error_that_says_so():
 
 
 @pytest.mark.parametrize(
-    ("gaps", "shape"),
+    ("judgments", "shape", "certain"),
     [
-        ((0.1, 0.2, 0.3), "higher in all three cases: the pattern of a preference bias"),
-        ((-0.1, -0.2, -0.3), "scores the person's summary higher in all three cases"),
-        ((-0.1, 0.1, 0.3), "moves with the raters"),
-        ((0.3, 0.1, -0.1), "moves against the raters"),
+        (
+            by_case((0.1, 0.2, 0.3)),
+            "scores the model's summary higher in all three cases: the pattern of a preference bias (",
+            "beyond chance for: model worse, equal, model better)",
+        ),
+        (
+            by_case((0.001, 0.2, 0.3)),
+            "scores the model's summary higher in all three cases, but not beyond chance in each",
+            "beyond chance for: equal, model better)",
+        ),
+        # However far from zero, four documents a case are too few to tell.
+        (by_case((0.1, 0.2, 0.3), documents=4), "higher in all three cases, but not beyond chance", "none is beyond"),
+        (
+            by_case((-0.1, -0.2, -0.3)),
+            "scores the person's summary higher in all three cases: no bias towards the model, rather against it (",
+            "beyond chance for: model worse, equal, model better)",
+        ),
+        (
+            by_case((-0.1, -0.2, -0.001)),
+            "scores the person's summary higher in all three cases, but not beyond chance in each (",
+            "beyond chance for: model worse, equal)",
+        ),
+        (by_case((-0.1, 0.1, 0.3)), "moves with the raters", "beyond chance for: model worse, equal, model better)"),
+        (by_case((0.3, 0.1, -0.1)), "moves against the raters", "beyond chance for: model worse, equal, model better)"),
     ],
 )
-def test_findings_of_the_bias(gaps, shape):
-    assert shape in sentence_of(*gaps)
+def test_findings_of_the_bias(judgments, shape, certain):
+    sentence = told(preferences(judgments))[0]
+    assert shape in sentence
+    assert certain in sentence
+
+
+def two_metrics(gaps):
+    """Judgments on a document each: the differences, model minus writer, of a claim-level and a holistic metric."""
+    rows, scored = Rows("made"), {"claims": {}, "whole": {}}
+    for number, both in enumerate(gaps):
+        first, second = (
+            rows.example(str(number), who, document=f"Document {number}.", summary="word")
+            for who in ("writer", "model")
+        )
+        rows.prefer(first, second, "r1", ("first", "equal", "second")[number % 3])
+        for metric, gap in zip(scored, both, strict=True):
+            scored[metric] |= {first: 0.5, second: 0.5 + gap}
+    return preference_bias.pairs(rows.corpus(), {metric: scores(values, metric) for metric, values in scored.items()})
+
+
+def test_the_share_in_which_the_model_scores_higher_is_compared_where_both_scored():
+    # Claims: higher, lower, a tie; whole: higher thrice. The last two judgments lack a score of one of them.
+    rows = two_metrics([(0.1, 0.01), (-0.3, 0.01), (0, 0.01), (math.nan, -0.1), (0.2, math.nan)])
+    [found] = preference_bias.shares(rows, "claims", "whole", 2000, 0).to_dict("records")
+    assert (found["n"], found["documents"]) == (3, 3)
+    assert (found["claim_level_higher"], found["holistic_higher"]) == (0.5, 1)
+    assert found["difference"] == -0.5
+    assert (found["low"], found["high"]) == (-1, 0)  # 1 of 27 draws is thrice the document of -1, 1 that of 0
+
+
+@pytest.mark.parametrize(
+    ("gaps", "answer", "numbers"),
+    [
+        (
+            [(-0.1, 0.1)] * 9 + [(0.1, 0.1)],
+            "**The claim-level metric favours the model less** than the holistic one",
+            "in 10 % by `claims` and 100 % by `whole`, -90.0 points (",
+        ),
+        (
+            [(0.1, -0.1)] * 9 + [(0.1, 0.1)],
+            "does not favour the model less, but more**",
+            "in 100 % by `claims` and 10 % by `whole`, +90.0 points (",
+        ),
+        (
+            [(0.1, -0.1), (-0.1, 0.1)] * 5,
+            "is not shown to favour the model less, nor more,**",
+            "in 50 % by `claims` and 50 % by `whole`, +0.0 points (",
+        ),
+        # Five documents are too few, however they come out.
+        ([(-0.1, 0.1)] * 5, "is not shown to favour the model less, nor more,**", "-100.0 points (-100.0 to -100.0;"),
+    ],
+)
+def test_the_question_is_answered_whichever_way_it_came_out(gaps, answer, numbers):
+    rows = two_metrics(gaps)
+    found = told(rows, preference_bias.shares(rows, "claims", "whole", 500, 0))
+    assert answer in found[-1]
+    assert numbers in found[-1]
+
+
+def test_nothing_is_answered_where_no_judgment_has_both_scores():
+    rows = two_metrics([(0.1, math.nan), (math.nan, 0.1)] * 3)
+    compared = preference_bias.shares(rows, "claims", "whole", 50, 0)
+    assert compared["n"].tolist() == [0]
+    found = told(rows, compared)
+    assert found[-1].startswith("The metrics' scales differ")
+    assert "nan" not in " ".join(found)
+
+
+def test_the_share_in_which_the_model_scores_higher_has_an_interval():
+    rows = preferences([("first", 0.5, 0.6, 9, 9)] * 5 + [("second", 0.5, 0.4, 9, 9)] * 5)
+    [row] = preference_bias.agreement(rows, 2000, 0).to_dict("records")
+    # Ten documents of which half are higher: 2.5 % of binomial draws have 2 of 10 or fewer (5.5 %) but not 1 (1.1 %).
+    assert [row["model_higher"], row["model_higher_low"], row["model_higher_high"]] == [0.5, 0.2, 0.8]
+    assert "50 % (20 to 80) for m" in " ".join(told(rows))

@@ -277,31 +277,35 @@ def findings(
         f"Judged by `{critic}`, `{least['system']}` has the fewest reported hallucinations per summary, "
         f"{least['reported']:.2f} in {least['checked']:.1f} checked sentences, `{most['system']}` the most, "
         f"{most['reported']:.2f} in {most['checked']:.1f} ({apart}); per checked sentence they are "
-        f"{ordered['per_sentence'].min():.2f} to {ordered['per_sentence'].max():.2f}. Adjusted by the judge's precision, "
+        f"{ordered['per_sentence'].min():.2f} to {ordered['per_sentence'].max():.2f}. Adjusted by precision, "
         f"over all systems: {_mean(ordered, 'adjusted'):.2f} of {_mean(ordered, 'reported'):.2f} reported. "
         f"Sentences that cite a paper that is not among the sources: {(ordered['missing'] * ordered['n']).sum():.0f}."
     ]
-    versions, said = rounds.set_index("version"), set()
+    told: dict[str, list[str]] = {}  # by sentence the versions: rounds that changed nothing are told with those before
     for version, by_judge in changes.items():
-        before = len(sentences)
-        for name, interval in by_judge.items():
-            if (name == critic and len(by_judge) > 1) or (name, interval) in said:
-                continue  # later rounds that changed nothing are said once
-            said.add((name, interval))
-            moved = "no change beyond chance"
-            if interval.high < 0 or interval.low > 0:
-                moved = "fewer" if interval.high < 0 else "more"
-            sentences.append(
-                f"**{version}**: judged by `{name}`, hallucinations per summary go from "
-                f"{versions.loc[ORIGINAL, name]:.2f} to {versions.loc[version, name]:.2f} ({interval.value:+.2f}, "
-                f"{interval.low:+.2f} to {interval.high:+.2f}: {moved})."
-            )
-        if len(sentences) > before:
-            row = versions.loc[version]
-            sentences.append(
-                f"**{version}**: by {standing_by}, {100 * row['supported_kept']:.0f} % of the supported sentences still "
-                f"stand and {100 * row['wrong_left']:.0f} % of the unsupported ones are left as they were."
-            )
+        for sentence in _of_version(rounds.set_index("version"), version, by_judge, critic, standing_by):
+            told.setdefault(sentence, []).append(version)
+    return sentences + [f"**{' and '.join(versions)}**: {sentence}" for sentence, versions in told.items()]
+
+
+def _of_version(
+    versions: pd.DataFrame, version: str, by_judge: Mapping[str, Interval], critic: str, standing_by: str
+) -> list[str]:
+    """What a version changed: by each judge that is not the critic, if there are others, and in what stands."""
+    sentences = []
+    for name, change in by_judge.items():
+        if name == critic and len(by_judge) > 1:
+            continue
+        moved = "fewer" if change.high < 0 else "more" if change.low > 0 else "no change beyond chance"
+        sentences.append(
+            f"judged by `{name}`, hallucinations per summary go from {versions.loc[ORIGINAL, name]:.2f} to "
+            f"{versions.loc[version, name]:.2f} ({change.value:+.2f}, {change.low:+.2f} to {change.high:+.2f}: {moved})."
+        )
+    row = versions.loc[version]
+    sentences.append(
+        f"by {standing_by}, {100 * row['supported_kept']:.0f} % of the supported sentences still stand and "
+        f"{100 * row['wrong_left']:.0f} % of the unsupported ones are left as they were."
+    )
     return sentences
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from claimwise import prompts, refinement
 from claimwise.corpora import Corpus
+from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.models.base import Model, Verdict
 from claimwise.refinement import SUPPORTED, Statement
 from claimwise.statistics import Interval, bootstrap_mean, bootstrap_ratio, resample
@@ -23,6 +24,9 @@ from claimwise.verification import PromptedVerifier
 
 #: What the authors found by hand of about 100 of GPT-4's verdicts (sec. 3.4).
 PAPER_PRECISION = Interval(2 / 3, 2 / 3, 2 / 3)
+
+#: By which precision reported hallucinations can be adjusted.
+PRECISIONS = ("measured", "paper")
 
 _BATCH = 64
 
@@ -77,7 +81,8 @@ def _verdicts(statements: Iterable[Statement], model: Model, prompt: str) -> dic
 class Reliability(NamedTuple):
     """What a verifier's findings are worth on labelled sentences: precision, recall, and how many there were.
 
-    ``gain`` is the precision minus the share of unsupported sentences, the precision of flagging at random.
+    ``gain`` is the precision minus the share of unsupported sentences, the precision of flagging at random. All is of
+    the ``n`` sentences with a verdict, ``flagged`` and really ``wrong`` ones among them; ``unread`` have none.
     """
 
     precision: Interval
@@ -86,12 +91,14 @@ class Reliability(NamedTuple):
     n: int
     flagged: int
     wrong: int
+    unread: int
 
 
 def reliability(corpus: Corpus, model: Model, prompt: str, draws: int, seed: int) -> Reliability:
     """Precision and recall of "unsupported" on the corpus's labelled validation sentences, drawn over documents.
 
-    Sentences all of whose citations are missing are left out: no verdict is needed for them.
+    Sentences all of whose citations are missing are left out: no verdict is needed for them. So are those whose verdict
+    could not be read, which is no wrong answer; they are counted.
     """
     gold = corpus.gold_claims.dropna(subset=["label"]).merge(
         corpus.examples[["id", "document_id", "split", "document"]], left_on="example_id", right_on="id"
@@ -99,16 +106,18 @@ def reliability(corpus: Corpus, model: Model, prompt: str, draws: int, seed: int
     gold = gold[gold["split"] == "validation"].assign(passage=lambda rows: rows["passage"].fillna(rows["document"]))
     gold = gold[gold["passage"] != ""]
     found = _verdicts((Statement(r.claim, r.passage) for r in gold.itertuples()), model, prompt)
-    support = np.array([found[(r.passage, r.claim)].support for r in gold.itertuples()])
-    wrong, flagged = (gold["label"] == 0).to_numpy(), support < SUPPORTED
-    documents = gold["document_id"].to_numpy()
+    gold = gold.assign(support=[found[(r.passage, r.claim)].support for r in gold.itertuples()])
+    read = gold.dropna(subset=["support"])
+    wrong, flagged = (read["label"] == 0).to_numpy(), (read["support"] < SUPPORTED).to_numpy()
+    documents = read["document_id"].to_numpy()
     return Reliability(
         bootstrap_mean(wrong[flagged], documents[flagged], draws, seed),
         bootstrap_mean(flagged[wrong], documents[wrong], draws, seed),
         _gain(wrong, flagged, documents, draws, seed),
-        int((support == support).sum()),
-        int(flagged.sum()),
-        int(wrong.sum()),
+        n=len(read),
+        flagged=int(flagged.sum()),
+        wrong=int(wrong.sum()),
+        unread=len(gold) - len(read),
     )
 
 
@@ -133,12 +142,54 @@ def _gain(wrong: np.ndarray, flagged: np.ndarray, documents: np.ndarray, draws: 
     return Interval(float(gain(sums.sum(axis=0))), float(low), float(high))
 
 
+def scale(precision: str, one: Reliability) -> Interval:
+    """By what the reported hallucinations are adjusted.
+
+    Args:
+        precision: ``measured`` on labelled sentences, or ``paper``: what its authors found of GPT-4.
+        one: of the judge.
+
+    Raises:
+        ClaimwiseError: precision is something else.
+
+    >>> half = Interval(0.5, 0.2, 0.8)
+    >>> scale("measured", Reliability(half, half, half, n=40, flagged=10, wrong=12, unread=0))
+    Interval(value=0.5, low=0.2, high=0.8)
+    """
+    if precision not in PRECISIONS:
+        raise ClaimwiseError(
+            f"academic_summaries.precision in params.yaml: expected {' or '.join(PRECISIONS)}, got {shorten(precision)}"
+            f"{near(str(precision), PRECISIONS)}"
+        )
+    return one.precision if precision == "measured" else PAPER_PRECISION
+
+
+def caveat(precision: str, one: Reliability, corpus: str) -> str:
+    """What the precision of ``scale`` does not show.
+
+    Args:
+        precision: see there.
+        one: of the judge.
+        corpus: name of the one whose sentences are labelled.
+    """
+    if precision == "paper":
+        return (
+            "The numbers are adjusted by two thirds, what the paper's authors found of GPT-4's verdicts by hand: that says "
+            f"nothing of this judge. Its own precision, on labelled validation sentences of `{corpus}`, is in the first table."
+        )
+    return (
+        f"The precision is that on the labelled validation sentences of `{corpus}`, {one.wrong} of {one.n} of which are "
+        "unsupported. Where fewer sentences are wrong it is lower: the adjusted numbers are then too high."
+    )
+
+
 def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
     """``reliability`` of several judges as a table, the paper's estimate below."""
     rows = [
         {
             "judge": name,
             "sentences": one.n,
+            "unread": one.unread,
             "unsupported": one.wrong,
             "flagged": one.flagged,
             **{
@@ -151,14 +202,14 @@ def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
         for name, one in found.items()
     ]
     rows.append({"judge": "GPT-4 (paper, by hand)", "precision": PAPER_PRECISION.value})
-    return pd.DataFrame(rows).astype(dict.fromkeys(("sentences", "unsupported", "flagged"), "Int64"))
+    return pd.DataFrame(rows).astype(dict.fromkeys(("sentences", "unread", "unsupported", "flagged"), "Int64"))
 
 
 def findings(found: Mapping[str, Reliability]) -> list[str]:
     """What each judge's findings are worth, in words: beside those of flagging at random.
 
     >>> half = Interval(0.5, 0.2, 0.8)
-    >>> findings({"j": Reliability(half, half, half, n=40, flagged=10, wrong=12)})[0][:85]
+    >>> findings({"j": Reliability(half, half, half, n=40, flagged=10, wrong=12, unread=0)})[0][:85]
     'Where people labelled the sentences, 50 % (20 to 80) of the 10 findings of `j` are ri'
     """
     sentences = []

@@ -72,7 +72,7 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
         seed: of the draws.
 
     Returns:
-        ``system, ranks`` (see ``ranks``), ``n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers),
+        ``system, ranks`` (see ``ranks``; missing for a system without a scored answer), ``n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers),
         and for every metric, ours and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for
         the first one; ``faithful``: share of summaries that people labelled faithful, where there are labels.
     """
@@ -96,7 +96,8 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
         )
     result = pd.DataFrame(rows).sort_values(first, ascending=False, ignore_index=True)
     places = ranks(pairs(frame, first))
-    result["ranks"] = [places.get(system, "1") for system in result["system"]]  # a system alone is in no pair
+    found = result["system"].map(lambda system: places.get(system, "1"))  # a system alone is in no pair
+    result["ranks"] = found.where(result[first].notna())
     ordered = ["system", "ranks", "n", "answered", "words", first, f"{first}_low", f"{first}_high", *metrics[1:]]
     return result[[*ordered, "faithful"]].dropna(axis=1, how="all")
 
@@ -205,14 +206,25 @@ def sizes(rows: pd.DataFrame) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
+def published_ranking(rows: pd.DataFrame) -> pd.DataFrame:
+    """ACUEval's Table 5 as it is printed, systems down: its score, HEM, words and percent answered.
+
+    >>> rows = pd.DataFrame({"row": ["b", "b", "a"], "measure": ["hem", "words", "hem"], "value": [0.9, 81.0, 0.8]})
+    >>> published_ranking(rows).fillna(0).to_dict("list")
+    {'system': ['b', 'a'], 'hem': [0.9, 0.8], 'words': [81.0, 0.0]}
+    """
+    wide = rows.pivot_table(index="row", columns="measure", values="value", sort=False)
+    return wide.rename_axis(columns=None).reset_index(names="system")
+
+
 def published_table(rows: pd.DataFrame) -> pd.DataFrame:
     """ACUEval's Table 6 as it is printed, systems down: people's mean rating and ACUEval's score by corpus; last Kendall's
-    tau-b of the two over the systems."""
+    tau-b of the two over the systems that a corpus has both of."""
     wide = rows.pivot_table(index="row", columns=["origin", "measure"], values="value", sort=False)
-    taus = {
-        (origin, "acueval"): stats.kendalltau(wide[origin]["acueval"], wide[origin]["human"]).statistic
-        for origin in wide.columns.unique("origin")
-    }
+    taus = {}
+    for origin in wide.columns.unique("origin"):
+        both = wide[origin].dropna()
+        taus[origin, "acueval"] = stats.kendalltau(both["acueval"], both["human"]).statistic
     wide.loc["Kendall's tau of both"] = pd.Series(taus)
     wide.columns = [f"{origin}, {measure}" for origin, measure in wide.columns]
     return wide.reset_index(names="system")
@@ -226,30 +238,46 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
         compared: what ``pairs`` returned for the same summaries.
         metric: that ranks.
     """
+    rows = rows.dropna(subset=[metric])
     best, last = rows.iloc[0], rows.iloc[-1]
     if len(rows) == 1:
         return [
-            f"`{best['system']}`, the only system, has a mean {metric} score of {best[metric]:.3f}: nothing to rank."
+            f"`{best['system']}`, the only system with scored answers, has a mean {metric} score of {best[metric]:.3f}: nothing to rank."
         ]
-    tied = [name for name, places in zip(rows["system"], rows["ranks"], strict=True) if places.split(" ")[0] == "1"]
+    tied = _tied(rows, compared)
     sure = int((compared["p_holm"] < 0.05).sum())
     sentences = [
         f"`{best['system']}` has the highest mean {metric} score, {best[metric]:.3f}, `{last['system']}` the lowest, "
         f"{last[metric]:.3f}. Of {len(compared)} pairs of systems {sure} are told apart (paired t-tests, p < .05 after "
         "Holm's correction); "
         + (
-            f"nothing tells these from the first: {', '.join(f'`{name}`' for name in tied if name != best['system'])}."
-            if len(tied) > 1
+            f"nothing tells these from the first: {', '.join(f'`{name}`' for name in tied)}."
+            if tied
             else "the first is told apart from every other system."
         )
     ]
-    sentences += _against_people(rows.dropna(subset=[metric]), compared)
+    sentences += _against_people(rows, compared)
     for row in agreement(rows, metric).itertuples():
         if row.beside != "words":
             sentences.append(
                 f"Kendall's tau with `{row.beside}` over {row.systems} systems is {row.kendall:.2f} (p {p_value(row.p)})."
             )
     return sentences
+
+
+def _tied(rows: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
+    """The systems that no test tells from the first. ``ranks`` would not say: a system may be surely worse than the
+    second and yet not told from the first, where their scores differ less evenly.
+
+    >>> compared = pd.DataFrame({"system": list("aab"), "other": list("bcc"), "p_holm": [0.01, 0.2, 0.01]})
+    >>> _tied(pd.DataFrame({"system": list("abc")}), compared)
+    ['c']
+    """
+    best = rows["system"].iloc[0]
+    sure = compared[compared["p_holm"] < 0.05]
+    with_best = sure[(sure["system"] == best) | (sure["other"] == best)]
+    apart = {best, *with_best["system"], *with_best["other"]}
+    return [name for name in rows["system"] if name not in apart]
 
 
 def _against_people(rows: pd.DataFrame, compared: pd.DataFrame) -> list[str]:

@@ -16,15 +16,18 @@ from claimwise.statistics import bootstrap_mean, resample
 #: What the raters said of the model's summary, in the order of ACUEval's figure.
 CASES = {"first": "model worse", "equal": "equal", "second": "model better"}
 
+#: Of fewer documents differences all of one sign may be chance, whatever a bootstrap says (sign test, 2 * 0.5^5 > 0.05).
+FEWEST_DOCUMENTS = 6
+
 
 def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row a judgment and metric.
 
     Returns:
-        ``metric, document_id, case, writer`` and ``model`` (the two summaries' scores), ``difference`` (model minus
-        writer), ``log_length`` (log of the model summary's words over the writer's) and ``overlap`` (share of the
-        model summary's words that are the document's, minus the writer's). Judgments with an unscored summary have NaN
-        there.
+        ``metric, judgment`` (its number), ``document_id, case, writer`` and ``model`` (the two summaries' scores),
+        ``difference`` (model minus writer), ``log_length`` (log of the model summary's words over the writer's) and
+        ``overlap`` (share of the model summary's words that are the document's, minus the writer's). Judgments with an
+        unscored summary have NaN there.
 
     Raises:
         ClaimwiseError: there are no judgments, or a metric scored both summaries of none of them.
@@ -54,6 +57,7 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             pd.DataFrame(
                 {
                     "metric": metric,
+                    "judgment": range(len(judgments)),
                     "document_id": first.map(examples["document_id"]),
                     "case": judgments["preferred"].map(CASES),
                     "writer": writer,
@@ -71,10 +75,10 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     """Mean scores by case: one row a (metric, case), of those cases that raters named (some may not say equal).
 
     Returns:
-        ``metric, case, n, unscored, writer, model, difference`` with its 95 % interval ``low``, ``high``, and
-        ``at_equal_length`` and ``at_equal_overlap``: the mean difference that is left at equal length, and at equal
-        word overlap with the document (intercepts of a least-squares line of the difference on ``log_length``, and on
-        ``overlap``, with one slope for all cases).
+        ``metric, case, n, documents`` (that these judgments are on), ``unscored, writer, model, difference`` with its 95 %
+        interval ``low``, ``high``, and ``at_equal_length`` and ``at_equal_overlap``: the mean difference that is left at
+        equal length, and at equal word overlap with the document (intercepts of a least-squares line of the difference on
+        ``log_length``, and on ``overlap``, with one slope for all cases).
     """
     results = []
     for metric, every in rows.groupby("metric", sort=False):
@@ -88,6 +92,7 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                     "metric": metric,
                     "case": case,
                     "n": len(part),
+                    "documents": part["document_id"].nunique(),
                     "unscored": int((every["case"] == case).sum()) - len(part),
                     "writer": part["writer"].mean(),
                     "model": part["model"].mean(),
@@ -142,9 +147,10 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 
     Returns:
         ``metric, n, ordered`` (share, equal scores count half) with ``low`` and ``high``, ``model_higher`` (share of
-        all pairs in which the model's summary scores higher: .5 plus a bias or a merit), ``bias`` (mean difference over
-        the three cases, each with the same weight: 0 for a metric that only follows the raters), and what is left of
-        it at equal word overlap, ``bias_at_equal_overlap`` with ``bias_at_equal_overlap_low`` and ``bias_at_equal_overlap_high`` (as
+        all pairs in which the model's summary scores higher: .5 plus a bias or a merit; equal scores count half) with
+        ``model_higher_low`` and ``model_higher_high``, ``bias`` (mean difference over the three cases, each with the same
+        weight: 0 for a metric that only follows the raters), and what is left of it at equal word overlap,
+        ``bias_at_equal_overlap`` with ``bias_at_equal_overlap_low`` and ``bias_at_equal_overlap_high`` (as
         ``at_equal_overlap`` of ``table``; the slope is fitted anew in every draw of documents).
     """
     results = []
@@ -152,8 +158,8 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         scored = every.dropna(subset=["difference"])
         decided = scored[scored["case"] != "equal"]
         sign = np.where(decided["case"] == "model better", 1, -1)
-        order = (np.sign(decided["difference"] * sign) + 1) / 2
-        interval = bootstrap_mean(order, decided["document_id"], draws, seed)
+        interval = bootstrap_mean(_higher(decided["difference"] * sign), decided["document_id"], draws, seed)
+        share = bootstrap_mean(_higher(scored["difference"]), scored["document_id"], draws, seed)
         sums = _sums(scored, "overlap")
         drawn = np.tensordot(resample(len(sums), draws, seed), sums, axes=1)
         low, high = np.percentile(_fit(drawn)[1], [2.5, 97.5])
@@ -164,7 +170,9 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                 "ordered": interval.value,
                 "low": interval.low,
                 "high": interval.high,
-                "model_higher": float(((np.sign(scored["difference"]) + 1) / 2).mean()),
+                "model_higher": share.value,
+                "model_higher_low": share.low,
+                "model_higher_high": share.high,
                 "bias": float(scored.groupby("case")["difference"].mean().mean()),
                 "bias_at_equal_overlap": _left(_fit(sums.sum(axis=0))[1]),
                 "bias_at_equal_overlap_low": _left(low),
@@ -172,6 +180,53 @@ def agreement(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(results)
+
+
+def _higher(difference: pd.Series) -> pd.Series:
+    """1 where a difference is above zero, 0 where it is below, one half where there is none; NaN where it is not known."""
+    return (np.sign(difference) + 1) / 2
+
+
+def shares(rows: pd.DataFrame, claim_level: str, holistic: str, draws: int, seed: int) -> pd.DataFrame:
+    """Whether the claim-level metric scores the model's summary higher less often than the holistic one.
+
+    Shares are compared, for the metrics' scales differ; on the judgments that both scored, both in the same drawn
+    documents.
+
+    Args:
+        rows: what ``pairs`` returned.
+        claim_level: one of its metrics.
+        holistic: another.
+        draws: bootstrap draws.
+        seed: of the draws.
+
+    Returns:
+        One row: ``claim_level, holistic`` (the metrics), ``n`` judgments on so many ``documents``,
+        ``claim_level_higher`` and ``holistic_higher`` (shares in which the model's summary scores higher, equal scores
+        count half), ``difference`` (the first minus the second) with its 95 % interval ``low``, ``high``; NaN where no
+        judgment is scored by both.
+
+    >>> rows = pd.DataFrame({"judgment": [0, 1] * 2, "document_id": [*"xy"] * 2, "metric": [*"ccjj"]})
+    >>> shares(rows.assign(difference=[0.1, -0.2, 0.3, 0.4]), "c", "j", 10, 0)["difference"].tolist()
+    [-0.5]
+    """
+    wide = rows.assign(higher=_higher(rows["difference"])).pivot_table(
+        index=["judgment", "document_id"], columns="metric", values="higher"
+    )
+    both = wide[[claim_level, holistic]].dropna().reset_index("document_id")
+    interval = bootstrap_mean(both[claim_level] - both[holistic], both["document_id"], draws, seed)
+    row = {
+        "claim_level": claim_level,
+        "holistic": holistic,
+        "n": len(both),
+        "documents": both["document_id"].nunique(),
+        "claim_level_higher": both[claim_level].mean(),
+        "holistic_higher": both[holistic].mean(),
+        "difference": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+    }
+    return pd.DataFrame([row])
 
 
 def headline(cases: pd.DataFrame, ordered: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
@@ -194,36 +249,87 @@ def long_form(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named.assign(author=author, score=rows[author]) for author in ("writer", "model")])
 
 
-def findings(cases: pd.DataFrame, ordered: pd.DataFrame) -> list[str]:
-    """What the tables say, in words, whichever way they came out."""
+def findings(cases: pd.DataFrame, ordered: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
+    """What the tables say, in words, whichever way they came out.
+
+    Args:
+        cases: what ``table`` returned.
+        ordered: what ``agreement`` returned.
+        compared: what ``shares`` returned.
+    """
+    rows = ordered.set_index("metric")
     sentences = []
     for metric, part in cases.groupby("metric", sort=False):
-        part, row = part[part["n"] > 0].set_index("case"), ordered.set_index("metric").loc[metric]
-        signs = np.sign(part["difference"])
-        whole = "all three cases" if len(part) == 3 else "both cases"
-        if len(part) == 1:
-            shape = "was compared with raters in one case only: whether it favours either side cannot be told"
-        elif (signs > 0).all():
-            shape = f"scores the model's summary higher in {whole}: the pattern of a preference bias"
-        elif (signs < 0).all():
-            shape = f"scores the person's summary higher in {whole}: no bias towards the model, rather against it"
-        elif row["low"] <= 0.5 <= row["high"]:
-            shape = "has no clear direction: it orders the judgments neither with nor against the raters beyond chance"
-        elif part["difference"].iloc[-1] > part["difference"].iloc[0]:
-            shape = "moves with the raters: its difference is larger where they preferred the model"
-        else:
-            shape = "moves against the raters"
-        clear = [case for case in part.index if part.loc[case, "low"] > 0 or part.loc[case, "high"] < 0]
+        part, row = part[part["n"] > 0].set_index("case"), rows.loc[metric]
+        clear = [case for case, sign in _clear(part).items() if sign]
         gaps = ", ".join(f"{gap:+.3f} when {case}" for case, gap in part["difference"].items())
-        certain = "the interval leaves out zero for: " + ", ".join(clear) if clear else "every interval includes zero"
-        sentences.append(f"**{metric}** {shape} (model minus writer {gaps}; {certain}).{_ordering(row)}")
-    shares = ordered.set_index("metric")["model_higher"]
+        certain = f"beyond chance for: {', '.join(clear)}" if clear else "none is beyond chance"
+        sentences.append(f"**{metric}** {_shape(part, row)} (model minus writer {gaps}; {certain}).{_ordering(row)}")
     sentences += [_copying(row) for row in ordered.itertuples() if row.metric != WordOverlap.name]
+    higher = (
+        f"{100 * row['model_higher']:.0f} % ({100 * row['model_higher_low']:.0f} to {100 * row['model_higher_high']:.0f}) "
+        f"for {metric}"
+        for metric, row in rows.iterrows()
+    )
     sentences.append(
         "The metrics' scales differ, so their gaps do not compare; the share of judgments in which the model's summary "
-        "scores higher does: " + ", ".join(f"{100 * share:.0f} % for {name}" for name, share in shares.items()) + "."
+        f"scores higher does: {', '.join(higher)}."
     )
-    return sentences
+    return [*sentences, *(_answer(row) for row in compared.itertuples() if row.n)]
+
+
+def _clear(rows: pd.DataFrame) -> pd.Series:
+    """1 where a difference is above zero beyond chance, -1 where it is below, else 0; by the rows' index.
+
+    >>> gaps = pd.DataFrame({"low": [0.1, -0.2, -0.2, 0.1], "high": [0.2, -0.1, 0.1, 0.1], "documents": [9, 9, 9, 1]})
+    >>> _clear(gaps).tolist()
+    [1, -1, 0, 0]
+    """
+    signs = (rows["low"] > 0).astype(int) - (rows["high"] < 0)
+    return signs.where(rows["documents"] >= FEWEST_DOCUMENTS, 0)
+
+
+def _shape(part: pd.DataFrame, row: pd.Series) -> str:
+    """What a metric does over the cases, in words.
+
+    Args:
+        part: the metric's rows of ``table`` with judgments, by case.
+        row: its row of ``agreement``.
+    """
+    whole = "all three cases" if len(part) == 3 else "both cases"
+    signs, clear = np.sign(part["difference"]), _clear(part)
+    if len(part) == 1:
+        return "was compared with raters in one case only: whether it favours either side cannot be told"
+    if (clear > 0).all():
+        return f"scores the model's summary higher in {whole}: the pattern of a preference bias"
+    if (clear < 0).all():
+        return f"scores the person's summary higher in {whole}: no bias towards the model, rather against it"
+    if (signs > 0).all():
+        return f"scores the model's summary higher in {whole}, but not beyond chance in each: no bias is shown"
+    if (signs < 0).all():
+        return f"scores the person's summary higher in {whole}, but not beyond chance in each"
+    if row["low"] <= 0.5 <= row["high"]:
+        return "has no clear direction: it orders the judgments neither with nor against the raters beyond chance"
+    if part["difference"].iloc[-1] > part["difference"].iloc[0]:
+        return "moves with the raters: its difference is larger where they preferred the model"
+    return "moves against the raters"
+
+
+def _answer(row) -> str:
+    """The notebook's question answered, from the row of ``shares``."""
+    points, low, high = (100 * value for value in (row.difference, row.low, row.high))
+    [sign] = _clear(pd.DataFrame([row]))
+    answer = {
+        -1: "favours the model less",
+        0: "is not shown to favour the model less, nor more,",
+        1: "does not favour the model less, but more",
+    }[sign]
+    return (
+        f"**The claim-level metric {answer}** than the holistic one: on the {row.n} judgments that both scored the model's "
+        f"summary scores higher in {100 * row.claim_level_higher:.0f} % by `{row.claim_level}` and "
+        f"{100 * row.holistic_higher:.0f} % by `{row.holistic}`, {points:+.1f} points ({low:+.1f} to {high:+.1f}; the same "
+        "documents drawn for both)."
+    )
 
 
 def _ordering(row: pd.Series) -> str:
@@ -240,6 +346,8 @@ def _copying(row) -> str:
     """Whether copying explains a metric's bias, from its row of ``agreement``."""
     if row.bias_at_equal_overlap_low <= 0 <= row.bias_at_equal_overlap_high:
         verdict = "what is left is within chance of nothing, so that copying may be all of it"
+    elif row.bias_at_equal_overlap * row.bias < 0:
+        verdict = "copying more of the document's words is more than all of it, what is left favours the other side"
     elif abs(row.bias_at_equal_overlap) < abs(row.bias):
         verdict = "copying more of the document's words explains a part of it, not all"
     else:

@@ -184,6 +184,9 @@ def display(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
     return rows[["origin", "feedback", "n", "changed", *measures]]
 
 
+#: What is nearer to zero than this many decimals show is zero: a bootstrap's rounding error.
+_MOST_DECIMALS = 6
+
 #: Panels of the figure, with what they are measured in; a metric's is its score.
 _UNITS = {
     "kept": "kept (ROUGE-L F1)",
@@ -281,13 +284,17 @@ def _alike(rows: pd.DataFrame, measures: list[str]) -> list[str]:
 
 
 def _difference(gap: pd.Series) -> str:
-    """A row of ``difference`` in words.
+    """A row of ``difference`` in words, with three decimals or as many as an end takes that is near zero but not zero.
 
     >>> _difference(pd.Series({"difference": 0.01, "low": -0.002, "high": 0.024}))
     'a difference of +0.010 (-0.002 to +0.024), not clear of zero'
+    >>> _difference(pd.Series({"difference": 0.009, "low": 0.00026, "high": 0.017}))
+    'a difference of +0.0090 (+0.0003 to +0.0170), clear of zero'
     """
-    clear = "clear of" if gap["low"] > 0 or gap["high"] < 0 else "not clear of"
-    return f"a difference of {gap['difference']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f}), {clear} zero"
+    value, low, high = (round(gap[name], _MOST_DECIMALS) + 0.0 for name in ("difference", "low", "high"))  # no -0.0
+    clear = "clear of" if low > 0 or high < 0 else "not clear of"
+    decimals = next(n for n in range(3, _MOST_DECIMALS + 1) if all(round(end, n) for end in (low, high) if end))
+    return f"a difference of {value:+.{decimals}f} ({low:+.{decimals}f} to {high:+.{decimals}f}), {clear} zero"
 
 
 def _spared(before: pd.Series, after: pd.Series, name: str) -> str:
