@@ -7,6 +7,7 @@ from fakes import FakeModel
 
 from claimwise import models, statistics
 from claimwise.corpora.base import Rows
+from claimwise.corpora.frank import UNAGREED
 from claimwise.experiments import error_types, localisation
 from claimwise.models.embedded.localisation import DoubtedWord, Localiser
 from claimwise.models.embedded.verifier import document_hash
@@ -63,11 +64,29 @@ def test_what_is_shown_has_a_column_a_metric_and_may_be_empty(typed):
     assert error_types.shares(table)["own"].tolist() == ["100 / 0"] * 3
     [said] = error_types.findings(table, "own")
     assert "2 unfaithful and 1 faithful test summaries: `own` AUC 1.00 (1.00 to 1.00); the best published" in said
+    assert said.endswith("(with how many; not tested): none.")  # of fewer than 20 summaries
     nothing = error_types.table(error_types.collect({}, ["own"], {}, "p", ""), 50, 0)
     assert nothing.empty
     assert error_types.areas(nothing).empty
     assert error_types.shares(nothing).empty
     assert error_types.findings(nothing, "own") == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ({"EntE": 30, "OutE": 20, "LinkE": 19}, "OutE 0.90 (20), EntE 0.60 (30)."),
+        ({"EntE": 30, "OutE": 5, "LinkE": 19}, "EntE 0.60 (30)."),
+    ],
+)
+def test_what_is_found_best_is_a_type_that_annotators_agreed_on_with_enough_summaries(counts, told):
+    areas = {"any": 0.7, "EntE": 0.6, "OutE": 0.9, "LinkE": 0.5, UNAGREED: 0.95}
+    rows = [
+        ["toy", "x", "test", error, counts.get(error, 50), 60, "own", area, area, area, 0.5, 0.5]
+        for error, area in areas.items()
+    ]
+    [said] = error_types.findings(pd.DataFrame(rows, columns=error_types.COLUMNS), "own")
+    assert said.endswith(told)
 
 
 def test_an_area_and_its_interval_agree_with_drawing_rows_one_by_one():
