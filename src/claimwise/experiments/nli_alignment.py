@@ -95,7 +95,8 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
     """One row a group and variant, as ``meta_evaluation.table``, with the step from the row above.
 
     Returns:
-        Its columns, and ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``.
+        Its columns, and ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``, for
+        which both rows' thresholds are tuned anew on each draw.
         Without the labels or scores that thresholds need, rows have no numbers and ``n`` is 0.
     """
     rows = meta_evaluation.collect(corpus, {name: run.scores for name, run in runs.items()}, by_origin)
@@ -106,18 +107,13 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
     result = meta_evaluation.table(rows, names, SENTENCES, draws, seed)
     steps = []
     for group, part in result.groupby("group", sort=False):
-        thresholds = part[part["n"] > 0].set_index("metric")["threshold"]
-        test = rows[(rows["group"] == group) & (rows["split"] == "test")].dropna(subset=list(thresholds.index))
+        known = part.loc[part["n"] > 0, "metric"].tolist()
+        scored = rows[rows["group"] == group].dropna(subset=known)
+        validation, test = (scored[scored["split"] == split] for split in ("validation", "test"))
         for before, after in pairwise(STEPS):
-            if before not in thresholds or after not in thresholds:
+            if not {before, after} <= set(known):
                 continue  # a row without a threshold has no step, nor has the one below it
-            difference, p = statistics.paired_bootstrap(
-                test["label"],
-                test[after] > thresholds[after],
-                test[before] > thresholds[before],
-                test["document_id"],
-                seed=seed,
-            )
+            difference, p = significance.paired_tuned(validation, test, after, before, seed=seed)
             steps.append((group, after, 100 * difference.value, p))
     added = pd.DataFrame(steps, columns=["group", "metric", "step", "step_p"])
     return result.merge(added, on=["group", "metric"], how="left")
