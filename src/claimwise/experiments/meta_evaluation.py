@@ -218,12 +218,24 @@ def correlations(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return shown.drop(columns=[name for name in beside if shown[name].isna().all()])
 
 
-def published_table(tables: Sequence[pd.DataFrame], ours: pd.DataFrame) -> pd.DataFrame:
-    """Published balanced accuracies of the benchmarks at hand: systems down, benchmarks across."""
-    rows = pd.concat(tables).drop_duplicates(["corpus", "origin", "row"])
-    rows = rows[rows["corpus"].isin(ours["corpus"])] if rows["corpus"].isin(ours["corpus"]).any() else rows
-    rows = rows.assign(benchmark=rows["corpus"] + ", " + rows["origin"])
-    return rows.pivot_table(index="row", columns="benchmark", values="value", sort=False).reset_index()
+def published_table(rows: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
+    """A published table as it is printed, with its ± and the corpora that are not at hand: metrics down, the rest across.
+
+    Args:
+        rows: of ``claimwise.published.table``, each metric, corpus, origin and measure once.
+        digits: decimals that the paper prints.
+
+    >>> row = {"corpus": "a", "origin": "xsum", "row": "DAE", "measure": "balanced_accuracy", "value": 70.2}
+    >>> published_table(pd.DataFrame([row | {"plus_minus": 2.3}, row | {"corpus": "b"}])).to_dict("list")
+    {'row': ['DAE'], 'a, xsum': ['70.2 ± 2.3'], 'b, xsum': ['70.2']}
+    """
+    value, spread = (rows[name].map(f"{{:.{digits}f}}".format) for name in ("value", "plus_minus"))
+    column = rows["corpus"] + ", " + rows["origin"]
+    if len(set(rows["measure"])) > 1:
+        column = column + ", " + rows["measure"]
+    rows = rows.assign(column=column, printed=value.where(rows["plus_minus"].isna(), value + " ± " + spread))
+    wide = rows.pivot_table(index="row", columns="column", values="printed", aggfunc="first", sort=False)
+    return wide.rename_axis(columns=None).reset_index()
 
 
 def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
