@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -151,6 +150,8 @@ def sensitivity(
     windows: Sequence[int],
     gates: Sequence[float],
     documents: int | None,
+    draws: int = 2000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """AUC on the validation split for every window size j and gate T; the paper tuned j = 5 and T = 0.8 there.
 
@@ -161,12 +162,14 @@ def sensitivity(
         windows: values of j.
         gates: values of T, on the scale of NLIScore.
         documents: read the first so many documents, by id; None for all.
+        draws: bootstrap samples of documents, for the intervals.
+        seed: of the draws.
 
     Returns:
-        ``window, gate, auc`` and ``gated`` (share of claims that the wider levels are read for), with ``n`` summaries;
-        no rows where no validation summary has a label.
+        ``window, gate, auc`` with ``low`` and ``high`` (95 %) and ``gated`` (share of claims that the wider levels are
+        read for), with ``n`` summaries; no rows where no validation summary has a label.
     """
-    columns = ["window", "gate", "auc", "gated", "n"]
+    columns = ["window", "gate", "auc", "low", "high", "gated", "n"]
     examples = corpus.examples.dropna(subset=["label"])
     examples = examples[examples["split"] == "validation"]
     if documents is not None:
@@ -182,14 +185,16 @@ def sensitivity(
         return found.assign(score=2 * found["support"] - 1)
 
     narrow = scores(window=None)
-    labels = examples.set_index("id")["label"]
+    known = examples.set_index("id")[["label", "document_id"]]
     rows = []
     for window in windows:
         wide = scores(window=window, gate=_ALWAYS)  # the larger of both for every claim; a gate only chooses
         for gate in gates:
             gated = narrow["score"] < gate
             chosen = narrow["score"].where(~gated, wide["score"]).groupby(narrow["example_id"]).mean().dropna()
-            rows.append((window, gate, statistics.auc(labels[chosen.index], chosen), gated.mean(), len(chosen)))
+            labels, groups = (known.loc[chosen.index, column] for column in ("label", "document_id"))
+            area = statistics.bootstrap_auc(labels, chosen, groups, draws, seed)
+            rows.append((window, gate, *area, gated.mean(), len(chosen)))
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -212,34 +217,46 @@ def rated(corpus: Corpus, runs: Mapping[str, Evaluation], draws: int, seed: int)
     """Correlation with people's mean ratings, for the long documents (FENICE section 4.4 has labels we do not have).
 
     Returns:
-        ``metric, n`` (summaries), ``sentences`` (mean of a document), Spearman's ``spearman`` with ``low`` and ``high``
-        (95 %, bootstrap over documents) and Kendall's ``kendall`` (tau-b) over all summaries.
+        On the summaries that every metric scored ``metric, n`` (summaries), ``sentences`` (mean of a document), Spearman's
+        ``spearman`` with ``low`` and ``high`` (95 %, bootstrap over documents), its ``difference`` to word overlap with
+        ``_low`` and ``_high`` (the same draws for both) and Kendall's ``kendall`` (tau-b).
     """
     human = corpus.scores.set_index("example_id")["score"]
     lengths = corpus.examples["document"].drop_duplicates().map(lambda document: len(text.sentences(document)))
+    scores = {name: evaluation.scores["score"].to_numpy() for name, evaluation in runs.items()}
+    frame = pd.DataFrame({**scores, "human": corpus.examples["id"].map(human).to_numpy()})
+    frame = frame.set_index(pd.Index(corpus.examples["document_id"])).dropna()
+    value, drawn = _spearman(frame.to_numpy()), _drawn_spearman(frame, draws, seed)
     rows = []
-    for name, evaluation in runs.items():
-        frame = corpus.examples[["id", "document_id"]].assign(
-            score=evaluation.scores["score"].to_numpy(), human=corpus.examples["id"].map(human).to_numpy()
-        )
-        frame = frame.dropna()
-        interval = _spearman(frame, draws, seed)
-        kendall = float(stats.kendalltau(frame["score"], frame["human"]).statistic)
-        rows.append((name, len(frame), lengths.mean(), *interval, kendall))
-    return pd.DataFrame(rows, columns=["metric", "n", "sentences", "spearman", "low", "high", "kendall"])
+    for k, name in enumerate(runs):
+        low, high = np.nanpercentile(drawn[:, k], [2.5, 97.5])
+        kendall = float(stats.kendalltau(frame[name], frame["human"]).statistic)
+        row = {"metric": name, "n": len(frame), "sentences": lengths.mean()}
+        row |= {"spearman": value[k], "low": low, "high": high}
+        if WordOverlap.name in runs and name != WordOverlap.name:
+            base = list(runs).index(WordOverlap.name)
+            low, high = np.nanpercentile(drawn[:, k] - drawn[:, base], [2.5, 97.5])
+            row |= {"difference": value[k] - value[base], "difference_low": low, "difference_high": high}
+        rows.append(row | {"kendall": kendall})
+    columns = ["metric", "n", "sentences", "spearman", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "difference", "difference_low", "difference_high", "kendall"])
 
 
-def _spearman(frame: pd.DataFrame, draws: int, seed: int) -> statistics.Interval:
-    groups = [part.to_numpy() for _, part in frame.groupby("document_id")[["score", "human"]]]
+def _spearman(values: np.ndarray) -> np.ndarray:
+    """Spearman's rho of each column with the last one, (columns - 1,); NaN where either is constant."""
+    ranks = stats.rankdata(values, axis=0)
+    ranks -= ranks.mean(axis=0)
+    with np.errstate(invalid="ignore"):
+        ranks /= np.sqrt((ranks**2).sum(axis=0))
+    return ranks[:, -1] @ ranks[:, :-1]
+
+
+def _drawn_spearman(frame: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
+    """``_spearman`` of bootstrap samples of documents, the frame's index, (draws, columns - 1)."""
+    groups = [part.to_numpy() for _, part in frame.groupby(level=0)]
     generator = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(draws):
-        sample = np.concatenate([groups[i] for i in generator.integers(len(groups), size=len(groups))])
-        with warnings.catch_warnings(action="ignore", category=stats.ConstantInputWarning):  # NaN, and left out
-            drawn.append(stats.spearmanr(sample[:, 0], sample[:, 1]).statistic)
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
-    value = stats.spearmanr(frame["score"], frame["human"]).statistic
-    return statistics.Interval(float(value), float(low), float(high))
+    samples = (generator.integers(len(groups), size=len(groups)) for _ in range(draws))
+    return np.array([_spearman(np.concatenate([groups[i] for i in sample])) for sample in samples])
 
 
 def long_form(specs: Mapping[str, MetricSpec], candidates: int | None) -> dict[str, MetricSpec]:
