@@ -81,19 +81,8 @@ def right(rows: pd.DataFrame, cut: float) -> pd.Series:
     return (rows["score"] >= cut) == (rows["label"] == 1)
 
 
-def answered(test: pd.DataFrame, cut: float) -> pd.Series:
-    """``right``, by document: what two methods are ``compared`` on."""
-    return right(test, cut).set_axis(test["document_id"])
-
-
 def compared(first: pd.Series, second: pd.Series, seed: int) -> float:
-    """Two-sided p that two methods are right equally often on the same summaries; a document's are drawn together.
-
-    Args:
-        first: a method's ``answered``.
-        second: the other's, of the same summaries in the same order.
-        seed: of the draws.
-    """
+    """Two-sided p that two methods are ``right`` equally often on the same summaries, of the documents in the index."""
     return significance.paired_bootstrap(first, second, first.index, seed=seed)[1]
 
 
@@ -135,7 +124,7 @@ def table(rows: pd.DataFrame, baseline: str, draws: int, seed: int) -> pd.DataFr
     for name, part in common.groupby("method", sort=False):
         test = part[part["split"] == TEST]
         cut = theta(part[part["split"] == TRAINING])
-        answers[name] = answered(test, cut)
+        answers[name] = right(test, cut).set_axis(test["document_id"])
         accuracy = statistics.bootstrap_mean(100 * answers[name], test["document_id"], draws, seed)
         hits = 100 * answers[name].groupby(test["label"].to_numpy()).mean()
         results.append(
@@ -231,7 +220,7 @@ def best_thetas(rows: pd.DataFrame, baseline: str, seed: int = 0, steps: int = 2
         cut = theta(training)
         places = np.linspace(0, 1, steps + 1)
         best = float(places[int(np.argmax([right(training, place).mean() for place in places]))])
-        answers[name] = answered(test, best)
+        answers[name] = right(test, best).set_axis(test["document_id"])
         results.append((name, cut, 100 * right(test, cut).mean(), best, 100 * answers[name].mean()))
     result = pd.DataFrame(results, columns=["method", "theta", "accuracy", "best_training_theta", "its_accuracy"])
     others = set(answers) - {baseline} if baseline in answers else set()

@@ -25,9 +25,9 @@ from claimwise.errors import ClaimwiseError
 from claimwise.experiments.factored_verification import (
     TEST,
     TRAINING,
-    answered,
     compared,
     constant,
+    right,
     scored_by_all,
     theta,
 )
@@ -250,5 +250,6 @@ def _answers(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """By method, whether each test summary that all methods scored is told rightly, by document."""
     found = {}
     for name, part in scored_by_all(rows).groupby("method", sort=False):
-        found[name] = answered(part[part["split"] == TEST], theta(part[part["split"] == TRAINING]))
+        test, cut = part[part["split"] == TEST], theta(part[part["split"] == TRAINING])
+        found[name] = right(test, cut).set_axis(test["document_id"])
     return found
