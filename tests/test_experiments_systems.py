@@ -94,6 +94,9 @@ def test_thresholds_are_tuned_on_validation_and_reported_on_test(corpus):
         assert row["low"] <= accuracy <= row["high"]
         assert row["auc"] == pytest.approx(statistics.auc(test["label"], test[metric]))
         assert row["difference"] == pytest.approx(accuracy - table.loc["base", "balanced_accuracy"])
+        tuned, p = significance.paired_tuned(validation, test, metric, "base")
+        assert row[["difference_low", "difference_high"]].tolist() == pytest.approx([100 * tuned.low, 100 * tuned.high])
+        assert metric == "base" or row["p"] == p
     assert table.loc["fenice-t5 (published)", "balanced_accuracy"] == 100
     assert math.isnan(table.loc["base", "p"])
     assert table.loc["fenice-t5 (published)", "p"] <= 0.01
@@ -137,6 +140,18 @@ def test_published_values_stand_beside_metrics_of_the_same_kind():
     )
     values = meta_evaluation.with_published(ours, rows)["published"].tolist()
     assert values == pytest.approx([74.5, math.nan, 81.1, math.nan, 67.1], nan_ok=True)
+
+
+def test_published_tables_are_shown_as_printed_with_the_corpora_that_are_not_at_hand():
+    first = meta_evaluation.published_table(published("acueval", "1", folder=PUBLISHED)).set_index("row")
+    assert first.loc["DAE"].tolist() == ["64.8 ± 2.4", "65.4 ± 4.4", "70.2 ± 2.3", "84.6 ± 1.7", "72.9 ± 1.6"]
+    assert first.loc["G-Eval"].dropna().to_dict() == {"summeval, cnndm": "81.9 ± 1.5"}
+    last = meta_evaluation.published_table(published("acueval", "7", folder=PUBLISHED), digits=3).set_index("row")
+    assert list(last.index) == ["QuestEval", "UniEval", "G-Eval", "BelugaEval", "ACUEval"]
+    assert last.loc["UniEval", "llmsummeval, xsum, kendall_system"] == "0.346"
+    assert last.notna().sum().sum() == 26
+    fenice = meta_evaluation.published_table(published("fenice", "3", folder=PUBLISHED)).set_index("row")
+    assert fenice.loc["AlignScore"].tolist() == ["67.0", "60.3"]
 
 
 def test_findings_of_the_meta_evaluation(corpus):

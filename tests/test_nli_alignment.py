@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes import FakeModel
+from scipy import stats
 
 from claimwise import alignment
 from claimwise.corpora.base import Rows
@@ -181,6 +182,7 @@ def test_sensitivity_equals_running_every_setting(corpus):
     # Without the wider levels two of four faithful kinds are told from the wrong one. "It rained early." needs two
     # sentences, which with j = 1 the whole document still has.
     assert rows["auc"].tolist() == [0.5, 1.0, 0.5, 1.0]
+    assert rows[["low", "high"]].to_numpy()[1].tolist() == [1, 1]
     assert rows["gated"].tolist() == [0.0, 0.5, 0.0, 0.5]
 
 
@@ -226,6 +228,66 @@ def test_ratings_of_long_documents_are_correlated_over_documents():
     assert row["spearman"] == pytest.approx(1)
     assert (row["n"], row["sentences"], row["kendall"]) == (6, 4, pytest.approx(1))
     assert row["low"] <= row["spearman"]
+    assert np.isnan(row["difference"])
+
+
+def _rated(columns, human, documents):
+    """A corpus with these ratings and runs with these scores."""
+    rows = Rows("long")
+    for number, (rating, document) in enumerate(zip(human, documents, strict=True)):
+        example = rows.example(document, str(number), document=f"Day {document}.", summary="x", origin="o")
+        rows.score(example, "human", rating)
+    runs = {name: SimpleNamespace(scores=pd.DataFrame({"score": values})) for name, values in columns.items()}
+    return rows.corpus(), runs
+
+
+def test_the_difference_to_word_overlap_is_drawn_over_documents_for_both_alike():
+    generator = np.random.default_rng(1)
+    human = generator.integers(1, 6, 40).astype(float)
+    columns = {"word-overlap": human + 3 * generator.random(40), CLAIMS: human + 2 * generator.random(40)}
+    columns[CLAIMS][7] = np.nan  # left out for both
+    corpus, runs = _rated(columns, human, np.repeat(range(20), 2))
+    base, row = nli_alignment.rated(corpus, runs, draws=200, seed=5).to_dict("records")
+    kept = [k for k in range(40) if k != 7]
+    rho = {name: stats.spearmanr(values[kept], human[kept]).statistic for name, values in columns.items()}
+    assert (base["n"], row["n"]) == (39, 39)
+    assert base["spearman"] == pytest.approx(rho["word-overlap"])
+    assert row["difference"] == pytest.approx(rho[CLAIMS] - rho["word-overlap"])
+    assert np.isnan(base["difference"])
+    # The same documents, drawn and correlated one after the other.
+    generator, gaps = np.random.default_rng(5), []
+    members = [list(part) for _, part in pd.Series(kept, kept).groupby(corpus.examples["document_id"])]
+    for _ in range(200):
+        drawn = [k for i in generator.integers(20, size=20) for k in members[i]]
+        one, other = (
+            stats.spearmanr(columns[name][drawn], human[drawn]).statistic for name in (CLAIMS, "word-overlap")
+        )
+        gaps.append(one - other)
+    found = [row["difference_low"], row["difference_high"]]
+    assert found == pytest.approx(np.percentile(gaps, [2.5, 97.5]))
+
+
+def test_what_is_said_of_long_documents_follows_the_interval_of_the_difference():
+    columns = ["corpus", "metric", "n", "spearman", "difference", "difference_low", "difference_high"]
+    made = [("x", "word-overlap", 9, 0.5, np.nan, np.nan, np.nan), ("x", CLAIMS, 9, 0.6, 0.1, -0.1, 0.3)]
+    rows = pd.DataFrame([*made, ("x", FULL, 9, 0.8, 0.3, 0.1, 0.5)], columns=columns)
+    assert nli_display.about_long(rows) == [
+        "**x**, 9 summaries of long documents: Spearman's rho with people's ratings is 0.50 for word overlap; `claims` 0.60, "
+        "+0.10 (-0.10 to +0.30), not told apart from it; `full` 0.80, +0.30 (+0.10 to +0.50), told apart from it."
+    ]
+    assert nli_display.about_long(pd.DataFrame(columns=["corpus"])) == []
+
+
+@pytest.mark.parametrize(("low", "place"), [(0.6, "in"), (0.75, "below")])
+def test_what_is_said_of_windows_and_gates_is_how_far_they_move_auc(low, place):
+    columns = ["window", "gate", "auc", "low", "high", "gated", "n"]
+    rows = pd.DataFrame([(1, 0.0, 0.7, 0.5, 0.8, 0, 9), (5, 0.8, 0.8, low, 0.9, 0.5, 9)], columns=columns)
+    assert nli_display.about_grid(rows.assign(corpus="x")) == [
+        "**x**: over 2 windows and gates AUC on 9 validation summaries goes from 0.700 (j = 1, T = 0) to 0.800 (j = 5, "
+        f"T = 0.8; {low:.3f} to 0.900). No cell is tested against another, and the highest of so many flatters itself; the "
+        f"lowest lies {place} its interval."
+    ]
+    assert nli_display.about_grid(rows.assign(corpus="x", auc=np.nan)) == []
 
 
 def test_long_documents_have_prompted_claims_where_none_are_on_record_and_only_candidates():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from claimwise import significance, statistics
+from claimwise import statistics
 
 # Few distinct values on purpose: ties are where threshold searches and rank statistics differ.
 SCORE = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
@@ -234,22 +234,35 @@ def scored(n, seed, noise=1.0):
     return pd.DataFrame({"label": labels, "m": scores, "document_id": np.arange(n) // 2})
 
 
-def test_a_threshold_that_is_drawn_too_is_tuned_on_every_draw():
-    validation, test = scored(60, 1), scored(50, 2)
-    found = statistics.bootstrap_tuned(validation, test, "m", draws=30, seed=4)
+def literal_draws(validation, test, draws, seed):
+    """Each draw's test accuracy at the threshold that is best on its validation rows, one row after the other."""
     cuts = np.percentile(validation["m"], statistics.GRID)
-    drawn = []
-    for ours, theirs in zip(statistics.resample(30, 30, 4), statistics.resample(25, 30, 5), strict=True):
-        v, t = (
-            part.loc[part.index.repeat(times[part["document_id"]])]
-            for part, times in ((validation, ours), (test, theirs))
-        )
+    names = list(pd.unique(pd.concat([validation["document_id"], test["document_id"]])))
+    for times in statistics.resample(len(names), draws, seed):
+        v, t = (part.loc[part.index.repeat(times[part["document_id"].map(names.index)])] for part in (validation, test))
         accuracies = [round(statistics.balanced_accuracy(v["label"], v["m"], cut), 12) for cut in cuts]
         best = max(range(len(cuts)), key=lambda k: (accuracies[k], k))
-        drawn.append(statistics.balanced_accuracy(t["label"], t["m"], cuts[best]))
+        yield statistics.balanced_accuracy(t["label"], t["m"], cuts[best])
+
+
+@pytest.mark.parametrize("first", [0, 15, 30], ids=["all documents shared", "half", "none"])
+def test_a_threshold_that_is_drawn_too_is_tuned_on_every_draw(first):
+    validation, test = scored(60, 1), scored(50, 2)
+    test["document_id"] += first
+    found = statistics.bootstrap_tuned(validation, test, "m", draws=30, seed=4)
+    drawn = list(literal_draws(validation, test, 30, 4))
+    assert statistics.tuned_draws(validation, test, "m", 30, 4) == pytest.approx(drawn)
     assert [found.low, found.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
     threshold = statistics.best_threshold(validation["m"], validation["label"])
     assert found.value == statistics.balanced_accuracy(test["label"], test["m"], threshold)
+
+
+def test_a_draw_with_one_label_only_in_a_part_says_nothing():
+    # Of two documents, one with each label, half of the draws take one of them twice.
+    rows = pd.DataFrame({"label": [1, 0], "m": [0.9, 0.1], "document_id": [0, 1]})
+    drawn = statistics.tuned_draws(rows, rows, "m", 2000, 0)
+    assert np.isnan(drawn).mean() == pytest.approx(0.5, abs=0.05)
+    assert (drawn[~np.isnan(drawn)] == 1).all()
 
 
 def test_tuning_adds_to_the_uncertainty():
@@ -259,90 +272,11 @@ def test_tuning_adds_to_the_uncertainty():
     assert statistics.bootstrap_tuned(validation, test, "m").half > 1.2 * held.half
 
 
-# ---------------------------------------------------------------- significance
-
-
-@given(st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.booleans()), min_size=4, max_size=60))
-def test_paired_bootstrap_is_symmetric(rows):
-    labels, first, second = map(list, zip(*rows, strict=True))
-    assume(0 < sum(labels) < len(labels))
-    groups = [number // 2 for number in range(len(rows))]
-    forward, p = statistics.paired_bootstrap(labels, first, second, groups, draws=200)
-    backward, q = statistics.paired_bootstrap(labels, second, first, groups, draws=200)
-    assert p == q
-    assert backward == pytest.approx((-forward.value, -forward.high, -forward.low))
-    assert 2 / 201 - 1e-12 <= p <= 1
-
-
 @pytest.mark.parametrize("label", [0, 1])
-def test_labels_of_one_class_have_no_balanced_accuracy_and_no_comparison(label):
+def test_labels_of_one_class_have_no_balanced_accuracy(label):
     labels, scores = [label] * 6, [0.1, 0.9] * 3
-    difference, p = statistics.paired_bootstrap(labels, [True] * 6, [False] * 6, range(6))
-    found = [*difference, p, *statistics.bootstrap_accuracy(labels, scores, 0.5, range(6))]
+    found = statistics.bootstrap_accuracy(labels, scores, 0.5, range(6))
     assert np.isnan([*found, statistics.published_interval(labels, scores, 0.5)]).all()
-
-
-def test_holm_by_hand():
-    # Holm (1979): .01 x 4, then .03 x 3 over it; .04 x 2 would be less than the one before and is kept at it.
-    assert significance.holm([0.04, 0.01, 0.5, 0.03]) == pytest.approx([0.09, 0.04, 0.5, 0.09])
-    assert significance.holm([0.8, 0.6]).tolist() == [1, 1]
-    assert significance.holm([0.2]).tolist() == [0.2]
-    assert significance.holm([]).tolist() == []
-
-
-@given(st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12))
-def test_holm_rejects_what_its_step_down_procedure_rejects(p):
-    corrected = significance.holm(p)
-    known = sorted(value for value in p if not math.isnan(value))
-    rejected = 0
-    while rejected < len(known) and known[rejected] <= 0.05 / (len(known) - rejected):
-        rejected += 1
-    bar = known[rejected - 1] if rejected else -1.0
-    assert [bool(c <= 0.05 + 1e-12) for c in corrected] == [value <= bar for value in p]
-    assert np.isnan(corrected).tolist() == np.isnan(p).tolist()
-
-
-def test_paired_bootstrap_value_is_the_difference_in_balanced_accuracy():
-    labels = [1, 1, 1, 1, 0, 0]
-    first, second = [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 1]
-    difference, _ = statistics.paired_bootstrap(labels, first, second, range(6))
-    assert difference.value == pytest.approx((0.75 + 1) / 2 - (0.25 + 0.5) / 2)
-
-
-def test_a_clear_difference_is_significant_and_a_coin_is_not():
-    generator = np.random.default_rng(6)
-    labels = np.tile([0, 1], 200)
-    good = np.where(generator.random(400) < 0.9, labels, 1 - labels)
-    poor = np.where(generator.random(400) < 0.6, labels, 1 - labels)
-    twin = np.where(generator.random(400) < 0.9, labels, 1 - labels)
-    difference, p = statistics.paired_bootstrap(labels, good, poor, range(400))
-    assert difference.low > 0
-    assert p == pytest.approx(2 / (statistics.TEST_DRAWS + 1))  # no draw on the other side
-    difference, p = statistics.paired_bootstrap(labels, good, twin, range(400))
-    assert difference.low < 0 < difference.high
-    assert p > 0.05
-
-
-@pytest.mark.parametrize("seed", [10, 11, 12])
-def test_the_p_value_is_two_sided(seed):
-    generator = np.random.default_rng(seed)
-    labels = np.tile([0, 1], 200)
-    first, second = (np.where(generator.random(400) < share, labels, 1 - labels) for share in (0.72, 0.70))
-    difference, p = statistics.paired_bootstrap(labels, first, second, range(400), draws=4000)
-    expected = 2 * stats.norm.sf(abs(difference.value) / (difference.half / 1.96))
-    assert p == pytest.approx(expected, abs=0.06)
-
-
-def test_pairing_narrows_the_interval():
-    # Two systems that err on the same rows differ by less noise than two that err independently.
-    generator = np.random.default_rng(7)
-    labels = np.tile([0, 1], 200)
-    first = np.where(generator.random(400) < 0.7, labels, 1 - labels)
-    alike = np.where(generator.random(400) < 0.95, first, 1 - first)
-    apart = np.where(generator.random(400) < 0.7, labels, 1 - labels)
-    narrow, _ = statistics.paired_bootstrap(labels, first, alike, range(400))
-    wide, _ = statistics.paired_bootstrap(labels, first, apart, range(400))
-    assert narrow.half < 0.6 * wide.half
 
 
 # ---------------------------------------------------------------- correlation

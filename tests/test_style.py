@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from fakes import FakeModel
 
+from claimwise import significance
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
 from claimwise.experiments import factored_verification as fv
@@ -62,7 +63,8 @@ def test_writers_are_told_apart_although_both_write_nonsense():
     assert table.loc["factored", "accuracy"] == 50
     assert table["trained_on"].isna().tolist() == [False, True]
     assert table.loc["document-blind", "next_best"] == "factored"
-    assert table.loc["document-blind", "p"] == pytest.approx(2 * 0.5**20)
+    # Right on one more summary of each of the 20 documents: no draw shows no difference.
+    assert table.loc["document-blind", "p"] == pytest.approx(2 / (significance.TEST_DRAWS + 1))
     rows = scored(corpus)
     [said] = style.findings(rows, fv.table(rows, "factored", 100, 0))
     assert said.startswith("`document-blind` never sees the document: **supervised** on 20 validation summaries")
@@ -130,6 +132,34 @@ def test_the_score_of_a_method_can_be_told_beside_the_wording():
         "`both`, which has the score of `factored` besides, classifies 100.0 % correctly, +50.0 points"
     )
     assert said[-1].endswith("that is what reading the document adds to the way of writing.")
+
+
+def judged(hits):
+    """Rows and table of methods that are right where told, two summaries a document; theta is 0.5 for all of them."""
+    frames = []
+    for method, (beside, right) in hits.items():
+        label = np.tile([1, 0], len(right) // 2)
+        test = pd.DataFrame({"split": "test", "label": label, "score": np.where(right, label, 1 - label).astype(float)})
+        known = pd.DataFrame({"split": "validation", "label": [1, 0], "score": [1.0, 0.0]})
+        frame = pd.concat([test, known], ignore_index=True)
+        frame["id"], frame["document_id"] = frame.index.astype(str), (frame.index // 2).astype(str)
+        trained = np.nan if beside is None else 2
+        frames.append(frame.assign(method=method, n_claims=1, reason=None, trained_on=trained, beside=beside))
+    rows = pd.concat(frames, ignore_index=True)
+    return rows, fv.table(rows, "plain", 100, 0)
+
+
+def test_a_score_that_makes_the_classifier_worse_is_said_to():
+    # Of 20 documents: the blind one errs in none, `lost` in ten, `same` in one (which every third draw misses).
+    plain, blind = [True, False] * 20, [True] * 40
+    lost, same = [False] * 20 + [True] * 20, [False] * 2 + [True] * 38
+    rows, table = judged(
+        {"plain": (None, plain), "blind": ("", blind), "lost": ("plain", lost), "same": ("plain", same)}
+    )
+    said = {sentence.split("`")[1]: sentence for sentence in style.findings(rows, table)}
+    assert said["lost"].endswith("beside the wording the score makes the classifier worse.")
+    assert "classifies 50.0 % correctly, -50.0 points (p < .001, corrected for 2 such comparisons)" in said["lost"]
+    assert said["same"].endswith("nothing beyond chance is added to what the way of writing tells.")
 
 
 def test_a_summary_without_the_methods_score_has_none():

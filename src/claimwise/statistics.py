@@ -1,4 +1,4 @@
-"""From scores and labels to numbers with intervals: thresholds, balanced accuracy, significance, correlation.
+"""From scores and labels to numbers with intervals: thresholds, balanced accuracy, intervals, correlation.
 
 Everything is vectorised numpy over arrays of one length n, rows with a NaN score or label must be left out
 by the caller (who counts them). Random draws are seeded: the same input gives the same output.
@@ -6,7 +6,7 @@ by the caller (who counts them). Random draws are seeded: the same input gives t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,8 +19,6 @@ Array = np.ndarray
 
 #: Percentiles of the validation scores that are tried as thresholds (AggreFact's grid).
 GRID = np.arange(0, 100, 0.2)
-#: Draws of a test: more than of an interval, for its p is multiplied by the number of comparisons.
-TEST_DRAWS = 10_000
 
 
 class Interval(NamedTuple):
@@ -151,9 +149,7 @@ def bootstrap_tuned(
 ) -> Interval:
     """Balanced accuracy at the threshold tuned on validation rows, with an interval that counts the tuning in.
 
-    Each draw takes whole documents of both parts, tunes the threshold anew on the first and cuts the second there:
-    ``bootstrap_accuracy`` holds the threshold as it was tuned once, which is more certain than it is. The thresholds
-    tried are those of ``best_threshold`` on all validation rows.
+    ``bootstrap_accuracy`` holds the threshold as it was tuned once, which is more certain than it is.
 
     Args:
         validation: ``label`` (0 or 1), ``document_id`` and the scores; both labels.
@@ -171,27 +167,62 @@ def bootstrap_tuned(
     """
     if not _both(test["label"].to_numpy(int)):
         return UNKNOWN
+    drawn = tuned_draws(validation, test, column, draws, seed)
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return Interval(tuned_accuracy(validation, test, column), float(low), float(high))
+
+
+def tuned_accuracy(validation: pd.DataFrame, test: pd.DataFrame, column: str) -> float:
+    """Balanced accuracy of the test rows, cut at the best threshold of the validation rows; see ``bootstrap_tuned``.
+
+    >>> rows = pd.DataFrame({"label": [1, 0] * 2, "m": [0.9, 0.1, 0.8, 0.2]})
+    >>> tuned_accuracy(rows, rows.assign(m=[0.9, 0.1, 0.1, 0.1]), "m")
+    0.75
+    """
+    threshold = best_threshold(validation[column], validation["label"])
+    return balanced_accuracy(test["label"], test[column], threshold)
+
+
+def tuned_draws(validation: pd.DataFrame, test: pd.DataFrame, column: str, draws: int, seed: int) -> Array:
+    """Test balanced accuracy of each bootstrap draw at the threshold that is best on its validation rows, (draws,).
+
+    A draw takes whole documents of both parts together: one that stands in both (SummEval's do) is drawn as often in
+    one as in the other. The thresholds tried are those of ``best_threshold`` on all validation rows. The same seed draws
+    the same documents whatever the column, so that the draws of two metrics can be subtracted. Arguments are those of
+    ``bootstrap_tuned``; NaN for draws with one label only in a part.
+
+    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20})
+    >>> tuned_draws(rows, rows, "m", 3, seed=0).tolist()
+    [1.0, 1.0, 1.0]
+    """
     cuts = np.percentile(validation[column], GRID)
-    value = balanced_accuracy(test["label"], test[column], best_threshold(validation[column], validation["label"]))
-    tuning, cut = (_drawn_accuracies(part, column, cuts, draws, seed + k) for k, part in enumerate((validation, test)))
-    best = len(cuts) - 1 - np.round(tuning, 12)[:, ::-1].argmax(axis=1)  # ties keep the highest, as there
-    drawn = np.where(np.isnan(tuning[:, 0]), np.nan, cut[np.arange(draws), best])
-    return Interval(value, *map(float, np.nanpercentile(drawn, [2.5, 97.5])))
-
-
-def _drawn_accuracies(rows: pd.DataFrame, column: str, cuts: Array, draws: int, seed: int) -> Array:
-    """Balanced accuracy of each bootstrap draw at each threshold, (draws, thresholds); NaN with one label only."""
-    codes, names = pd.factorize(rows["document_id"])
-    labels, above = rows["label"].to_numpy(int), rows[column].to_numpy(float)[:, None] > cuts
+    documents, names = pd.factorize(pd.concat([validation["document_id"], test["document_id"]]))
     weights = resample(len(names), draws, seed)
-    recalls = []
-    for label, right in ((1, above), (0, ~above)):
-        of_class = labels == label
-        hits = np.zeros((len(names), len(cuts)))
-        np.add.at(hits, codes[of_class], right[of_class])
-        with np.errstate(invalid="ignore"):
-            recalls.append((weights @ hits) / (weights @ np.bincount(codes[of_class], minlength=len(names)))[:, None])
-    return (recalls[0] + recalls[1]) / 2
+    known, unseen = documents[: len(validation)], documents[len(validation) :]
+    with np.errstate(invalid="ignore"):
+        tuning = sum(
+            (w @ hits) / (w @ n)[:, None] for w, n, hits in _by_label(validation, column, cuts, known, weights)
+        )
+        best = len(cuts) - 1 - np.round(tuning, 12)[:, ::-1].argmax(axis=1)  # ties keep the highest, as there
+        # A draw needs its own threshold's hits only, not those of all.
+        recalls = [
+            np.einsum("dn,nd->d", w, hits[:, best]) / (w @ n)
+            for w, n, hits in _by_label(test, column, cuts, unseen, weights)
+        ]
+    return np.where(np.isnan(tuning[:, 0]), np.nan, sum(recalls) / 2)
+
+
+def _by_label(
+    rows: pd.DataFrame, column: str, cuts: Array, documents: Array, weights: Array
+) -> Iterator[tuple[Array, Array, Array]]:
+    """For each label the draws of the documents that have it, (draws, m), how many of its rows each has, (m,), and how
+    many of these are right at each threshold, (m, thresholds)."""
+    for label in (1, 0):
+        of_label = rows["label"].to_numpy(int) == label
+        present, codes = np.unique(documents[of_label], return_inverse=True)
+        hits = np.zeros((len(present), len(cuts)))
+        np.add.at(hits, codes, (rows[column].to_numpy(float)[of_label, None] > cuts) == bool(label))
+        yield weights[:, present], np.bincount(codes, minlength=len(present)), hits
 
 
 def bootstrap_auc(
@@ -247,42 +278,6 @@ def published_interval(
     order = np.argsort(generator.random((draws, len(labels))), axis=1)[:, :size]
     drawn = _balanced(counts[order].sum(axis=1))
     return float(np.nanmean(drawn) - np.nanpercentile(drawn, 2.5))
-
-
-def paired_bootstrap(
-    labels: Sequence[int],
-    first: Sequence[bool],
-    second: Sequence[bool],
-    groups: Sequence,
-    draws: int = TEST_DRAWS,
-    seed: int = 0,
-) -> tuple[Interval, float]:
-    """Difference in balanced accuracy of two systems' predictions, drawn over documents.
-
-    Returns:
-        The difference (first minus second) with its 95 % interval, and a two-sided p-value: twice the smaller share of
-        draws on one side of zero, the observed sample counted as one of them, so at least 2 / (draws + 1) (Davison and
-        Hinkley 1997, section 4.2). All NaN where the labels are all the same.
-
-    >>> labels = [1, 0] * 50
-    >>> difference, p = paired_bootstrap(labels, labels, labels, range(100))
-    >>> difference.value, p
-    (0.0, 1.0)
-    """
-    labels = np.asarray(labels, int)
-    if not _both(labels):
-        return UNKNOWN, float("nan")
-    counts = [
-        _group_counts(labels, (np.asarray(side, int) == labels).astype(int), np.asarray(groups))
-        for side in (first, second)
-    ]
-    weights = resample(len(counts[0]), draws, seed)
-    drawn = _balanced(weights @ counts[0]) - _balanced(weights @ counts[1])
-    drawn = drawn[~np.isnan(drawn)]  # draws that hold one class only say nothing
-    value = float(_balanced(counts[0].sum(0)) - _balanced(counts[1].sum(0)))
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    p = 2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
-    return Interval(value, float(low), float(high)), float(min(1.0, p))
 
 
 def bootstrap_mean(

@@ -87,8 +87,8 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
         over documents), ``tuned_low`` and ``tuned_high`` (the same with the threshold tuned anew on each draw of
         validation documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
-        points with ``_low`` and ``_high`` and its two-sided ``p``; of test and validation rows, for no threshold is asked, Kendall's
-        ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
+        points with ``_low`` and ``_high`` and its two-sided ``p`` (both thresholds tuned anew on each draw, too); of test and
+        validation rows, for no threshold is asked, Kendall's ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
         A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows;
         where no row has all the others' scores, no metric has numbers.
     """
@@ -102,7 +102,6 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         scored = part.dropna(subset=usable)
         test, validation = scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
         thresholds = {m: statistics.best_threshold(validation[m], validation["label"]) for m in usable}
-        base = test[baseline] > thresholds[baseline] if baseline in usable else None
         systems = scored["system"].nunique()
         for metric in metrics:
             row = {"group": group, "metric": metric, "n": 0, "unscored": int(everything[metric].isna().sum())}
@@ -110,9 +109,8 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
                 row |= _agreement(test, metric, thresholds[metric], draws, seed)
                 tuned = statistics.bootstrap_tuned(validation, test, metric, draws, seed)
                 row |= {"tuned_low": 100 * tuned.low, "tuned_high": 100 * tuned.high}
-            if metric in usable and base is not None:
-                hits = test[metric] > thresholds[metric]
-                difference, p = statistics.paired_bootstrap(test["label"], hits, base, test["document_id"], seed=seed)
+            if {metric, baseline} <= set(usable):
+                difference, p = significance.paired_tuned(validation, test, metric, baseline, seed=seed)
                 names = ("difference", "difference_low", "difference_high")
                 row |= dict(zip(names, 100 * np.array(difference), strict=True))
                 row |= {"p": p if metric != baseline else np.nan}
@@ -220,12 +218,24 @@ def correlations(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return shown.drop(columns=[name for name in beside if shown[name].isna().all()])
 
 
-def published_table(tables: Sequence[pd.DataFrame], ours: pd.DataFrame) -> pd.DataFrame:
-    """Published balanced accuracies of the benchmarks at hand: systems down, benchmarks across."""
-    rows = pd.concat(tables).drop_duplicates(["corpus", "origin", "row"])
-    rows = rows[rows["corpus"].isin(ours["corpus"])] if rows["corpus"].isin(ours["corpus"]).any() else rows
-    rows = rows.assign(benchmark=rows["corpus"] + ", " + rows["origin"])
-    return rows.pivot_table(index="row", columns="benchmark", values="value", sort=False).reset_index()
+def published_table(rows: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
+    """A published table as it is printed, with its ± and the corpora that are not at hand: metrics down, the rest across.
+
+    Args:
+        rows: of ``claimwise.published.table``, each metric, corpus, origin and measure once.
+        digits: decimals that the paper prints.
+
+    >>> row = {"corpus": "a", "origin": "xsum", "row": "DAE", "measure": "balanced_accuracy", "value": 70.2}
+    >>> published_table(pd.DataFrame([row | {"plus_minus": 2.3}, row | {"corpus": "b"}])).to_dict("list")
+    {'row': ['DAE'], 'a, xsum': ['70.2 ± 2.3'], 'b, xsum': ['70.2']}
+    """
+    value, spread = (rows[name].map(f"{{:.{digits}f}}".format) for name in ("value", "plus_minus"))
+    column = rows["corpus"] + ", " + rows["origin"]
+    if len(set(rows["measure"])) > 1:
+        column = column + ", " + rows["measure"]
+    rows = rows.assign(column=column, printed=value.where(rows["plus_minus"].isna(), value + " ± " + spread))
+    wide = rows.pivot_table(index="row", columns="column", values="printed", aggfunc="first", sort=False)
+    return wide.rename_axis(columns=None).reset_index()
 
 
 def findings(rows: pd.DataFrame, baseline: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -95,7 +94,8 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
     """One row a group and variant, as ``meta_evaluation.table``, with the step from the row above.
 
     Returns:
-        Its columns, and ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``.
+        Its columns, and ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``, for
+        which both rows' thresholds are tuned anew on each draw.
         Without the labels or scores that thresholds need, rows have no numbers and ``n`` is 0.
     """
     rows = meta_evaluation.collect(corpus, {name: run.scores for name, run in runs.items()}, by_origin)
@@ -106,18 +106,13 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
     result = meta_evaluation.table(rows, names, SENTENCES, draws, seed)
     steps = []
     for group, part in result.groupby("group", sort=False):
-        thresholds = part[part["n"] > 0].set_index("metric")["threshold"]
-        test = rows[(rows["group"] == group) & (rows["split"] == "test")].dropna(subset=list(thresholds.index))
+        known = part.loc[part["n"] > 0, "metric"].tolist()
+        scored = rows[rows["group"] == group].dropna(subset=known)
+        validation, test = (scored[scored["split"] == split] for split in ("validation", "test"))
         for before, after in pairwise(STEPS):
-            if before not in thresholds or after not in thresholds:
+            if not {before, after} <= set(known):
                 continue  # a row without a threshold has no step, nor has the one below it
-            difference, p = statistics.paired_bootstrap(
-                test["label"],
-                test[after] > thresholds[after],
-                test[before] > thresholds[before],
-                test["document_id"],
-                seed=seed,
-            )
+            difference, p = significance.paired_tuned(validation, test, after, before, seed=seed)
             steps.append((group, after, 100 * difference.value, p))
     added = pd.DataFrame(steps, columns=["group", "metric", "step", "step_p"])
     return result.merge(added, on=["group", "metric"], how="left")
@@ -155,6 +150,8 @@ def sensitivity(
     windows: Sequence[int],
     gates: Sequence[float],
     documents: int | None,
+    draws: int = 2000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """AUC on the validation split for every window size j and gate T; the paper tuned j = 5 and T = 0.8 there.
 
@@ -165,12 +162,14 @@ def sensitivity(
         windows: values of j.
         gates: values of T, on the scale of NLIScore.
         documents: read the first so many documents, by id; None for all.
+        draws: bootstrap samples of documents, for the intervals.
+        seed: of the draws.
 
     Returns:
-        ``window, gate, auc`` and ``gated`` (share of claims that the wider levels are read for), with ``n`` summaries;
-        no rows where no validation summary has a label.
+        ``window, gate, auc`` with ``low`` and ``high`` (95 %) and ``gated`` (share of claims that the wider levels are
+        read for), with ``n`` summaries; no rows where no validation summary has a label.
     """
-    columns = ["window", "gate", "auc", "gated", "n"]
+    columns = ["window", "gate", "auc", "low", "high", "gated", "n"]
     examples = corpus.examples.dropna(subset=["label"])
     examples = examples[examples["split"] == "validation"]
     if documents is not None:
@@ -186,14 +185,16 @@ def sensitivity(
         return found.assign(score=2 * found["support"] - 1)
 
     narrow = scores(window=None)
-    labels = examples.set_index("id")["label"]
+    known = examples.set_index("id")[["label", "document_id"]]
     rows = []
     for window in windows:
         wide = scores(window=window, gate=_ALWAYS)  # the larger of both for every claim; a gate only chooses
         for gate in gates:
             gated = narrow["score"] < gate
             chosen = narrow["score"].where(~gated, wide["score"]).groupby(narrow["example_id"]).mean().dropna()
-            rows.append((window, gate, statistics.auc(labels[chosen.index], chosen), gated.mean(), len(chosen)))
+            labels, groups = (known.loc[chosen.index, column] for column in ("label", "document_id"))
+            area = statistics.bootstrap_auc(labels, chosen, groups, draws, seed)
+            rows.append((window, gate, *area, gated.mean(), len(chosen)))
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -216,34 +217,46 @@ def rated(corpus: Corpus, runs: Mapping[str, Evaluation], draws: int, seed: int)
     """Correlation with people's mean ratings, for the long documents (FENICE section 4.4 has labels we do not have).
 
     Returns:
-        ``metric, n`` (summaries), ``sentences`` (mean of a document), Spearman's ``spearman`` with ``low`` and ``high``
-        (95 %, bootstrap over documents) and Kendall's ``kendall`` (tau-b) over all summaries.
+        On the summaries that every metric scored ``metric, n`` (summaries), ``sentences`` (mean of a document), Spearman's
+        ``spearman`` with ``low`` and ``high`` (95 %, bootstrap over documents), its ``difference`` to word overlap with
+        ``_low`` and ``_high`` (the same draws for both) and Kendall's ``kendall`` (tau-b).
     """
     human = corpus.scores.set_index("example_id")["score"]
     lengths = corpus.examples["document"].drop_duplicates().map(lambda document: len(text.sentences(document)))
+    scores = {name: evaluation.scores["score"].to_numpy() for name, evaluation in runs.items()}
+    frame = pd.DataFrame({**scores, "human": corpus.examples["id"].map(human).to_numpy()})
+    frame = frame.set_index(pd.Index(corpus.examples["document_id"])).dropna()
+    value, drawn = _spearman(frame.to_numpy()), _drawn_spearman(frame, draws, seed)
     rows = []
-    for name, evaluation in runs.items():
-        frame = corpus.examples[["id", "document_id"]].assign(
-            score=evaluation.scores["score"].to_numpy(), human=corpus.examples["id"].map(human).to_numpy()
-        )
-        frame = frame.dropna()
-        interval = _spearman(frame, draws, seed)
-        kendall = float(stats.kendalltau(frame["score"], frame["human"]).statistic)
-        rows.append((name, len(frame), lengths.mean(), *interval, kendall))
-    return pd.DataFrame(rows, columns=["metric", "n", "sentences", "spearman", "low", "high", "kendall"])
+    for k, name in enumerate(runs):
+        low, high = np.nanpercentile(drawn[:, k], [2.5, 97.5])
+        kendall = float(stats.kendalltau(frame[name], frame["human"]).statistic)
+        row = {"metric": name, "n": len(frame), "sentences": lengths.mean()}
+        row |= {"spearman": value[k], "low": low, "high": high}
+        if WordOverlap.name in runs and name != WordOverlap.name:
+            base = list(runs).index(WordOverlap.name)
+            low, high = np.nanpercentile(drawn[:, k] - drawn[:, base], [2.5, 97.5])
+            row |= {"difference": value[k] - value[base], "difference_low": low, "difference_high": high}
+        rows.append(row | {"kendall": kendall})
+    columns = ["metric", "n", "sentences", "spearman", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "difference", "difference_low", "difference_high", "kendall"])
 
 
-def _spearman(frame: pd.DataFrame, draws: int, seed: int) -> statistics.Interval:
-    groups = [part.to_numpy() for _, part in frame.groupby("document_id")[["score", "human"]]]
+def _spearman(values: np.ndarray) -> np.ndarray:
+    """Spearman's rho of each column with the last one, (columns - 1,); NaN where either is constant."""
+    ranks = stats.rankdata(values, axis=0)
+    ranks -= ranks.mean(axis=0)
+    with np.errstate(invalid="ignore"):
+        ranks /= np.sqrt((ranks**2).sum(axis=0))
+    return ranks[:, -1] @ ranks[:, :-1]
+
+
+def _drawn_spearman(frame: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
+    """``_spearman`` of bootstrap samples of documents, the frame's index, (draws, columns - 1)."""
+    groups = [part.to_numpy() for _, part in frame.groupby(level=0)]
     generator = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(draws):
-        sample = np.concatenate([groups[i] for i in generator.integers(len(groups), size=len(groups))])
-        with warnings.catch_warnings(action="ignore", category=stats.ConstantInputWarning):  # NaN, and left out
-            drawn.append(stats.spearmanr(sample[:, 0], sample[:, 1]).statistic)
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
-    value = stats.spearmanr(frame["score"], frame["human"]).statistic
-    return statistics.Interval(float(value), float(low), float(high))
+    samples = (generator.integers(len(groups), size=len(groups)) for _ in range(draws))
+    return np.array([_spearman(np.concatenate([groups[i] for i in sample])) for sample in samples])
 
 
 def long_form(specs: Mapping[str, MetricSpec], candidates: int | None) -> dict[str, MetricSpec]:

@@ -9,6 +9,7 @@ import pandas as pd
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
 from claimwise.experiments.nli_alignment import FULL, SENTENCES, STEPS
+from claimwise.holistic import WordOverlap
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.tables import p_value
 
@@ -89,6 +90,52 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
         + ". Only claims under the gate are given the chance, so that those of a low score are more: the difference says as "
         "much about the gate as about the claims."
     )
+    return sentences
+
+
+def about_grid(rows: pd.DataFrame) -> list[str]:
+    """What windows and gates move, in words, a sentence a corpus.
+
+    Args:
+        rows: ``nli_alignment.sensitivity`` of all corpora.
+    """
+    sentences = []
+    for corpus, part in rows.dropna(subset=["auc"]).groupby("corpus", sort=False):
+        worst, best = (part.loc[part["auc"] == end].iloc[0] for end in (part["auc"].min(), part["auc"].max()))
+        places = (f"j = {row['window']:g}, T = {row['gate']:g}" for row in (worst, best))
+        sentences.append(
+            "**{}**: over {} windows and gates AUC on {} validation summaries goes from {:.3f} ({}) to {:.3f} ({}; {:.3f} to "
+            "{:.3f}). No cell is tested against another, and the highest of so many flatters itself; the lowest lies "
+            "{} its interval.".format(
+                *(corpus, len(part), best["n"], worst["auc"], next(places), best["auc"], next(places)),
+                *(best["low"], best["high"]),
+                "in" if worst["auc"] >= best["low"] else "below",
+            )
+        )
+    return sentences
+
+
+def about_long(rows: pd.DataFrame) -> list[str]:
+    """Whether the metric follows people's ratings of long documents better than word overlap does, in words.
+
+    Args:
+        rows: ``nli_alignment.rated`` of all corpora.
+    """
+    sentences = []
+    for corpus, part in rows.groupby("corpus", sort=False):
+        base = part[part["metric"] == WordOverlap.name].iloc[0]
+        compared = part.dropna(subset=["difference"])
+        told = (compared["difference_low"] > 0) | (compared["difference_high"] < 0)
+        sentences.append(
+            f"**{corpus}**, {base['n']} summaries of long documents: Spearman's rho with people's ratings is "
+            f"{base['spearman']:.2f} for word overlap; "
+            + "; ".join(
+                f"`{row.metric}` {row.spearman:.2f}, {row.difference:+.2f} ({row.difference_low:+.2f} to "
+                f"{row.difference_high:+.2f}), {'told' if sure else 'not told'} apart from it"
+                for row, sure in zip(compared.itertuples(), told, strict=True)
+            )
+            + "."
+        )
     return sentences
 
 

@@ -22,7 +22,15 @@ from sklearn.preprocessing import StandardScaler
 from claimwise import significance, statistics, text
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
-from claimwise.experiments.factored_verification import TEST, TRAINING, constant, right, scored_by_all, theta
+from claimwise.experiments.factored_verification import (
+    TEST,
+    TRAINING,
+    compared,
+    constant,
+    right,
+    scored_by_all,
+    theta,
+)
 from claimwise.tables import p_value
 
 #: What a classifier may look at: how many words there are; all of ``measures``; these, and runs of one to three
@@ -183,12 +191,13 @@ def _scores(
     return result, chosen, len(x)
 
 
-def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
+def findings(rows: pd.DataFrame, result: pd.DataFrame, seed: int = 0) -> list[str]:
     """What the classifiers show of the corpus, in words, whichever way it came out.
 
     Args:
         rows: of all methods, what ``factored_verification.score`` and ``score`` returned.
         result: what ``factored_verification.table`` made of them.
+        seed: of the tests' draws.
     """
     scored = result[result["n"] > 0].set_index("method")
     learned, others = scored[scored["trained_on"].notna()], scored[scored["trained_on"].isna()]
@@ -211,25 +220,36 @@ def findings(rows: pd.DataFrame, result: pd.DataFrame) -> list[str]:
         )
     ]
     answers = _answers(rows)
-    for name in (name for name in learned.index if beside[name] and {name, best.name} <= set(answers)):
-        p = significance.mcnemar(answers[name], answers[best.name])
-        gap = learned.loc[name, "accuracy"] - best["accuracy"]
+    both = [name for name in learned.index if beside[name] and {name, best.name} <= set(answers)]
+    tested = significance.holm([compared(answers[name], answers[best.name], seed) for name in both])
+    family = f", corrected for {len(both)} such comparisons" if len(both) > 1 else ""
+    for name, p in zip(both, tested, strict=True):
+        accuracy = learned.loc[name, "accuracy"]
+        gap = accuracy - best["accuracy"]
         sentences.append(
-            f"`{name}`, which has the score of `{beside[name]}` besides, classifies "
-            f"{learned.loc[name, 'accuracy']:.1f} % correctly, {gap:+.1f} points (McNemar p {p_value(p)}): "
-            + (
-                "that is what reading the document adds to the way of writing."
-                if p < 0.05 and gap > 0
-                else "nothing beyond chance is added to what the way of writing tells."
-            )
+            f"`{name}`, which has the score of `{beside[name]}` besides, classifies {accuracy:.1f} % correctly, {gap:+.1f} "
+            f"points (p {p_value(p)}{family}): {_added(gap, p)}."
         )
     return sentences
 
 
-def _answers(rows: pd.DataFrame) -> dict[str, np.ndarray]:
-    """By method, whether each test summary that all methods scored is told rightly."""
+def _added(gap: float, p: float) -> str:
+    """What a method's score adds to the wording, in words.
+
+    >>> _added(-1.2, 0.029)
+    'beside the wording the score makes the classifier worse'
+    """
+    if not p < 0.05:
+        return "nothing beyond chance is added to what the way of writing tells"
+    if gap < 0:
+        return "beside the wording the score makes the classifier worse"
+    return "that is what reading the document adds to the way of writing"
+
+
+def _answers(rows: pd.DataFrame) -> dict[str, pd.Series]:
+    """By method, whether each test summary that all methods scored is told rightly, by document."""
     found = {}
     for name, part in scored_by_all(rows).groupby("method", sort=False):
-        test = part[part["split"] == TEST]
-        found[name] = right(test, theta(part[part["split"] == TRAINING])).to_numpy()
+        test, cut = part[part["split"] == TEST], theta(part[part["split"] == TRAINING])
+        found[name] = right(test, cut).set_axis(test["document_id"])
     return found
