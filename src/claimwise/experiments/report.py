@@ -155,7 +155,7 @@ def _supervision(corpora: list[str], model: Mapping[str, Any]) -> str:
     if learned:
         parts.append(
             f"**Supervised** on {', '.join(learned)}: unlike the papers' prompted models, it has learned from what stands "
-            "in brackets (a document that it learned from is scored by models that have not seen it)."
+            "in brackets (a document that the verifier learned from is scored by models that have not seen it)."
         )
     if unseen:
         parts.append(f"Not trained on: {', '.join(unseen)}.")
