@@ -249,9 +249,9 @@ def literal_draws(validation, test, draws, seed):
 def test_a_threshold_that_is_drawn_too_is_tuned_on_every_draw(first):
     validation, test = scored(60, 1), scored(50, 2)
     test["document_id"] += first
-    found = statistics.bootstrap_tuned(validation, test, "m", draws=30, seed=4)
-    drawn = list(literal_draws(validation, test, 30, 4))
-    assert statistics.tuned_draws(validation, test, "m", 30, 4) == pytest.approx(drawn)
+    found = statistics.bootstrap_tuned(validation, test, "m", draws=8, seed=4)
+    drawn = list(literal_draws(validation, test, 8, 4))
+    assert statistics.tuned_draws(validation, test, "m", 8, 4) == pytest.approx(drawn)
     assert [found.low, found.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
     threshold = statistics.best_threshold(validation["m"], validation["label"])
     assert found.value == statistics.balanced_accuracy(test["label"], test["m"], threshold)
