@@ -66,6 +66,48 @@ def test_the_claims_table_is_the_committed_one(row, decomposer):
         assert f"{found['precision']:.1f} / {found['recall']:.1f} / **{found['f1']:.1f}**" in line
 
 
+def _short(value: float, digits: int) -> str:
+    """Without the zero before the point, as the README writes."""
+    return f"{value:.{digits}f}".replace("0.", ".") if abs(value) < 1 else f"{value:.{digits}f}"
+
+
+def test_paired_differences_are_the_committed_ones():
+    text = " ".join(README.split())
+    table = pd.read_csv(PUBLIC / "acu_generation_differences.csv")
+    table = table[(table["decomposer"] == "recorded:gpt-3.5-turbo") & (table["against"] != "sentences")]
+    gaps = {row.origin: row for row in table.itertuples()}
+    cnndm, xsum, samsum = gaps["cnndm"], gaps["xsum"], gaps["samsum"]
+    assert (
+        f"{-cnndm.difference:.1f} points lower than the best prompt's on CNN/DM ({-cnndm.high:.1f} to {-cnndm.low:.1f})"
+        in text
+    )
+    assert f"{-samsum.difference:.1f} lower on SamSum ({_short(-samsum.high, 1)} to {-samsum.low:.1f})" in text
+    assert f"({xsum.difference:.1f} higher, {_short(xsum.low, 1)} to {xsum.high:.1f})" in text
+    [shares] = pd.read_csv(PUBLIC / "preference_bias_shares.csv").itertuples()
+    assert f"({100 * shares.difference:+.0f} points, {100 * shares.low:.0f} to {100 * shares.high:+.0f}, on" in text
+    every = pd.read_csv(PUBLIC / "nli_alignment.csv")
+    assert (every["step_p_holm"].dropna() > 0.05).all()
+    whole = every[(every["metric"] == "full") & (every["corpus"] == "aggrefact_ftsota")]
+    whole = whole.set_index("group")
+    both = " and ".join(f"{whole.loc[group, 'difference']:+.1f}" for group in ("cnndm", "xsum"))
+    assert f"all parts together ({both} points, corrected p = {_short(whole['whole_p_holm'].min(), 2)})" in text
+    beside = pd.read_csv(PUBLIC / "meta_evaluation.csv")
+    sure = beside[beside["p_holm"] < 0.05].sort_values("difference")
+    assert sure["corpus"].tolist() == ["summeval", "summeval"]
+    points = " and ".join(sure["difference"].map("{:+.1f}".format))
+    assert f"after Holm's correction for all {beside['p'].notna().sum()} comparisons of the report, are two" in text
+    assert f"({points} points; p = {_short(sure['p_holm'].iloc[0], 2)} and {_short(sure['p_holm'].iloc[1], 3)}," in text
+    found = pd.read_csv(PUBLIC / "factored_verification.csv").set_index("method").loc["word-overlap"]
+    assert found["next_best"] == "factored"
+    assert f"told apart from the best of them (corrected p = {_short(found['p_holm'], 3)})" in text
+    gain = (
+        pd.read_csv(PUBLIC / "acu_verification.csv")
+        .set_index(["task", "prompt"])
+        .loc[("support: wice", "acueval-verify-zeroshot")]
+    )
+    assert f"{gain['gain']:.1f} points less, {gain['gain_low']:.1f} to {gain['gain_high']:.1f})" in text
+
+
 def bullet(name):
     """One of the other experiments, its lines joined."""
     text = re.search(rf"^- \*\[{re.escape(name)}\].*?(?=^- |^## )", README, re.MULTILINE | re.DOTALL)
