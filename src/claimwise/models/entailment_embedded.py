@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from claimwise.models.embedded import EmbeddedModel, EmbeddedOptions
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, stems
+from claimwise.models.embedded.evidence import FUNCTION_STEMS, stems
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
 from claimwise.models.entailment_rules import RULES, contradicts
@@ -114,4 +114,4 @@ class EmbeddedEntailment:
 
 @lru_cache(maxsize=20_000)
 def _content(text: str) -> frozenset[str]:
-    return stems(text) - FUNCTION_WORDS
+    return stems(text) - FUNCTION_STEMS

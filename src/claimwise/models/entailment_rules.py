@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, is_number, stems
+from claimwise.models.embedded.evidence import FUNCTION_STEMS, is_number, stems
 from claimwise.models.embedded.lexicon import ANTONYMS, NEGATIONS
 
 #: Names these rules in fingerprints; to be changed with them.
-RULES = "rules-1"
+RULES = "rules-2"
 #: Share of a claim's content words that a premise must have before their differences mean anything.
 SAME_MATTER = 0.5
 
@@ -22,7 +22,7 @@ def contradicts(premise: str, claim: str) -> bool:
     False
     """
     said, asked = stems(premise), stems(claim)
-    content = asked - FUNCTION_WORDS - NEGATIONS
+    content = asked - FUNCTION_STEMS - NEGATIONS
     if not content or len(content & said) < SAME_MATTER * len(content):
         return False
     other_number = any(map(is_number, asked - said)) and any(map(is_number, said - asked))

@@ -172,7 +172,7 @@ def of_clause(clause: Clause, tokens: Sequence[Token], missing: str | None) -> I
             ):
                 yield from emit([*base, *flat(units[must : j + 1])], "prefix", **trait, length=j + 1 - must)
                 continue
-            trait = {**trait, "lean": max(-1.0, min(1.0, lean / 4))}
+            leaning = {**trait, "lean": max(-1.0, min(1.0, lean / 4))}
             if unit.kind == "SB" and not any(
                 tokens[i].tag in FINITE or tokens[i].tag in ("VG", "VN") for i in unit.all
             ):
@@ -181,13 +181,13 @@ def of_clause(clause: Clause, tokens: Sequence[Token], missing: str | None) -> I
                 yield from emit(
                     [*bare, *version],
                     "detail",
-                    **trait,
+                    **leaning,
                     **{f"version-{name}": 1.0, "place": j - must, f"unit-{unit.kind}": 1.0},
                 )
             if unit.posts and unit.kind in _FREE:
-                yield from emit([*bare, *unit.all], "detail", **trait, **{"version-full": 1.0, "place": j - must})
+                yield from emit([*bare, *unit.all], "detail", **leaning, **{"version-full": 1.0, "place": j - must})
             if j > must:
-                yield from emit([*base, *flat(units[must : j + 1])], "prefix", **trait, length=j + 1 - must)
+                yield from emit([*base, *flat(units[must : j + 1])], "prefix", **leaning, length=j + 1 - must)
         full = [*lead, *flat(units)]
         yield from emit(full, "full", **trait, units=n)
         for pre in clause.pre:

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from claimwise.models.embedded.encoder import WIDTH, fast_type
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, is_number
+from claimwise.models.embedded.evidence import FUNCTION_STEMS, is_number
 from claimwise.models.embedded.lexicon import HEDGES, NEGATIONS, QUANTIFIERS
 
 #: Marks of a word, one bit each: function word, number, name, negation, hedge, quantifier, somewhere in the document.
@@ -42,7 +42,7 @@ class Words:
     def of(cls, states: np.ndarray, stems: Sequence[str], names, known, rarity: np.ndarray | None = None) -> Words:
         """Mark the words; ``names`` and ``known`` are the stems that are names, and those of the document."""
         marks = [
-            (s in FUNCTION_WORDS)
+            (s in FUNCTION_STEMS)
             | (is_number(s) << 1)
             | ((s in names) << 2)
             | ((s in NEGATIONS) << 3)

@@ -183,7 +183,7 @@ class Joins(BeforeVerb):
                 stop = self.next_mark(i + 1, end)
                 inside = self.chunks[i + 1 : stop]
                 listed = any(c.kind == "CC" for c in self.chunks[stop:end])
-                if not listed and all(c.kind in ("NP", "PP", "RB", "VN", "VG", "VI") for c in inside):
+                if host and not listed and all(c.kind in ("NP", "PP", "RB", "VN", "VG", "VI") for c in inside):
                     self.appositions.append((list(host), self.span(i + 1, stop)))
                     last.posts.append(self.span(i, stop))
                     return stop

@@ -155,11 +155,11 @@ class Look:
         return lower in verb_forms() and verb_forms()[lower][2] == lower
 
     def last_of(self, i: int) -> list[int]:
-        """The noun phrase that ends before chunk i."""
-        j = i - 1
-        while j >= 0 and self.kind(j) not in ("PP", "NP"):
-            j -= 1
-        return self.chunks[j].of or self.chunks[j].at
+        """The last noun phrase before chunk i; empty where there is none."""
+        for chunk in reversed(self.chunks[:i]):
+            if chunk.kind in ("PP", "NP"):
+                return chunk.of or chunk.at
+        return []
 
     def listed(self, i: int, end: int) -> bool:
         """Whether the noun phrase at chunk i is followed by an "and" before the next verb."""

@@ -56,6 +56,7 @@ class AfterVerb(Look):
                     last is not None
                     and last.kind in ("NP", "PP", "PR", "TM", "VG", "VN", "PG", "XX")
                     and self.word(i) in ("who", "which", "that", "whose", "where", "whom")
+                    and (last.kind in ("NP", "PR") or self.last_of(i))
                 ):
                     host = last if last.kind in ("NP", "PR") else Part("NP", self.described_by(i, cur))
                     stop = self.relative(i, end, host, sink, cur.frame, opened=self.kind(i - 1) == "CM")
@@ -146,9 +147,9 @@ class AfterVerb(Look):
     def describe(self, i: int, stop: int, cur: Clause, sink: list[Clause]) -> None:
         """A participle right after a noun says something of it: "eight men convicted of ..."."""
         host = self.last_of(i)
-        first = self.tokens[host[0]]
         if self.kind(i - 1) not in ("NP", "PP") or host[-1] + 1 != self.chunks[i].start:
             return
+        first = self.tokens[host[0]]
         if self.kind(i + 1) in ("NP", "PR") and self.lemma(self.chunks[i].at) not in NAMING:
             # "Emwazi then kidnapped the boys": not a participle after all
             cur.doubtful = cur.doubtful or (self.kind(i) == "VN" and self.past(i))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from claimwise import citations, text
 from claimwise.models.embedded.clauses import parse
 from claimwise.models.embedded.decomposer_tokens import sentences as tagged
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem
+from claimwise.models.embedded.evidence import FUNCTION_STEMS, FUNCTION_WORDS, stem
 
 #: Edits of one sentence that are put to the verifier.
 MOST_CANDIDATES = 40
@@ -19,12 +19,13 @@ MOST_CANDIDATES = 40
 _BOUNDARY = re.compile(r"(?:[,;:]\s+|\s+(?=(?:and|but|while|which|who|where|after|before|because|although|when)\b))")
 _NUMBER = re.compile(r"\d[\d,.:]*\d|\d")
 _NAME = re.compile(r"\b[A-Z][\w’'-]*(?:\s+[A-Z][\w’'-]*)*")
+_OPENING = re.compile(r"(?:^|[.!?:\"“])\s*$")
 _LAST_BRACKET = re.compile(r"\s*\([^()]*\)(?=[.!?]?$)")
 
 
 def content(passage: str) -> set[str]:
     """Stems of a passage's words without function words."""
-    return {stem(word) for word in text.words(passage)} - FUNCTION_WORDS
+    return {stem(word) for word in text.words(passage)} - FUNCTION_STEMS
 
 
 def candidates(sentence: str, evidence: Sequence[str]) -> list[str]:
@@ -91,7 +92,8 @@ def _replaced(sentence: str, evidence: Sequence[str]) -> Iterator[str]:
 
 def _names(match: re.Match) -> bool:
     """Whether a match is a number or a name: the first word of a sentence has its capital for another reason."""
-    return match.start() > 0 or match.group()[0].isdigit() or " " in match.group()
+    found = match.group()
+    return found[0].isdigit() or " " in found or not _OPENING.search(match.string[: match.start()])
 
 
 def _shortened(sentence: str) -> Iterator[str]:

@@ -66,6 +66,10 @@ def stem(word: str) -> str:
     return _NUMBER_WORDS.get(word) or _porter().stem(word)
 
 
+#: Stems of ``FUNCTION_WORDS``: "wa", "thi" and "veri" are no words.
+FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
+
+
 def is_number(stemmed: str) -> bool:
     """Whether a stem is a number.
 
@@ -162,7 +166,7 @@ class Index:
         """
         n = len(self.pieces)
         scores: dict[int, float] = defaultdict(float)
-        for stemmed in set(stems) - FUNCTION_WORDS:
+        for stemmed in set(stems) - FUNCTION_STEMS:
             where = self.postings.get(stemmed, ())
             if not where:
                 continue
@@ -186,7 +190,7 @@ def capitalised(parts: Sequence[Piece]) -> frozenset:
     lower: Counter = Counter()
     for part in parts:
         for position, ((a, _), stemmed) in enumerate(zip(part.spans, part.stems, strict=True)):
-            if position and stemmed not in FUNCTION_WORDS:
+            if position and stemmed not in FUNCTION_STEMS:
                 (upper if part.text[a].isupper() else lower)[stemmed] += 1
     return frozenset(s for s, count in upper.items() if count > lower[s])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from claimwise.models.embedded.encoder import Encoded
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, Index, Piece, is_number
+from claimwise.models.embedded.evidence import FUNCTION_STEMS, Index, Piece, is_number
 
 _NEIGHBOURS = 6  # candidate matches of a word that pairs of words choose among
 _REACH = (1, 2, 3)  # content words that far apart in the claim make a pair
@@ -81,7 +81,7 @@ def match_words(claim: EncodedClaim, index: Index, pool: Pool) -> Match:
     stems = [claim.stems[i] for i in content]
     states, pool_stems, place, owner = [], [], [], []
     for row, (piece, encoded) in enumerate(zip(pool.pieces, pool.encoded, strict=True)):
-        keep = [i for i, s in enumerate(piece.stems) if s not in FUNCTION_WORDS] or list(range(len(piece.stems)))
+        keep = [i for i, s in enumerate(piece.stems) if s not in FUNCTION_STEMS] or list(range(len(piece.stems)))
         states.append(encoded.words[keep])
         pool_stems += [piece.stems[i] for i in keep]
         place += [piece.first_word + i for i in keep]
@@ -111,7 +111,7 @@ def _content(stems: Sequence[str]) -> np.ndarray:
         [
             i
             for i, s in enumerate(stems)
-            if (s not in FUNCTION_WORDS and (len(s) > 1 or is_number(s))) or not s.isascii()
+            if (s not in FUNCTION_STEMS and (len(s) > 1 or is_number(s))) or not s.isascii()
         ]
         or range(len(stems)),
         dtype=int,

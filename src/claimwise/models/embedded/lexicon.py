@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from claimwise.models.embedded.evidence import stem
 
-NEGATIONS = frozenset("no not never none nobody nothing neither nor without cannot t fail deni refus unlik".split())
+NEGATIONS = frozenset(
+    stem(w) for w in "no not never none nobody nothing neither nor without cannot t fail deny refuse unlikely".split()
+)
 HEDGES = frozenset(
     stem(w)
     for w in """may might could would should can possibly perhaps probably likely allegedly alleged reportedly

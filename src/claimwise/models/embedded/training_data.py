@@ -117,8 +117,13 @@ def training_examples(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, str,
 
 
 def strange_claims(corpora: Mapping[str, Corpus]) -> list[str]:
-    """Claims about other documents, for errors that come from outside."""
-    return corpora["rose"].gold_claims["claim"].tolist() if "rose" in corpora else []
+    """Claims of ROSE's documents that are learned from, for errors that come from outside."""
+    return [
+        claim
+        for name, _, examples in training_examples(corpora)
+        if name == "rose"
+        for claim in _claims_of(examples, corpora[name].gold_claims)
+    ]
 
 
 def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
@@ -128,7 +133,7 @@ def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
     for name, source, examples in training_examples(corpora):
         gold, recorded = corpora[name].gold_claims, corpora[name].recorded_claims
         if name == "rose":
-            rows += _rose_rows(examples, gold, recorded)
+            rows += _rose_rows(examples, gold, recorded, strangers)
             continue
         rows += _summedits_rows(examples, gold) if name == "summedits" else _plain_rows(name, examples, recorded)
         rows += _source_rows(source, examples, strangers)
@@ -189,10 +194,12 @@ def changed_spans(originals: Sequence[str], edited: str) -> tuple[tuple[int, int
     return tuple(spans[i] for i in sorted(changed) if i < len(spans))
 
 
-def _rose_rows(examples: pd.DataFrame, gold: pd.DataFrame, recorded: pd.DataFrame) -> list[Row]:
-    """Claims of the reference and sentences of the source as supported statements, and edits of each."""
+def _rose_rows(
+    examples: pd.DataFrame, gold: pd.DataFrame, recorded: pd.DataFrame, strangers: Sequence[str]
+) -> list[Row]:
+    """Claims of the reference and sentences of the source as supported statements, and edits of each; and a claim of
+    another document."""
     claims, others = _by_example(gold), _by_example(recorded)
-    strangers = [claim for example in examples.itertuples() for claim in claims[example.id]]
     rows: list[Row] = []
     for example in examples.itertuples():
         rng = random.Random(document_hash(example.document))
@@ -200,7 +207,7 @@ def _rose_rows(examples: pd.DataFrame, gold: pd.DataFrame, recorded: pd.DataFram
         true += own_sentences(example.document, _ROSE_SENTENCES, rng)
         lowered = rng.random() < _LOWERED
         rows += edited_rows("rose", example.document, true, strangers, rng, lowered)
-        stranger = rng.choice(strangers)
+        stranger = rng.choice([claim for claim in strangers if claim not in claims[example.id]])
         rows.append(
             _edited_row("rose", example.document, stranger, 0, ((0, len(stranger)),), "out-of-article", lowered)
         )
@@ -233,6 +240,11 @@ def _shortened(sentence: str, rng: random.Random) -> str:
 
 def _sample(items: Sequence[str], count: int, rng: random.Random) -> list[str]:
     return rng.sample(list(items), min(count, len(items)))
+
+
+def _claims_of(examples: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+    claims = _by_example(table)
+    return [claim for example in examples["id"] for claim in claims[example]]
 
 
 def _by_example(table: pd.DataFrame) -> dict[str, list[str]]:
