@@ -156,9 +156,9 @@ class Look:
 
     def last_of(self, i: int) -> list[int]:
         """The last noun phrase before chunk i; empty where there is none."""
-        for chunk in reversed(self.chunks[:i]):
-            if chunk.kind in ("PP", "NP"):
-                return chunk.of or chunk.at
+        for found in reversed(self.chunks[:i]):
+            if found.kind in ("PP", "NP"):
+                return found.of or chunk.at
         return []
 
     def listed(self, i: int, end: int) -> bool:
