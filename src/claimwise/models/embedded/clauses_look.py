@@ -158,7 +158,7 @@ class Look:
         """The last noun phrase before chunk i; empty where there is none."""
         for found in reversed(self.chunks[:i]):
             if found.kind in ("PP", "NP"):
-                return found.of or chunk.at
+                return found.of or found.at
         return []
 
     def listed(self, i: int, end: int) -> bool:
