@@ -158,11 +158,12 @@ def test_findings_of_the_meta_evaluation(corpus):
     rows = meta_evaluation.collect(corpus, {"ours": noisy(corpus, 0.9), "base": noisy(corpus, 0.6, 1)}, by_origin=False)
     table = meta_evaluation.table(rows, meta_evaluation.columns(rows), "base", 200, 0).assign(corpus="made")
     table = meta_evaluation.corrected(table)
-    [sentence, family] = meta_evaluation.findings(table, "base")
+    [sentence, family, areas] = meta_evaluation.findings(table, "base")
     best = table[~table["metric"].str.contains("published")].sort_values("balanced_accuracy").iloc[-1]
     assert sentence.startswith(f"**made**: `{best['metric']}` has the highest balanced accuracy of our metrics")
     assert f"{best['balanced_accuracy']:.1f}" in sentence
-    assert family.startswith("Of 2 comparisons with base, ")
+    assert family.startswith("Of 2 comparisons of balanced accuracy with base, ")
+    assert areas.startswith("Of 2 comparisons of AUC, for which no threshold is tuned, with base, ")
 
 
 def test_significance_is_corrected_for_every_comparison_of_the_table():
@@ -180,6 +181,8 @@ def test_significance_is_corrected_for_every_comparison_of_the_table():
             "difference_low": -2.0,
             "difference_high": 12.0,
             "p": [math.nan, 0.01, 0.04, math.nan, 0.03],
+            "auc_difference": [0.0, 0.1, 0.05, 0.0, -0.08],
+            "auc_p": [math.nan, 0.3, 0.4, math.nan, 0.003],
         }
     )
     table = meta_evaluation.corrected(rows)
@@ -189,9 +192,12 @@ def test_significance_is_corrected_for_every_comparison_of_the_table():
         "+10.0 points beside base (-2.0 to +12.0, p = 0.010; corrected for the table's 3 comparisons = 0.030)"
         in found[0]
     )
-    assert found[-1] == (
-        "Of 3 comparisons with base, 3 are significant one by one (p < .05) and 1 after Holm's correction for all of "
+    assert found[-2] == (
+        "Of 3 comparisons of balanced accuracy with base, 3 are significant one by one (p < .05) and 1 after Holm's correction for all of "
         "them: `a` on x (+10.0)."
+    )
+    assert found[-1].endswith(
+        "1 are significant one by one (p < .05) and 1 after Holm's correction for all of them: `a` on y (-0.080)."
     )
 
 

@@ -141,6 +141,14 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     made = [(SENTENCES, np.nan), (CLAIMS, 0.02), (COREFERENCE, 0.5), (FULL, 0.001)]
     rows = pd.DataFrame(made, columns=["metric", "step_p"]).assign(corpus="made", group="all")
     rows = rows.assign(balanced_accuracy=[50, 52, 52, 60], difference=[0, 2, 2, 10], p=[np.nan, 0.02, 0.6, 0.03])
+    rows = rows.assign(
+        auc=[0.6, 0.61, 0.61, 0.75],
+        auc_step_p=[np.nan, 0.03, 0.9, 0.004],
+        auc_difference=[0, 0.01, 0.01, 0.15],
+        auc_difference_low=-0.02,
+        auc_difference_high=0.2,
+        auc_p=[np.nan, 0.03, 0.2, 0.006],
+    )
     rows = nli_alignment.corrected(rows)
     assert rows["step_p_holm"].tolist() == pytest.approx([np.nan, 0.04, 0.5, 0.003], nan_ok=True)
     levels = pd.DataFrame(
@@ -148,7 +156,10 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     )
     said = nli_display.findings(rows, levels)[0]
     assert "corrected for the table's 3 steps): claims, full. " in said
-    assert said.endswith("+10.0 points beside plain sentences (p = 0.030, = 0.030 corrected for such comparisons).")
+    assert rows["auc_step_p_holm"].tolist() == pytest.approx([np.nan, 0.06, 0.9, 0.012], nan_ok=True)
+    assert "AUC is 0.600, 0.610, 0.610, 0.750; told apart from the row above, corrected: full; all" in said
+    assert "+0.150 (-0.020 to +0.200, p = 0.006, = 0.006 corrected)." in said
+    assert "+10.0 points beside plain sentences (p = 0.030, = 0.030 corrected for such comparisons). " in said
     two = pd.concat([rows.assign(group="cnndm"), rows.assign(group="xsum")], ignore_index=True)
     found = nli_display.findings(nli_alignment.corrected(two), levels)
     # The second smallest p of six is .001 x 5, the third .02 x 4.

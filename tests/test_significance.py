@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 from claimwise import significance, statistics
 
@@ -104,14 +105,50 @@ def test_tuning_adds_to_the_uncertainty_of_a_difference():
     assert tuned.half > 1.2 * held.half
 
 
+def delong(labels, first, second):
+    """Difference of two areas and its normal two-sided p (DeLong, DeLong and Clarke-Pearson 1988), rows independent."""
+    above = [
+        (np.subtract.outer(s[labels == 1], s[labels == 0]) > 0) + 0.5 * np.equal.outer(s[labels == 1], s[labels == 0])
+        for s in (first, second)
+    ]
+    by_row = [above[0].mean(axis=axis) - above[1].mean(axis=axis) for axis in (1, 0)]
+    difference = float(by_row[0].mean())
+    error = math.sqrt(sum(part.var(ddof=1) / len(part) for part in by_row))
+    return difference, float(2 * stats.norm.sf(abs(difference) / error))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_areas_differ_as_delong_says_where_rows_are_independent(seed):
+    rows = scored(300, seed, noise=(1.0, 1.2)).assign(document_id=range(300))
+    difference, p = significance.paired_auc(rows, "a", "b", draws=4000)
+    labels, first, second = (rows[column].to_numpy() for column in ("label", "a", "b"))
+    expected, expected_p = delong(labels, first, second)
+    assert difference.value == pytest.approx(expected)
+    assert p == pytest.approx(expected_p, abs=0.03)
+
+
+def test_areas_are_drawn_by_documents_together():
+    rows = scored(60, 1).round(1)  # ties, too
+    found, _ = significance.paired_auc(rows, "a", "b", draws=40, seed=3)
+    documents = [part for _, part in rows.groupby("document_id", sort=False)]
+    gaps = []
+    for counts in statistics.resample(len(documents), 40, 3):
+        drawn = pd.concat(part for part, count in zip(documents, counts, strict=True) for _ in range(count))
+        gaps.append(roc_auc_score(drawn["label"], drawn["a"]) - roc_auc_score(drawn["label"], drawn["b"]))
+    assert [found.low, found.high] == pytest.approx(np.percentile(gaps, [2.5, 97.5]))
+
+
 def test_a_metric_ties_with_itself_and_with_a_scale_of_itself():
     rows = scored(60, 5).assign(b=lambda rows: 3 * rows["a"])
     assert significance.paired_tuned(rows, rows, "a", "b", draws=50) == ((0, 0, 0), 1)
+    assert significance.paired_auc(rows, "a", "b", draws=50) == ((0, 0, 0), 1)
 
 
 def test_labels_of_one_class_have_no_comparison():
     rows = scored(20, 1)
     difference, p = significance.paired_tuned(rows, rows.assign(label=1), "a", "b", draws=20)
+    assert np.isnan([*difference, p]).all()
+    difference, p = significance.paired_auc(rows.assign(label=1), "a", "b", draws=20)
     assert np.isnan([*difference, p]).all()
 
 

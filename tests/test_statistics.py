@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from claimwise import statistics
+from claimwise import correlation, statistics
 
 # Few distinct values on purpose: ties are where threshold searches and rank statistics differ.
 SCORE = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
@@ -285,7 +285,7 @@ def test_labels_of_one_class_have_no_balanced_accuracy(label):
 def test_kendall_system_by_hand():
     # Means a 1.5, b 3, c 2 against 1, 3, 4: pairs ab and ac agree, bc does not: (2 - 1) / 3.
     scores, human, systems = [1, 2, 3, 3, 2, 2], [1, 1, 2, 4, 4, 4], list("aabbcc")
-    assert statistics.kendall_system(scores, human, systems) == pytest.approx(1 / 3)
+    assert correlation.kendall_system(scores, human, systems) == pytest.approx(1 / 3)
 
 
 def test_kendall_summary_by_hand():
@@ -293,12 +293,12 @@ def test_kendall_summary_by_hand():
     human = [1, 2, 3, 1, 3, 2, 1, 2, 3, 9]
     documents = [*"aaabbbccc", "d"]
     # a: 1; b: (2 - 1) / 3; c has constant scores and d one summary: left out.
-    assert statistics.kendall_summary(scores, human, documents) == (pytest.approx((1 + 1 / 3) / 2), 2)
+    assert correlation.kendall_summary(scores, human, documents) == (pytest.approx((1 + 1 / 3) / 2), 2)
 
 
 def test_kendall_summary_without_any_order_is_nan():
     for scores, documents in (([1, 1], ["a", "a"]), ([1, 2], ["a", "b"])):
-        tau, counted = statistics.kendall_summary(scores, [1, 2], documents)
+        tau, counted = correlation.kendall_summary(scores, [1, 2], documents)
         assert math.isnan(tau)
         assert counted == 0
 
@@ -307,7 +307,7 @@ def test_kendall_summary_without_any_order_is_nan():
 def test_kendall_of_one_summary_a_system_is_tau_b(rows):
     scores, human = map(list, zip(*rows, strict=True))
     expected = stats.kendalltau(scores, human).statistic
-    assert statistics.kendall_system(scores, human, range(len(rows))) == pytest.approx(expected, nan_ok=True)
+    assert correlation.kendall_system(scores, human, range(len(rows))) == pytest.approx(expected, nan_ok=True)
 
 
 # ---------------------------------------------------------------- calibration

@@ -1,6 +1,6 @@
 """Whether two systems differ beyond chance, and what is left of it where many are compared.
 
-Both tests draw documents, not summaries: what is of one document is not independent.
+All tests draw documents, not summaries: what is of one document is not independent.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise.statistics import UNKNOWN, Interval, resample, tuned_accuracy, tuned_draws
+from claimwise.statistics import UNKNOWN, Interval, auc, auc_draws, resample, tuned_accuracy, tuned_draws
 
 #: Draws of a test: more than of an interval, for its p is multiplied by the number of comparisons.
 TEST_DRAWS = 10_000
@@ -74,6 +74,36 @@ def paired_tuned(
         return UNKNOWN, float("nan")
     value = tuned_accuracy(validation, test, first) - tuned_accuracy(validation, test, second)
     drawn = [tuned_draws(validation, test, column, draws, seed) for column in (first, second)]
+    return _tested(value, drawn[0] - drawn[1])
+
+
+def paired_auc(
+    test: pd.DataFrame, first: str, second: str, draws: int = TEST_DRAWS, seed: int = 0
+) -> tuple[Interval, float]:
+    """Difference in the area under the ROC curve of two metrics on the same rows, drawn over documents.
+
+    No threshold is asked, so that how well one was tuned does not blur how well the metrics rank.
+
+    Args:
+        test: ``label`` (0 or 1), ``document_id`` and both metrics' scores.
+        first: the first metric's column.
+        second: the second's.
+        draws: number of bootstrap samples; those of one label only are left out.
+        seed: of the draws.
+
+    Returns:
+        As ``paired_bootstrap``; all NaN where the rows are all of one label.
+
+    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20, "flat": 0.5})
+    >>> difference, p = paired_auc(rows, "m", "flat")
+    >>> difference, round(p, 4)
+    (Interval(value=0.5, low=0.5, high=0.5), 0.0002)
+    """
+    if test["label"].nunique() < 2:
+        return UNKNOWN, float("nan")
+    labels, documents = test["label"], test["document_id"]
+    value = auc(labels, test[first]) - auc(labels, test[second])
+    drawn = [auc_draws(labels, test[column], documents, draws, seed) for column in (first, second)]
     return _tested(value, drawn[0] - drawn[1])
 
 

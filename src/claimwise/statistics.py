@@ -1,4 +1,4 @@
-"""From scores and labels to numbers with intervals: thresholds, balanced accuracy, intervals, correlation.
+"""From scores and labels to numbers with intervals: thresholds, balanced accuracy, areas, means, calibration.
 
 Everything is vectorised numpy over arrays of one length n, rows with a NaN score or label must be left out
 by the caller (who counts them). Random draws are seeded: the same input gives the same output.
@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 Array = np.ndarray
@@ -243,6 +242,20 @@ def bootstrap_auc(
     labels, scores = np.asarray(labels, int), np.asarray(scores, float)
     if not _both(labels):
         return UNKNOWN
+    low, high = np.nanpercentile(auc_draws(labels, scores, groups, draws, seed), [2.5, 97.5])
+    return Interval(auc(labels, scores), float(low), float(high))
+
+
+def auc_draws(labels: Sequence[int], scores: Sequence[float], groups: Sequence, draws: int, seed: int) -> Array:
+    """Area under the ROC curve of each bootstrap draw of documents, (draws,); NaN for draws of one class only.
+
+    The same seed draws the same documents whatever the scores, so that the draws of two metrics can be subtracted.
+    Arguments are those of ``bootstrap_auc``.
+
+    >>> auc_draws([1, 0] * 20, [0.9, 0.1] * 20, range(40), 3, seed=0).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    labels, scores = np.asarray(labels, int), np.asarray(scores, float)
     codes, names = pd.factorize(np.asarray(groups))
     weights = resample(len(names), draws, seed)[:, codes].astype(float)
     order = np.argsort(scores, kind="stable")
@@ -252,9 +265,7 @@ def bootstrap_auc(
     right, wrong = (np.add.reduceat(weights[:, order] * (labels[order] == k), starts, axis=1) for k in (1, 0))
     below = np.cumsum(wrong, axis=1) - wrong / 2
     with np.errstate(invalid="ignore"):
-        drawn = (right * below).sum(1) / (right.sum(1) * wrong.sum(1))
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
-    return Interval(auc(labels, scores), float(low), float(high))
+        return (right * below).sum(1) / (right.sum(1) * wrong.sum(1))
 
 
 def published_interval(
@@ -318,30 +329,6 @@ def bootstrap_ratio(
     part, whole = resample(len(sums), draws, seed).dot(sums.to_numpy()).T
     low, high = np.percentile(part[whole != 0] / whole[whole != 0], [2.5, 97.5])
     return Interval(float(sums["part"].sum() / sums["whole"].sum()), float(low), float(high))
-
-
-def kendall_system(scores: Sequence[float], human: Sequence[float], systems: Sequence) -> float:
-    """Kendall's tau-b between the systems' mean scores and mean human ratings (ACUEval Table 7, "Sys.").
-
-    >>> kendall_system([1, 1, 2, 2, 3, 3], [1, 1, 2, 2, 3, 3], list("aabbcc"))
-    1.0
-    """
-    means = pd.DataFrame({"score": scores, "human": human}).groupby(np.asarray(systems)).mean()
-    return float(stats.kendalltau(means["score"], means["human"]).statistic)
-
-
-def kendall_summary(scores: Sequence[float], human: Sequence[float], documents: Sequence) -> tuple[float, int]:
-    """Mean over documents of Kendall's tau-b among its summaries ("Sum."), and over how many documents.
-
-    A document whose summaries all have one score or one rating has no tau and is left out; NaN where all are.
-
-    >>> kendall_summary([1, 2, 3, 3], [1, 2, 5, 5], list("aabb"))
-    (1.0, 1)
-    """
-    frame = pd.DataFrame({"score": scores, "human": human, "document": documents})
-    taus = [stats.kendalltau(g["score"], g["human"]).statistic for _, g in frame.groupby("document") if len(g) > 1]
-    known = [float(tau) for tau in taus if not np.isnan(tau)]
-    return (float(np.mean(known)) if known else float("nan")), len(known)
 
 
 def calibration(labels: Sequence[int], supports: Sequence[float], bins: int = 10) -> tuple[float, pd.DataFrame]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import significance, statistics
+from claimwise import correlation, significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments.recorded import MARK
 from claimwise.tables import p_value
@@ -43,6 +43,7 @@ COLUMNS = (
         "tuned_high",
     ),
     *("published_interval", "auc", "difference", "difference_low", "difference_high", "p"),
+    *("auc_difference", "auc_difference_low", "auc_difference_high", "auc_p"),
     *("systems", "kendall_system", "kendall_summary", "kendall_documents"),
 )
 
@@ -87,8 +88,8 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         left out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap
         over documents), ``tuned_low`` and ``tuned_high`` (the same with the threshold tuned anew on each draw of
         validation documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
-        points with ``_low`` and ``_high`` and its two-sided ``p`` (both thresholds tuned anew on each draw, too); of test and
-        validation rows, for no threshold is asked, Kendall's ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
+        points with ``_low`` and ``_high`` and its two-sided ``p`` (both thresholds tuned anew on each draw, too),
+        ``auc_difference`` with the same and ``auc_p``; of test and validation rows, for no threshold is asked, Kendall's ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
         A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows;
         where no row has all the others' scores, no metric has numbers.
     """
@@ -113,13 +114,15 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
                 difference, p = significance.paired_tuned(validation, test, metric, baseline, seed=seed)
                 names = ("difference", "difference_low", "difference_high")
                 row |= dict(zip(names, 100 * np.array(difference), strict=True))
-                row |= {"p": p if metric != baseline else np.nan}
+                area, area_p = significance.paired_auc(test, metric, baseline, seed=seed)
+                row |= dict(zip(("auc_" + name for name in names), area, strict=True))
+                row |= {"p": p, "auc_p": area_p} if metric != baseline else {}
             if metric in usable and systems > 2:
                 values, ratings = scored[metric], scored["rating"]
-                within, documents = statistics.kendall_summary(values, ratings, scored["document_id"])
+                within, documents = correlation.kendall_summary(values, ratings, scored["document_id"])
                 row |= {
                     "systems": systems,
-                    "kendall_system": statistics.kendall_system(values, ratings, scored["system"]),
+                    "kendall_system": correlation.kendall_system(values, ratings, scored["system"]),
                     "kendall_summary": within,
                     "kendall_documents": documents,
                 }
@@ -149,8 +152,9 @@ def _agreement(test: pd.DataFrame, metric: str, threshold: float, draws: int, se
 
 
 def corrected(rows: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``p_holm``: ``p`` corrected for all the comparisons with the baseline in the table (every group's)."""
-    return rows.assign(p_holm=significance.holm(rows["p"]))
+    """Adds ``p_holm`` and ``auc_p_holm``: ``p`` and ``auc_p`` corrected, each for all its comparisons with the baseline in the
+    table (every group's)."""
+    return rows.assign(p_holm=significance.holm(rows["p"]), auc_p_holm=significance.holm(rows["auc_p"]))
 
 
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -195,7 +199,10 @@ def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
     columns = ["corpus", "group", "metric", "n", "unscored", "threshold", "balanced_accuracy", "low", "high"]
     return rows[
-        [*columns, "tuned_low", "tuned_high", "published_interval", "auc", "difference", "p", "p_holm", "published"]
+        [
+            *(*columns, "tuned_low", "tuned_high", "published_interval", "difference", "p", "p_holm"),
+            *("auc", "auc_difference", "auc_p_holm", "published"),
+        ]
     ].rename(columns={"published_interval": "published ±"})
 
 
@@ -284,16 +291,26 @@ def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
                 f"**{corpus}**: of the language models' replies on record, `{top['metric']}` reaches "
                 f"{top['balanced_accuracy']:.1f} ({top['low']:.1f} to {top['high']:.1f}), AUC {top['auc']:.2f}."
             )
-    tested = rows.dropna(subset=["p"])
-    sure = tested[tested["p_holm"] < 0.05]
-    named = [
-        f"`{row.metric}` on {row.corpus}{'' if row.group == 'all' else ', ' + row.group} ({row.difference:+.1f})"
-        for row in sure.itertuples()
+    return [
+        *sentences,
+        *_told_apart(rows, baseline, "balanced accuracy", "difference", "p", "{:+.1f}"),
+        *_told_apart(rows, baseline, "AUC, for which no threshold is tuned,", "auc_difference", "auc_p", "{:+.3f}"),
     ]
-    if len(tested):
-        sentences.append(
-            f"Of {len(tested)} comparisons with {baseline}, {(tested['p'] < 0.05).sum()} are significant one by one "
-            f"(p < .05) and {len(sure)} after Holm's correction for all of them"
-            + (f": {', '.join(named)}." if named else ".")
-        )
-    return sentences
+
+
+def _told_apart(rows: pd.DataFrame, baseline: str, measure: str, difference: str, p: str, form: str) -> list[str]:
+    """How many metrics differ from the baseline beyond chance, and which; nothing where none was tested."""
+    tested = rows.dropna(subset=[p])
+    sure = tested[tested[f"{p}_holm"] < 0.05]
+    places = sure["corpus"] + np.where(sure["group"] == "all", "", ", " + sure["group"])
+    named = [
+        f"`{metric}` on {place} ({form.format(value)})"
+        for metric, place, value in zip(sure["metric"], places, sure[difference], strict=True)
+    ]
+    if tested.empty:
+        return []
+    return [
+        f"Of {len(tested)} comparisons of {measure} with {baseline}, {(tested[p] < 0.05).sum()} are significant one by one "
+        f"(p < .05) and {len(sure)} after Holm's correction for all of them"
+        + (f": {', '.join(named)}." if named else ".")
+    ]

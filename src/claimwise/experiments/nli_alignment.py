@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from claimwise import claims, metrics, significance, statistics, text
+from claimwise import claims, correlation, metrics, significance, statistics, text
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
 from claimwise.experiments import meta_evaluation
@@ -33,6 +33,7 @@ PROMPTED = "fenice-decompose-json"
 #: The row of FENICE's Table 2 that reads the same claims as ours on record.
 TABLE_2 = "FENICE (T5 claims)"
 
+_STEP = ("step", "step_p", "auc_step", "auc_step_p")
 _ALWAYS = 2.0  # a gate that no NLIScore reaches
 
 
@@ -94,15 +95,16 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
     """One row a group and variant, as ``meta_evaluation.table``, with the step from the row above.
 
     Returns:
-        Its columns, and ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``, for
-        which both rows' thresholds are tuned anew on each draw.
+        Its columns, ``step`` (points of balanced accuracy more than the row above) with its two-sided ``step_p``, for
+        which both rows' thresholds are tuned anew on each draw, and ``auc_step`` with ``auc_step_p``, for which none is
+        asked.
         Without the labels or scores that thresholds need, rows have no numbers and ``n`` is 0.
     """
     rows = meta_evaluation.collect(corpus, {name: run.scores for name, run in runs.items()}, by_origin)
     names = meta_evaluation.columns(rows)
     if rows.empty:
         unlabelled = pd.DataFrame({"group": "all", "metric": names, "n": 0, "unscored": 0})
-        return unlabelled.reindex(columns=[*meta_evaluation.COLUMNS, "step", "step_p"])
+        return unlabelled.reindex(columns=[*meta_evaluation.COLUMNS, *_STEP])
     result = meta_evaluation.table(rows, names, SENTENCES, draws, seed)
     steps = []
     for group, part in result.groupby("group", sort=False):
@@ -113,16 +115,23 @@ def table(corpus: Corpus, runs: Mapping[str, Evaluation], by_origin: bool, draws
             if not {before, after} <= set(known):
                 continue  # a row without a threshold has no step, nor has the one below it
             difference, p = significance.paired_tuned(validation, test, after, before, seed=seed)
-            steps.append((group, after, 100 * difference.value, p))
-    added = pd.DataFrame(steps, columns=["group", "metric", "step", "step_p"])
+            area, area_p = significance.paired_auc(test, after, before, seed=seed)
+            steps.append((group, after, 100 * difference.value, p, area.value, area_p))
+    added = pd.DataFrame(steps, columns=["group", "metric", *_STEP])
     return result.merge(added, on=["group", "metric"], how="left")
 
 
 def corrected(rows: pd.DataFrame) -> pd.DataFrame:
-    """Adds p-values corrected for the table (every corpus and group): ``step_p_holm`` for all steps, and
-    ``whole_p_holm`` for ``p`` of ``full`` against ``sentences``, which asks whether all parts together help."""
-    whole = rows["p"].where(rows["metric"] == FULL)
-    return rows.assign(step_p_holm=significance.holm(rows["step_p"]), whole_p_holm=significance.holm(whole))
+    """Adds p-values corrected for the table (every corpus and group): ``step_p_holm`` and ``auc_step_p_holm`` for all steps,
+    and ``whole_p_holm`` and ``auc_whole_p_holm`` for ``p`` and ``auc_p`` of ``full`` against ``sentences``, which ask
+    whether all parts together help."""
+    whole = rows["metric"] == FULL
+    return rows.assign(
+        step_p_holm=significance.holm(rows["step_p"]),
+        auc_step_p_holm=significance.holm(rows["auc_step_p"]),
+        whole_p_holm=significance.holm(rows["p"].where(whole)),
+        auc_whole_p_holm=significance.holm(rows["auc_p"].where(whole)),
+    )
 
 
 def with_published(ours: pd.DataFrame, ablated: pd.DataFrame, benchmarks: pd.DataFrame) -> pd.DataFrame:
@@ -226,7 +235,7 @@ def rated(corpus: Corpus, runs: Mapping[str, Evaluation], draws: int, seed: int)
     scores = {name: evaluation.scores["score"].to_numpy() for name, evaluation in runs.items()}
     frame = pd.DataFrame({**scores, "human": corpus.examples["id"].map(human).to_numpy()})
     frame = frame.set_index(pd.Index(corpus.examples["document_id"])).dropna()
-    value, drawn = _spearman(frame.to_numpy()), _drawn_spearman(frame, draws, seed)
+    value, drawn = correlation.spearman(frame.to_numpy()), correlation.spearman_draws(frame, draws, seed)
     rows = []
     for k, name in enumerate(runs):
         low, high = np.nanpercentile(drawn[:, k], [2.5, 97.5])
@@ -240,23 +249,6 @@ def rated(corpus: Corpus, runs: Mapping[str, Evaluation], draws: int, seed: int)
         rows.append(row | {"kendall": kendall})
     columns = ["metric", "n", "sentences", "spearman", "low", "high"]
     return pd.DataFrame(rows, columns=[*columns, "difference", "difference_low", "difference_high", "kendall"])
-
-
-def _spearman(values: np.ndarray) -> np.ndarray:
-    """Spearman's rho of each column with the last one, (columns - 1,); NaN where either is constant."""
-    ranks = stats.rankdata(values, axis=0)
-    ranks -= ranks.mean(axis=0)
-    with np.errstate(invalid="ignore"):
-        ranks /= np.sqrt((ranks**2).sum(axis=0))
-    return ranks[:, -1] @ ranks[:, :-1]
-
-
-def _drawn_spearman(frame: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
-    """``_spearman`` of bootstrap samples of documents, the frame's index, (draws, columns - 1)."""
-    groups = [part.to_numpy() for _, part in frame.groupby(level=0)]
-    generator = np.random.default_rng(seed)
-    samples = (generator.integers(len(groups), size=len(groups)) for _ in range(draws))
-    return np.array([_spearman(np.concatenate([groups[i] for i in sample])) for sample in samples])
 
 
 def long_form(specs: Mapping[str, MetricSpec], candidates: int | None) -> dict[str, MetricSpec]:

@@ -46,7 +46,8 @@ def sizes(corpora: Mapping[str, Corpus]) -> dict[str, str]:
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
     columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high"]
-    return rows[[*columns, "auc", "step", "step_p", "step_p_holm", "published"]]
+    steps = ["step", "step_p", "step_p_holm", "auc", "auc_step", "auc_step_p_holm"]
+    return rows[[*columns, *steps, "published"]]
 
 
 def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
@@ -79,7 +80,8 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
             )
             + (f" Uncorrected only: {', '.join(alone)}." if alone else "")
             + f" All parts together are {part.loc[FULL, 'difference']:+.1f} points beside plain {SENTENCES} (p "
-            f"{p_value(part.loc[FULL, 'p'])}, {p_value(part.loc[FULL, 'whole_p_holm'])} corrected for such comparisons)."
+            f"{p_value(part.loc[FULL, 'p'])}, {p_value(part.loc[FULL, 'whole_p_holm'])} corrected for such comparisons). "
+            + _areas(part)
         )
     claims = levels.groupby("label")["n"].sum()
     beyond = levels[levels["level"].isin(["window", "document"])].groupby("label")["n"].sum()
@@ -91,6 +93,19 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
         "much about the gate as about the claims."
     )
     return sentences
+
+
+def _areas(part: pd.DataFrame) -> str:
+    """The same of the areas under the ROC curve, in words; ``part`` is one group's rows by metric."""
+    sure = [step for step in STEPS[1:] if part.loc[step, "auc_step_p_holm"] < 0.05]
+    whole = part.loc[FULL]
+    return (
+        "Without a threshold, AUC is "
+        + ", ".join(f"{part.loc[step, 'auc']:.3f}" for step in STEPS)
+        + f"; told apart from the row above, corrected: {', '.join(sure) or 'none'}"
+        + f"; all parts together {whole['auc_difference']:+.3f} ({whole['auc_difference_low']:+.3f} to "
+        f"{whole['auc_difference_high']:+.3f}, p {p_value(whole['auc_p'])}, {p_value(whole['auc_whole_p_holm'])} corrected)."
+    )
 
 
 def about_grid(rows: pd.DataFrame) -> list[str]:
