@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes import FakeModel
-from imports import ROOT
 from scipy import stats
 
-from claimwise import published
 from claimwise.corpora.base import Rows
 from claimwise.experiments import acu_generation, acu_verification
 from claimwise.models.base import Decomposition
@@ -415,10 +413,3 @@ def test_prompts_that_are_alike_are_said_to_be():
     assert "3shot" not in found
     [found] = told(scored(sentences=LEVEL, **prompts, acueval_decompose_3shot=LEVEL))
     assert "`acueval-decompose-3shot` is 10.00 points (10.00 to 10.00) below it." in found
-
-
-def test_published_tables_are_shown_in_full():
-    table = acu_generation.published_table(published.table("acueval", "2", folder=ROOT / published.FOLDER), "origin")
-    assert table.columns.tolist() == ["row", "cnndm", "xsum", "samsum"]
-    assert table.iloc[-1].tolist() == ["AutoACU2-gen", 84.07, 82.0, 86.96]
-    assert len(table) == 5

@@ -192,20 +192,6 @@ def test_one_origin_is_not_reported_twice(chosen, revised):
     assert refinement.headline(table, ["acueval"])[ORIGINAL] == {"acueval": 0.5}
 
 
-def test_the_printed_table_has_a_row_a_feedback():
-    rows = pd.DataFrame(
-        {
-            "row": ["original", "original", "ACUEval"],
-            "origin": ["all"] * 3,
-            "measure": ["acueval", "g_eval", "acueval"],
-            "value": [54.3, 2.8, 97.1],
-        }
-    )
-    table = refinement.published_table(rows)
-    assert table["row"].tolist() == ["original", "ACUEval"]
-    assert table["all, acueval"].tolist() == [54.3, 97.1]
-
-
 @pytest.mark.parametrize(
     ("ends", "said"),
     [

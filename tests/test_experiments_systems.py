@@ -291,12 +291,7 @@ def test_published_rows_of_the_leaderboard():
     assert found["hem (published)"].tolist() == pytest.approx([0.915, math.nan], nan_ok=True)
 
 
-def test_the_published_tables_as_they_are_printed():
-    ranking = leaderboard.published_ranking(published("acueval", "5", folder=PUBLISHED))
-    assert ranking.columns.tolist() == ["system", "acueval", "hem", "words", "answer_percent"]
-    assert len(ranking) == 11
-    assert ranking.iloc[0].tolist() == ["GPT-4", 0.995, 0.970, 81.1, 100.0]
-    assert ranking.iloc[-1].tolist() == ["PaLM chat-bison", 0.755, 0.728, 221.1, 88.8]
+def test_the_published_table_as_it_is_printed():
     table = leaderboard.published_table(published("acueval", "6", folder=PUBLISHED)).set_index("system")
     assert table["xsum, acueval"].isna().sum() == 1  # the paper has no few-shot GPT-3 350M there
     assert table.loc["Kendall's tau of both"].drop(["cnndm, human", "xsum, human"]).tolist() == pytest.approx(

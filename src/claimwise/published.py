@@ -32,3 +32,22 @@ def table(paper: str, number: str, measure: str | None = None, folder: Path = FO
     if measure is not None:
         rows = rows[rows["measure"] == measure]
     return rows.drop(columns="table").reset_index(drop=True)
+
+
+def printed(rows: pd.DataFrame, *across: str) -> pd.DataFrame:
+    """A published table as it is printed: its rows down, and across what columns say, with commas between them.
+
+    Args:
+        rows: as ``table`` returns them, with a text for ``value`` if it is to be printed as it stands.
+        across: names of columns, such as ``origin`` and ``measure``.
+
+    Returns:
+        ``row`` and a column for each of their combinations, in the order of the paper.
+
+    >>> rows = pd.DataFrame({"row": ["b", "b", "a"], "measure": ["hem", "words", "hem"], "value": [0.9, 81.0, 0.8]})
+    >>> printed(rows, "measure").fillna(0).to_dict("list")
+    {'row': ['b', 'a'], 'hem': [0.9, 0.8], 'words': [81.0, 0.0]}
+    """
+    rows = rows.assign(column=rows[list(across)].agg(", ".join, axis=1))
+    wide = rows.pivot_table(index="row", columns="column", values="value", aggfunc="first", sort=False)
+    return wide.rename_axis(columns=None).reset_index()

@@ -220,11 +220,6 @@ def before_and_after(prevalence: pd.DataFrame, last: str) -> pd.DataFrame:
     return frame.reset_index()
 
 
-def published_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """The paper's Table 2 as it is printed."""
-    return rows.pivot_table(index="row", columns="measure", values="value", sort=False).reset_index()
-
-
 def dots(prevalence: pd.DataFrame) -> pd.DataFrame:
     """One row a dot: ``system, measure, value, low, high, panel``, best system first."""
     rows = prevalence.sort_values("reported", kind="stable")

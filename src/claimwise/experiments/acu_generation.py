@@ -131,11 +131,6 @@ def _prompts(names: pd.Index) -> np.ndarray:
     return names.str.contains("decompose") & ~names.str.startswith("recorded:")
 
 
-def published_table(rows: pd.DataFrame, across: str) -> pd.DataFrame:
-    """A published table as it is printed: systems down, and across it the values of a column (origins or measures)."""
-    return rows.pivot_table(index="row", columns=across, values="value", sort=False).reset_index()
-
-
 def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Adds ``published_precision``: ACUEval's Table 2, where the row has a counterpart there."""
     values = published.set_index(["origin", "row"])["value"]

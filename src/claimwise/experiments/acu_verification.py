@@ -260,11 +260,6 @@ def kind(prompt: str) -> str:
     return "one answer" if prompt.startswith("always") else recorded.kind(prompt)
 
 
-def published_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """ACUEval's Table 3 as it is printed: systems down, corpora across."""
-    return rows.pivot_table(index="row", columns="origin", values="value", sort=False).reset_index()
-
-
 def findings(rows: pd.DataFrame) -> list[str]:
     """What the table says, in words, whichever way it came out."""
     sentences = []

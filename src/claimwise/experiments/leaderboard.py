@@ -206,17 +206,6 @@ def sizes(rows: pd.DataFrame) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def published_ranking(rows: pd.DataFrame) -> pd.DataFrame:
-    """ACUEval's Table 5 as it is printed, systems down: its score, HEM, words and percent answered.
-
-    >>> rows = pd.DataFrame({"row": ["b", "b", "a"], "measure": ["hem", "words", "hem"], "value": [0.9, 81.0, 0.8]})
-    >>> published_ranking(rows).fillna(0).to_dict("list")
-    {'system': ['b', 'a'], 'hem': [0.9, 0.8], 'words': [81.0, 0.0]}
-    """
-    wide = rows.pivot_table(index="row", columns="measure", values="value", sort=False)
-    return wide.rename_axis(columns=None).reset_index(names="system")
-
-
 def published_table(rows: pd.DataFrame) -> pd.DataFrame:
     """ACUEval's Table 6 as it is printed, systems down: people's mean rating and ACUEval's score by corpus; last Kendall's
     tau-b of the two over the systems that a corpus has both of."""

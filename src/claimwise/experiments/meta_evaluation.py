@@ -14,6 +14,7 @@ import pandas as pd
 from claimwise import correlation, significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments.recorded import MARK
+from claimwise.published import printed
 from claimwise.tables import p_value
 
 #: Rows of ACUEval's Table 1 that stand beside ours, by metric.
@@ -237,12 +238,8 @@ def published_table(rows: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     {'row': ['DAE'], 'a, xsum': ['70.2 ± 2.3'], 'b, xsum': ['70.2']}
     """
     value, spread = (rows[name].map(f"{{:.{digits}f}}".format) for name in ("value", "plus_minus"))
-    column = rows["corpus"] + ", " + rows["origin"]
-    if len(set(rows["measure"])) > 1:
-        column = column + ", " + rows["measure"]
-    rows = rows.assign(column=column, printed=value.where(rows["plus_minus"].isna(), value + " ± " + spread))
-    wide = rows.pivot_table(index="row", columns="column", values="printed", aggfunc="first", sort=False)
-    return wide.rename_axis(columns=None).reset_index()
+    across = ["corpus", "origin"] + ["measure"] * (len(set(rows["measure"])) > 1)
+    return printed(rows.assign(value=value.where(rows["plus_minus"].isna(), value + " ± " + spread)), *across)
 
 
 def findings(rows: pd.DataFrame, baseline: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from claimwise import published
 from claimwise.alignment import AlignmentSettings
 from claimwise.corpora import Corpus
 from claimwise.experiments.nli_alignment import FULL, SENTENCES, STEPS
@@ -204,7 +205,7 @@ def published_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Published balanced accuracies by the number of their table: metrics down, benchmarks across."""
     rows = pd.concat(rows.assign(number=number) for number, rows in tables.items())
     rows = rows.assign(benchmark=rows["number"] + ": " + rows["corpus"] + ", " + rows["origin"])
-    return rows.pivot_table(index="row", columns="benchmark", values="value", sort=False).reset_index()
+    return published.printed(rows, "benchmark")
 
 
 def example(corpus: Corpus, full: Evaluation) -> tuple[str, pd.DataFrame]:

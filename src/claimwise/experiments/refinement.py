@@ -208,12 +208,6 @@ def long_form(rows: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def published_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """ACUEval's Table 4 as it is printed: feedback down, corpus and scorer across."""
-    rows = rows.assign(column=rows["origin"] + ", " + rows["measure"])
-    return rows.pivot_table(index="row", columns="column", values="value", sort=False).reset_index()
-
-
 def findings(rows: pd.DataFrame, gaps: pd.DataFrame, metric: str) -> list[str]:
     """What the table says, in words, whichever way it came out."""
     alike = _alike(rows, list(gaps["measure"]))
