@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from claimwise.models.embedded.evidence import stem
 
 NEGATIONS = frozenset(
@@ -40,18 +42,17 @@ love:hatred friend:enemy ally:enemy peace:war build:destroy create:destroy keep:
 praise:criticise praise:criticize welcome:condemn""".split()
 
 
-def _antonyms() -> dict[str, frozenset[str]]:
-    table: dict[str, set[str]] = {}
-    for pair in _PAIRS:
-        first, second = (stem(w) for w in pair.split(":"))
-        table.setdefault(first, set()).add(second)
-        table.setdefault(second, set()).add(first)
-    return {word: frozenset(others) for word, others in table.items()}
+def _both_ways(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    table: dict[str, list[str]] = {}
+    for first, second in pairs:
+        table.setdefault(first, []).append(second)
+        table.setdefault(second, []).append(first)
+    return {word: tuple(others) for word, others in table.items()}
 
 
+_OPPOSED = [tuple(pair.split(":")) for pair in _PAIRS]
 #: For each stem the stems of its opposites.
-ANTONYMS = _antonyms()
-
+ANTONYMS = {word: frozenset(others) for word, others in _both_ways((stem(a), stem(b)) for a, b in _OPPOSED).items()}
 
 _INFLECTED = """increased:decreased increased:reduced increases:decreases rose:fell rises:falls rising:falling grew:shrank
 growing:shrinking gained:lost gains:losses won:lost wins:loses winning:losing accepted:rejected accepts:rejects
@@ -69,17 +70,8 @@ soared:plummeted added:removed adds:removes accelerating:slowing hired:dismissed
 protected:endangered launched:cancelled extended:shortened doubled:halved""".split()
 
 
-def _opposites() -> dict[str, tuple[str, ...]]:
-    table: dict[str, list[str]] = {}
-    for pair in _PAIRS + _INFLECTED:
-        first, second = pair.split(":")
-        table.setdefault(first, []).append(second)
-        table.setdefault(second, []).append(first)
-    return {word: tuple(others) for word, others in table.items()}
-
-
 #: For each word as written its opposites as written.
-OPPOSITES = _opposites()
+OPPOSITES = _both_ways(_OPPOSED + [tuple(pair.split(":")) for pair in _INFLECTED])
 
 _GROUPS = (
     "january february march april june july august september october november december",
@@ -150,14 +142,5 @@ ensured guaranteed, ensures guarantees, demand request, feature function, featur
 option choice, options choices, benefit advantage, benefits advantages, tool instrument, tools instruments"""
 
 
-def _synonyms() -> dict[str, tuple[str, ...]]:
-    table: dict[str, list[str]] = {}
-    for group in _SYNONYMS.split(","):
-        first, second = group.split()
-        table.setdefault(first, []).append(second)
-        table.setdefault(second, []).append(first)
-    return {word: tuple(others) for word, others in table.items()}
-
-
 #: For each word as written others that say the same in most places.
-SYNONYMS = _synonyms()
+SYNONYMS = _both_ways(tuple(pair.split()) for pair in _SYNONYMS.split(","))

@@ -17,6 +17,7 @@ from claimwise import prompts
 from claimwise.corpora import Corpus
 from claimwise.models.embedded.decomposer import Decomposer
 from claimwise.models.embedded.training_data import (
+    LOWERED,
     RETOLD,
     Row,
     edited_rows,
@@ -37,7 +38,6 @@ _DOCUMENTS_ELSE, _STATEMENTS, _STATEMENTS_OF_ROSE, _OF_ONE = 500, 800, 2400, 8
 #: The corpus of language models' summaries, the published score from which one counts as faithful, and statements taken of
 #: a document's.
 _SUMMARIES, _FAITHFUL, _OF_SUMMARIES = "vectara_training", 0.9, 40
-_LOWERED = {"rose": 0.3}  # share of a corpus's documents that are put in lower case, as AggreFact's files are
 
 
 class Telling(NamedTuple):
@@ -107,7 +107,7 @@ def retold_rows(told: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
         true = [retold(sentence, rng) for sentence in own_sentences(document, half, rng)]
         claims = _own_claims(decomposer, document, half, rng)
         true += [retold(claim, rng) if rng.random() < 0.5 else claim for claim in claims]
-        lowered = corpus in _LOWERED and rng.random() < _LOWERED[corpus]
+        lowered = corpus == "rose" and rng.random() < LOWERED
         rows += edited_rows(corpus + RETOLD, document, list(dict.fromkeys(true)), strangers, rng, lowered)
     return rows
 

@@ -60,7 +60,7 @@ SYNTHETIC = (EDITS, RETOLD)
 #: Sentences taken from the documents of another corpus, and the most from one document.
 _SOURCE_SENTENCES, _FROM_ONE_SOURCE = 1200, 12
 _EDITS_PER_CLAIM = (1, 2)
-_LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFact's files are
+LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFact's files are
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def _rose_rows(
         rng = random.Random(document_hash(example.document))
         true = _sample(claims[example.id], _ROSE_CLAIMS, rng) + _sample(others[example.id], _RECORDED_CLAIMS, rng)
         true += own_sentences(example.document, _ROSE_SENTENCES, rng)
-        lowered = rng.random() < _LOWERED
+        lowered = rng.random() < LOWERED
         rows += edited_rows("rose", example.document, true, strangers, rng, lowered)
         stranger = rng.choice([claim for claim in strangers if claim not in claims[example.id]])
         rows.append(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -171,13 +171,25 @@ def _swap(claim: str, source: Source, rng: random.Random) -> Edit | None:
     return _exchange(claim, SWAPS, "circumstance", rng)
 
 
-def _exchange(claim: str, table, kind: str, rng: random.Random) -> Edit | None:
+def _exchange(claim: str, table: Mapping[str, Sequence[str]], kind: str, rng: random.Random) -> Edit | None:
+    found = exchangeable(claim, table, rng)
+    return _put(claim, *found[0].span(), found[1], kind) if found else None
+
+
+def exchangeable(claim: str, table: Mapping[str, Sequence[str]], rng: random.Random) -> tuple[re.Match, str] | None:
+    """A word of the claim that the table has others for, and one of these, with a capital where it has one; None if
+    there is none.
+
+    >>> match, new = exchangeable("Up it went.", {"up": ["down"]}, random.Random(0))
+    >>> match.group(), new
+    ('Up', 'Down')
+    """
     found = [m for m in _WORD.finditer(claim) if m.group().lower() in table]
     if not found:
         return None
     match = rng.choice(found)
     new = rng.choice(table[match.group().lower()])
-    return _put(claim, *match.span(), new.capitalize() if match.group()[0].isupper() else new, kind)
+    return match, new.capitalize() if match.group()[0].isupper() else new
 
 
 def _relation(claim: str, source: Source, rng: random.Random) -> Edit | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from claimwise.models.embedded.evidence import FUNCTION_WORDS
 from claimwise.models.embedded.lexicon import SYNONYMS
-from claimwise.models.embedded.training_edits import names
+from claimwise.models.embedded.training_edits import exchangeable, names
 
 _DIGITS = dict(
     zip(
@@ -24,7 +24,6 @@ _DIGITS = dict(
 _NUMBER_WORDS = {digits: word for word, digits in _DIGITS.items()}
 _NUMBER = re.compile(rf"(?<![\w.,$£€-])(?:{'|'.join([*_DIGITS, *_NUMBER_WORDS])})(?![\w,%-]|\.\d)")
 _PER_CENT = re.compile(r"(?<=\d)( per ?cent\b|%)")
-_WORD = re.compile(r"[^\W\d_]+")
 _OPENING = re.compile(r"^((?:In|On|At|During|After|Before|Since|By|For|From) [^,.;:]{3,40}), (?=\w)")
 _ASIDE = re.compile(r", (?:who|which|where|a|an|the) [^,;:()]{4,60},(?= )| \([^()]{2,60}\)")
 _REPORTED = re.compile(r", (?:[A-Z]\w+|he|she|they|officials|police) (?:said|says|added)(?: on \w+day)?(?=\.?$)")
@@ -32,12 +31,8 @@ _ENOUGH = 4  # words that a shortened statement keeps
 
 
 def _other_word(statement: str, rng: random.Random) -> str | None:
-    found = [m for m in _WORD.finditer(statement) if m.group().lower() in SYNONYMS]
-    if not found:
-        return None
-    match = rng.choice(found)
-    new = rng.choice(SYNONYMS[match.group().lower()])
-    return _put(statement, match, new.capitalize() if match.group()[0].isupper() else new)
+    found = exchangeable(statement, SYNONYMS, rng)
+    return _put(statement, *found) if found else None
 
 
 def _other_number(statement: str, rng: random.Random) -> str | None:
