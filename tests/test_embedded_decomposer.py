@@ -66,6 +66,12 @@ def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_sco
     assert not any("Goldstein travels" in c for c in found)
 
 
+def test_a_relative_clause_is_not_given_what_stands_in_itself(decomposer):
+    found = claims(decomposer, "She left Monday, which surprised Bo.")
+    assert "She left Monday" in found
+    assert not any(claim.startswith("Bo") for claim in found)
+
+
 def test_an_ambiguous_pronoun_is_left_as_it_is(decomposer):
     found = claims(decomposer, "John Marsh and Peter Lowe met in Oslo . Fans were told that he had left .")
     assert found

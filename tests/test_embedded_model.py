@@ -116,6 +116,7 @@ def test_a_revision_of_cited_sentences_keeps_their_citations_and_reads_what_they
     [
         ("As Garside (2021) shows, shade helps in 40 towns.", ["Trees grew in 30 towns in 1998."], "Garside (1998)"),
         ("Trees protect people in Oslo from heat.", ["Abstract: they protect people in Peru."], "Abstract"),
+        ("Trees protect people in Oslo from heat.", ["Abstract: Shade protects people in Peru."], "Shade"),
         ("At six weeks, anxiety was lower after writing among students who slept.", [], "At six weeks after"),
     ],
 )

@@ -45,6 +45,23 @@ def test_documents_of_test_sets_are_left_out_of_training_whatever_their_spelling
     assert all(document_hash(row.document) != document_hash(shared) for row in rows)
 
 
+def test_errors_from_outside_come_from_other_documents_that_are_learned_from():
+    rose = Rows("rose")
+    for number in range(6):
+        split = "validation" if number < 4 else "test"
+        document = f"Report {number}. The council of town {number} met on Monday and spoke of the harbour at length."
+        example = rose.example(number, "reference", document=document, summary="S.", split=split)
+        rose.gold(example, [{"claim": f"{split} claim {number} tells of a bridge."}])
+    corpora = {"rose": rose.corpus()}
+    strangers = training_data.strange_claims(corpora)
+    assert strangers == [f"validation claim {number} tells of a bridge." for number in range(4)]
+    outside = [row for row in training_data.training_rows(corpora) if row.kind == "out-of-article"]
+    assert len(outside) == 4
+    for row in outside:
+        [number] = [i for i in range(4) if f"report {i}." in row.document.lower()]
+        assert row.summary.lower() in {claim.lower() for claim in strangers} - {strangers[number].lower()}
+
+
 @pytest.fixture(scope="module")
 def material():
     return training.read(training_data.training_rows(toy_corpora()))

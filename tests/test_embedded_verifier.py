@@ -19,8 +19,10 @@ from claimwise.models.embedded.calibration import Calibration
 from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.checker_inputs import Reading, Words, collate, pair_features
 from claimwise.models.embedded.checker_training import Lesson, fit
-from claimwise.models.embedded.evidence import Index, pieces
+from claimwise.models.embedded.edits import content
+from claimwise.models.embedded.evidence import Index, pieces, stem
 from claimwise.models.embedded.forest import Trees
+from claimwise.models.embedded.lexicon import NEGATIONS
 from claimwise.models.embedded.training_edits import Source, edits
 from claimwise.models.embedded.verifier import WEIGHTS, Heads, Verifier, WeightsError
 from claimwise.prompts import Demonstration
@@ -139,6 +141,16 @@ def test_demonstrations_move_every_verdict_the_way_they_point(verifier):
 def test_the_whole_summary_judge_prefers_the_right_summary(verifier):
     right, wrong = verifier.score_whole([DOCUMENT, DOCUMENT], [SUPPORTED, UNRELATED])
     assert right.score > wrong.score
+
+
+def test_function_words_hold_nothing_whatever_their_stem():
+    # Porter's stems of these are no words: "wa", "thi", "hi", "ha", "ani", "becaus", "veri".
+    function = "This was his, any of it, because he has very many before those during that."
+    assert content(function) == {"mani"}
+    index = Index.of("This was his because it has been so before. Rain fell on Rome.")
+    claim = "This was because Rome has been wet before."
+    assert index.retrieve([stem(word) for word in claim.rstrip(".").split()], limit=1) == [1]
+    assert {stem("nothing"), stem("nobody"), stem("unlikely")} <= NEGATIONS
 
 
 def test_retrieval_finds_the_sentence_and_fills_up_from_the_start():

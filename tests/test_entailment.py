@@ -234,6 +234,7 @@ def test_a_pair_without_words_has_no_probabilities(embedded):
         ("The bridge opened in 1932.", "The bridge opened.", False),  # says less, not otherwise
         ("The bridge opened.", "The bridge opened in 1932.", False),  # unsupported, not contradicted
         ("The bridge did not open.", "The bridge opened.", True),
+        ("Nobody crossed the bridge.", "Tourists crossed the bridge.", True),
         ("Profits rose by a tenth.", "Profits fell by a tenth.", False),  # "rose" is no form of "rise" by stem
         ("Profits increased sharply.", "Profits decreased sharply.", True),
         ("Rain closed the airport on 3 days.", "The coach praised 2 players.", False),
