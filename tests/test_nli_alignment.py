@@ -143,6 +143,7 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     rows = rows.assign(balanced_accuracy=[50, 52, 52, 60], difference=[0, 2, 2, 10], p=[np.nan, 0.02, 0.6, 0.03])
     rows = rows.assign(
         auc=[0.6, 0.61, 0.61, 0.75],
+        auc_step=[np.nan, 0.01, 0.0, 0.14],
         auc_step_p=[np.nan, 0.03, 0.9, 0.004],
         auc_difference=[0, 0.01, 0.01, 0.15],
         auc_difference_low=-0.02,
@@ -157,7 +158,7 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     said = nli_display.findings(rows, levels)[0]
     assert "corrected for the table's 3 steps): claims, full. " in said
     assert rows["auc_step_p_holm"].tolist() == pytest.approx([np.nan, 0.06, 0.9, 0.012], nan_ok=True)
-    assert "AUC is 0.600, 0.610, 0.610, 0.750; told apart from the row above, corrected: full; all" in said
+    assert "AUC is 0.600, 0.610, 0.610, 0.750; told apart from the row above, corrected: full (+0.140); all" in said
     assert "+0.150 (-0.020 to +0.200, p = 0.006, = 0.006 corrected)." in said
     assert "+10.0 points beside plain sentences (p = 0.030, = 0.030 corrected for such comparisons). " in said
     two = pd.concat([rows.assign(group="cnndm"), rows.assign(group="xsum")], ignore_index=True)

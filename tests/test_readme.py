@@ -97,6 +97,18 @@ def test_paired_differences_are_the_committed_ones():
     points = " and ".join(sure["difference"].map("{:+.1f}".format))
     assert f"after Holm's correction for all {beside['p'].notna().sum()} comparisons of the report, are two" in text
     assert f"({points} points; p = {_short(sure['p_holm'].iloc[0], 2)} and {_short(sure['p_holm'].iloc[1], 3)}," in text
+    areas = beside[beside["auc_p_holm"] < 0.05].set_index(["corpus", "group", "metric"])
+    assert len(areas) == 4
+    for key, words in (
+        (("aggrefact_ftsota", "xsum", "holistic"), "for the judge on XSum ({}, p = {})"),
+        (("summeval", "all", "sentences"), "for sentences on SummEval ({}, p = {})"),
+    ):
+        told = f"+{_short(areas.loc[key, 'auc_difference'], 2)}", _short(areas.loc[key, "auc_p_holm"], 3)
+        assert words.format(*told) in text
+    steps = every[every["auc_step_p_holm"] < 0.05].set_index(["corpus", "group", "metric"])["auc_step"]
+    assert len(steps) == 2
+    assert f"help on XSum (+{_short(steps['aggrefact_ftsota', 'xsum', 'full'], 3)}," in text
+    assert f"XSum (-{_short(-steps['aggrefact_exf', 'xsum', 'claims'], 3)} AUC," in text
     found = pd.read_csv(PUBLIC / "factored_verification.csv").set_index("method").loc["word-overlap"]
     assert found["next_best"] == "factored"
     assert f"told apart from the best of them (corrected p = {_short(found['p_holm'], 3)})" in text

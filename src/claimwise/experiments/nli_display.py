@@ -98,12 +98,13 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
 
 def _areas(part: pd.DataFrame) -> str:
     """The same of the areas under the ROC curve, in words; ``part`` is one group's rows by metric."""
-    sure = [step for step in STEPS[1:] if part.loc[step, "auc_step_p_holm"] < 0.05]
+    sure = part.loc[list(STEPS[1:])].query("auc_step_p_holm < 0.05")["auc_step"]
+    told = [f"{step} ({value:+.3f})" for step, value in sure.items()]
     whole = part.loc[FULL]
     return (
         "Without a threshold, AUC is "
         + ", ".join(f"{part.loc[step, 'auc']:.3f}" for step in STEPS)
-        + f"; told apart from the row above, corrected: {', '.join(sure) or 'none'}"
+        + f"; told apart from the row above, corrected: {', '.join(told) or 'none'}"
         + f"; all parts together {whole['auc_difference']:+.3f} ({whole['auc_difference_low']:+.3f} to "
         f"{whole['auc_difference_high']:+.3f}, p {p_value(whole['auc_p'])}, {p_value(whole['auc_whole_p_holm'])} corrected)."
     )
