@@ -174,6 +174,17 @@ def test_corpora_left_out_are_those_of_the_shipped_weights(monkeypatch):
         assert words.format(*pair) in bullet("The embedded model")
 
 
+def test_the_zero_shot_variant_is_the_committed_table():
+    table = pd.read_csv(PUBLIC / "embedded_model_variants.csv").set_index(["model", "group"])
+    text = " ".join(README.split())
+    cnndm, xsum = (table.loc["embedded-zero-shot", group] for group in ("cnndm", "xsum"))
+    told = [f"{row['balanced_accuracy']:.1f} ({row['low']:.1f} to {row['high']:.1f})" for row in (cnndm, xsum)]
+    assert f"sentences reach {told[0]} on CNN/DM and {told[1]} on XSum" in text
+    gains = (f"{-row['difference']:+.1f}".replace("0.", ".") for row in (cnndm, xsum))
+    assert "changes that by {} and {} points".format(*gains) in text
+    assert min(cnndm["p"], xsum["p"]) > 0.05  # "may be chance"
+
+
 def test_links_lead_somewhere():
     links = re.findall(r"\]\(([^)#]+)\)", README)
     assert len(links) > 20
