@@ -32,7 +32,7 @@ bench: .venv/ready ## measure speed, as ratios within one run
 	for file in benchmarks/*.py; do python $$file || exit 1; done
 
 train: .venv/ready ## train the embedded verifier anew from the public corpora, into the package
-	OMP_NUM_THREADS=1 python -m claimwise.models.embedded.training
+	OMP_NUM_THREADS=1 python -m claimwise.training
 
 clean:     ## remove what can be made again (not the response cache, not .venv)
 	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis

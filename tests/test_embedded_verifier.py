@@ -14,18 +14,18 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from claimwise import corpora, prompts, text
 from claimwise.models.embedded import encoder as encoder_module
-from claimwise.models.embedded import training, training_data
 from claimwise.models.embedded.calibration import Calibration
 from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.checker_inputs import Reading, Words, collate, pair_features
-from claimwise.models.embedded.checker_training import Lesson, fit
 from claimwise.models.embedded.edits import content
 from claimwise.models.embedded.evidence import Index, pieces, stem
 from claimwise.models.embedded.forest import Trees
 from claimwise.models.embedded.lexicon import NEGATIONS
-from claimwise.models.embedded.training_edits import Source, edits
 from claimwise.models.embedded.verifier import WEIGHTS, Heads, Verifier, WeightsError
 from claimwise.prompts import Demonstration
+from claimwise.training import data
+from claimwise.training.checkers import Lesson, fit
+from claimwise.training.edits import Source, edits
 
 DOCUMENT = (
     "The city council of Northfield met on Tuesday evening. Mayor Anna Reyes opened the meeting at seven. "
@@ -202,7 +202,7 @@ def test_calibration_recovers_slope_and_intercept():
 
 
 def test_missing_weights_say_how_to_train(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"embedded\.training"):
+    with pytest.raises(FileNotFoundError, match=r"claimwise\.training"):
         Verifier(tmp_path)
 
 
@@ -292,16 +292,16 @@ def test_shipped_weights_are_small_and_plain(variant):
 
 def test_the_zero_shot_weights_say_that_they_know_nothing_of_aggrefact():
     about = json.loads((WEIGHTS / "zero-shot" / "verifier.json").read_text(encoding="utf-8"))
-    assert set(training.VARIANTS) == {"zero-shot"}
+    assert set(data.VARIANTS) == {"zero-shot"}
     assert about["corpora"]["wice"] > 0
-    assert not [name for name in about["corpora"] if name.startswith(training.VARIANTS["zero-shot"])]
+    assert not [name for name in about["corpora"] if name.startswith(data.VARIANTS["zero-shot"])]
 
 
 @pytest.mark.skipif("CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR is not set: no public corpora")
 @pytest.mark.parametrize("variant", ["", "zero-shot"])
 def test_shipped_weights_have_seen_no_test_document(variant):
     heads = Heads.read(WEIGHTS / variant)
-    for name, tested_splits in training_data.TEST_SPLITS.items():
+    for name, tested_splits in data.TEST_SPLITS.items():
         examples = corpora.load(name).examples
         splits = None if variant and name.startswith("aggrefact") else tested_splits
         tested = examples if splits is None else examples[examples["split"].isin(splits)]

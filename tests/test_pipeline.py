@@ -71,10 +71,17 @@ def test_a_stage_writes_its_report_tables_and_figures_under_its_own_name(name):
     assert all(Path(out).stem.startswith(name) for out in outs)
 
 
-def test_imports_have_no_circle():
-    every = modules({"claimwise.cli"}) | modules(
-        {f"claimwise.experiments.{path.stem}" for path in (ROOT / "src/claimwise/experiments").glob("[a-z]*.py")}
+def _every_module() -> set[str]:
+    return modules(
+        {
+            ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+            for path in (ROOT / "src/claimwise").rglob("*.py")
+        }
     )
+
+
+def test_imports_have_no_circle():
+    every = _every_module()
     # A package imports its modules to re-export them; that a module imports its package's siblings is no circle.
     graph = {
         name: {other for other in _imported(_file(name).read_text(), name) if not name.startswith(other + ".")}
@@ -87,6 +94,22 @@ def test_imports_have_no_circle():
             seen.add(other)
             left |= graph[other] - seen
         assert name not in seen, f"{name} imports itself by way of {sorted(seen)}"
+
+
+#: What rooms may import of the package: all that is not named here stands above them.
+_BELOW = {
+    "prompts": {"errors", "text"},
+    "corpora": {"errors", "prompts", "schema"},
+    "models": {"citations", "easiness", "errors", "prompts", "text"},
+}
+
+
+def test_rooms_import_only_what_stands_below_them_and_nobody_imports_training_or_experiments():
+    room = {name: name.split(".")[1] for name in _every_module() - {"claimwise"}}
+    for name, own in room.items():
+        others = {room[other] for other in _imported(_file(name).read_text(), name) & room.keys()} - {own}
+        assert others <= _BELOW.get(own, others), name
+        assert not others & {"training", "experiments"}, name
 
 
 _ONE_AFTER_THE_OTHER = """

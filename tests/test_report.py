@@ -6,8 +6,8 @@ import pytest
 
 from claimwise import corpora
 from claimwise.experiments import report
-from claimwise.models.embedded import training, training_data
 from claimwise.models.embedded.verifier import document_hash
+from claimwise.training import data
 
 EMBEDDED = {"kind": "embedded"}
 
@@ -17,10 +17,10 @@ def said(names, **model):
 
 
 def test_every_corpus_that_training_reads_is_said_to_be_supervised():
-    assert set(training_data.TRAINING_SPLITS) <= set(report.SUPERVISED)
+    assert set(data.TRAINING_SPLITS) <= set(report.SUPERVISED)
     # The other names are corpora that share documents with these; a name that no loader has would say nothing.
     assert set(report.SUPERVISED) <= set(corpora.LOADERS)
-    for name in training_data.TRAINING_SPLITS:
+    for name in data.TRAINING_SPLITS:
         assert f"**Supervised** on {name} (" in said([name])
         assert "Not trained on" not in said([name])
 
@@ -35,7 +35,7 @@ def test_loaders_of_the_same_documents_are_supervised_too():
         "frank": "aggrefact_exf",
     }
     for name, learned in same.items():
-        assert learned in training_data.TRAINING_SPLITS
+        assert learned in data.TRAINING_SPLITS
         assert f"**Supervised** on {name} (" in said([name])
 
 
@@ -47,9 +47,9 @@ def hashes(corpus, splits=None):
 
 def test_no_other_public_corpus_holds_a_document_that_was_learned_from(published_corpus):
     learned = set()
-    for name, splits in training_data.TRAINING_SPLITS.items():
+    for name, splits in data.TRAINING_SPLITS.items():
         learned |= hashes(published_corpus(name), splits)
-    for name, splits in training_data.TEST_SPLITS.items():
+    for name, splits in data.TEST_SPLITS.items():
         learned -= hashes(published_corpus(name), splits)
     others = [n for n in corpora.names() if n not in report.SUPERVISED and not n.startswith("sample")]
     for name in others:
@@ -59,8 +59,8 @@ def test_no_other_public_corpus_holds_a_document_that_was_learned_from(published
 
 
 def test_corpora_that_a_variant_does_not_know_are_not_supervised_for_it():
-    learned = set(training_data.TRAINING_SPLITS)
-    for name, unknown in training.VARIANTS.items():
+    learned = set(data.TRAINING_SPLITS)
+    for name, unknown in data.VARIANTS.items():
         without = {corpus for corpus in learned if corpus.startswith(tuple(unknown))}
         assert without == {corpus for corpus in learned if corpus.startswith(report.UNKNOWN[name])}
     zero_shot = said(["aggrefact_ftsota", "summac_factcc", "wice"], weights="zero-shot")

@@ -2,7 +2,7 @@
 
 The tagger is a hidden Markov model over 26 coarse classes, fitted by expectation maximisation on unlabelled
 news (documents and references of ROSE's validation part) under a dictionary of closed-class words and verb forms; see
-``decomposer_training_tagger``. Nouns and adjectives share the class ``X``: the grammar needs noun phrases and
+``claimwise.training.tagger``. Nouns and adjectives share the class ``X``: the grammar needs noun phrases and
 verbs, and no more.
 """
 

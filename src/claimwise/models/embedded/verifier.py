@@ -82,20 +82,18 @@ class Heads:
         """Read ``verifier.safetensors``, ``verifier.json`` and ``verifier-checkers.safetensors``.
 
         Raises:
-            FileNotFoundError: the weights are not there; run ``python -m claimwise.models.embedded.training``.
+            FileNotFoundError: the weights are not there; run ``python -m claimwise.training``.
             WeightsError: they are cut off, or of another version.
         """
         for name in (TREES_FILE, NUMBERS_FILE, CHECKERS_FILE):
             if not (folder / name).is_file():
-                raise FileNotFoundError(
-                    f"{folder / name} is missing; train it: python -m claimwise.models.embedded.training"
-                )
+                raise FileNotFoundError(f"{folder / name} is missing; train it: python -m claimwise.training")
         try:
             return cls._read(folder)
         except (SafetensorError, ValueError, LookupError, TypeError, RuntimeError) as error:
             raise WeightsError(
                 f"{folder}: cannot be read as the verifier's weights ({shorten(str(error))}); restore its three files as "
-                "one training wrote them (git checkout), or train them: python -m claimwise.models.embedded.training"
+                "one training wrote them (git checkout), or train them: python -m claimwise.training"
             ) from error
 
     @classmethod

@@ -1,9 +1,9 @@
-"""Fit the tagger and the attachment counts: ``python -m claimwise.models.embedded.decomposer_training_tagger``.
+"""Fit the tagger and the attachment counts: ``python -m claimwise.training.tagger``.
 
 Expectation maximisation for a bigram hidden Markov model on the documents and references of ROSE's validation
-part, without any labelled word: only the dictionary of ``decomposer_training_words`` and the verb table
+part, without any labelled word: only the dictionary of ``tagger_words`` and the verb table
 (``weights/decomposer-verbs.json``, written and checked by hand). Then, on the text so tagged, how often each
-preposition follows each noun and each verb. Deterministic; about half a minute. Run ``decomposer_training`` next.
+preposition follows each noun and each verb. Deterministic; about half a minute. Run ``claimwise.training.decomposer`` next.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from claimwise import corpora
 from claimwise.models.embedded import decomposer_tokens
 from claimwise.models.embedded.decomposer_tokens import TOKEN, WEIGHTS, shape, verb_forms
-from claimwise.models.embedded.decomposer_training_words import CLASSES, FIRST_TRANSITIONS, MARKS, allowed, closed_words
+from claimwise.training.tagger_words import CLASSES, FIRST_TRANSITIONS, MARKS, allowed, closed_words
 
 _ROUNDS = 10
 _DOCUMENTS = 400

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from claimwise import prompts
 from claimwise.corpora import Corpus
 from claimwise.models.embedded.decomposer import Decomposer
-from claimwise.models.embedded.training_data import (
+from claimwise.models.embedded.verifier import document_hash
+from claimwise.training.data import (
     LOWERED,
     RETOLD,
     Row,
@@ -25,8 +26,7 @@ from claimwise.models.embedded.training_data import (
     sentences,
     training_examples,
 )
-from claimwise.models.embedded.training_retelling import retold
-from claimwise.models.embedded.verifier import document_hash
+from claimwise.training.retelling import retold
 
 _PROMPT = "acueval-decompose-5shot"  # the default metric's
 #: Corpora of claims: a row's summary is one already, or is made of claims.

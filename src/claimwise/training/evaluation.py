@@ -13,16 +13,10 @@ import numpy as np
 import pandas as pd
 
 from claimwise.models.embedded.features import Evidence
-from claimwise.models.embedded.training_data import Row
-from claimwise.models.embedded.training_trees import Found, Table, ask, fit_trees, statement_labels
 from claimwise.models.embedded.verifier import VERDICT, Heads, decided
 from claimwise.statistics import auc, calibration
-
-#: Groups of corpora, by how their names start, that training leaves out together.
-HELD_OUT = {
-    "A": ("aggrefact_", "summac_", "wice", "halueval"),
-    "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
-}
+from claimwise.training.data import Row
+from claimwise.training.trees import Found, Table, ask, fit_trees, statement_labels
 
 _POOLINGS = ("min", "mean")
 #: The column of evidence features that is the share of a claim's content words, by rarity, that the document has.

@@ -5,10 +5,10 @@ import random
 import pytest
 
 from claimwise.corpora.base import Rows
-from claimwise.models.embedded import training, training_claims, training_data
-from claimwise.models.embedded.training_claims import Telling
-from claimwise.models.embedded.training_data import Row
-from claimwise.models.embedded.training_retelling import retold
+from claimwise.training import claims, data, material
+from claimwise.training.claims import Telling
+from claimwise.training.data import Row
+from claimwise.training.retelling import retold
 
 DOCUMENT = (
     "On Monday, Ann Lee, who runs a bakery in Oslo, bought 3 vans. She plans to deliver bread to 12 schools. "
@@ -47,7 +47,7 @@ def test_digits_inside_a_number_stay(statement):
 
 
 def test_what_is_told_otherwise_is_supported_and_edits_say_which_words_are_wrong():
-    rows = training_claims.retold_rows([Telling("toy", DOCUMENT, 6)], ["Cara sang in Lima during the war."])
+    rows = claims.retold_rows([Telling("toy", DOCUMENT, 6)], ["Cara sang in Lima during the war."])
     assert {row.corpus for row in rows} == {"toy_retold"}
     assert all(row.synthetic and row.statements == (row.summary,) for row in rows)
     right, wrong = [r for r in rows if r.label], [r for r in rows if not r.label]
@@ -55,19 +55,19 @@ def test_what_is_told_otherwise_is_supported_and_edits_say_which_words_are_wrong
     assert wrong
     assert all(row.wrong == () for row in right)
     assert all(row.wrong and row.kind for row in wrong)
-    own = training_data.sentences(DOCUMENT)
+    own = data.sentences(DOCUMENT)
     assert any(row.summary not in own for row in right)
 
 
 def test_faithful_summaries_by_language_models_are_supported_and_edits_of_them_are_not():
-    retelling = "Ann Lee, a baker, purchased three vans in Paris. " + training_data.sentences(DOCUMENT)[0]
+    retelling = "Ann Lee, a baker, purchased three vans in Paris. " + data.sentences(DOCUMENT)[0]
     rows = Rows("vectara_training")
     for name, summary, score in (("good", retelling, 0.95), ("bad", "Lee sold every van to Bo Ray in Paris.", 0.4)):
         rows.score(rows.example(name, document=DOCUMENT, summary=summary, split="train"), "hhem", score)
     corpora = {"vectara_training": rows.corpus()}
-    [told] = training_claims.summarised(corpora)
+    [told] = claims.summarised(corpora)
     assert told.summaries == (retelling,)  # the other is not faithful enough
-    found = training_claims.summarised_rows([told], ["Cara sang in Lima during the war."])
+    found = claims.summarised_rows([told], ["Cara sang in Lima during the war."])
     assert {(row.corpus, row.summary) for row in found if row.label} == {
         (
             "vectara_training_retold",
@@ -80,21 +80,21 @@ def test_faithful_summaries_by_language_models_are_supported_and_edits_of_them_a
     assert all(row.wrong and row.summary != retelling for row in wrong)
     tested = Rows("qags")
     tested.example("x", document=DOCUMENT.upper(), summary="S.", label=1)
-    assert training_claims.summarised({**corpora, "qags": tested.corpus()}) == []
+    assert claims.summarised({**corpora, "qags": tested.corpus()}) == []
 
 
 def test_judged_summaries_come_once_more_as_claims_of_which_one_must_be_wrong():
     two = "Ann Lee bought 3 vans and plans to deliver bread. Bo Ray started a firm in Paris."
     rows = [
-        Row("toy", DOCUMENT, two, training_data.sentences(two), 0, kind="entity"),
+        Row("toy", DOCUMENT, two, data.sentences(two), 0, kind="entity"),
         Row("toy", DOCUMENT, two, ("A recorded claim.",), 0),
         Row("toy", DOCUMENT, "Ann Lee bought 3 vans", ("Ann Lee bought 3 vans",), 1, ()),
         Row("toy_edits", DOCUMENT, "Lee left.", ("Lee left.",), 0, ((4, 8),)),
         Row("rose", DOCUMENT, "Lee bought vans and sang.", ("Lee bought vans and sang.",), 1, ()),
     ]
-    judged = training_claims.judged_once(rows)
+    judged = claims.judged_once(rows)
     assert [row.summary for row in judged] == [two, "Ann Lee bought 3 vans"]
-    found = training_claims.decomposed_rows(judged)
+    found = claims.decomposed_rows(judged)
     assert [row.summary for row in found] == [two]  # the other is a claim already
     [row] = found
     assert row.decomposed
@@ -109,7 +109,7 @@ def test_no_document_of_a_test_set_is_told():
     rows.example("b", document="Another text. It is here.", summary="S.", label=1, split="validation")
     tested = Rows("qags")
     tested.example("x", document=DOCUMENT.upper(), summary="S.", label=1)
-    found = training_claims.tellings({"halueval": rows.corpus(), "qags": tested.corpus()})
+    found = claims.tellings({"halueval": rows.corpus(), "qags": tested.corpus()})
     assert found == [Telling("halueval", "Another text. It is here.", 8)]
 
 
@@ -117,7 +117,7 @@ def test_what_training_gathers_holds_claims_after_the_rows_that_they_are_made_of
     rows = Rows("wice")
     summary = "Ann Lee bought 3 vans and plans to deliver bread."
     rows.example("a", document=DOCUMENT, summary=summary, label=1, split="validation")
-    found = training.gather({"wice": rows.corpus()})
+    found = material.gather({"wice": rows.corpus()})
     kinds = [(row.corpus, row.decomposed) for row in found]
     assert kinds[0] == ("wice", False)
     assert kinds[-1] == ("wice", True)

@@ -22,8 +22,8 @@ from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.evidence import word_spans
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.forest import Trees
-from claimwise.models.embedded.training_data import SYNTHETIC, Row, wrong_words
 from claimwise.models.embedded.verifier import claim_table, document_hash
+from claimwise.training.data import SYNTHETIC, Row, wrong_words
 
 FOLDS = 4
 _ROUNDS = 2  # of multiple-instance learning

@@ -1,4 +1,4 @@
-"""Fit the decomposer's selector on ROSE's validation part: ``python -m claimwise.models.embedded.decomposer_training``.
+"""Fit the decomposer's selector on ROSE's validation part: ``python -m claimwise.training.decomposer``.
 
 Deterministic: the same corpus gives the same file. A fifth of the documents chooses the ridge penalty and the
 balance; the shipped weights are then fitted on all of them. Test parts are never read.

@@ -18,8 +18,8 @@ import pandas as pd
 from claimwise import text
 from claimwise.corpora import Corpus
 from claimwise.models.embedded.evidence import stem, word_spans
-from claimwise.models.embedded.training_edits import Source, edits
 from claimwise.models.embedded.verifier import document_hash
+from claimwise.training.edits import Source, edits
 
 #: Corpora whose documents are reported on, and the splits of them that are; None stands for all of the corpus.
 TEST_SPLITS: Mapping[str, tuple[str, ...] | None] = {
@@ -51,6 +51,16 @@ TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
     "factcheck_gpt": ("train",),
     "genaudit_usb": ("train",),
     "vectara_training": ("train",),
+}
+
+#: Variants that ship beside the one that learns from everything, by folder of weights: corpora that they do not know.
+#: AggreFact is made of XSumFaith, CoGenSumm, FactCC and others.
+VARIANTS = {"zero-shot": ("aggrefact_", "summac_")}
+
+#: Groups of corpora, by how their names start, that training leaves out together.
+HELD_OUT = {
+    "A": ("aggrefact_", "summac_", "wice", "halueval"),
+    "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
 }
 
 _ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements taken from each ROSE document

@@ -8,12 +8,13 @@ import pytest
 import torch
 
 from claimwise.corpora.base import Rows
-from claimwise.models.embedded import evaluation, training, training_data, training_trees
 from claimwise.models.embedded.encoder import Encoder
-from claimwise.models.embedded.training_data import Row
-from claimwise.models.embedded.training_trees import Table
 from claimwise.models.embedded.verifier import VERDICT, Heads, claim_table, document_hash
 from claimwise.statistics import auc
+from claimwise.training import data, evaluation, learning, trees
+from claimwise.training import material as materials
+from claimwise.training.data import Row
+from claimwise.training.trees import Table
 
 
 def toy_corpora():
@@ -39,8 +40,8 @@ def toy_corpora():
 def test_documents_of_test_sets_are_left_out_of_training_whatever_their_spelling():
     corpora = toy_corpora()
     shared = corpora["summedits"].examples["document"].iloc[0]
-    rows = training_data.training_rows(corpora)
-    assert document_hash(shared) in training_data.documents_under_test(corpora)
+    rows = data.training_rows(corpora)
+    assert document_hash(shared) in data.documents_under_test(corpora)
     assert rows
     assert all(document_hash(row.document) != document_hash(shared) for row in rows)
 
@@ -53,9 +54,9 @@ def test_errors_from_outside_come_from_other_documents_that_are_learned_from():
         example = rose.example(number, "reference", document=document, summary="S.", split=split)
         rose.gold(example, [{"claim": f"{split} claim {number} tells of a bridge."}])
     corpora = {"rose": rose.corpus()}
-    strangers = training_data.strange_claims(corpora)
+    strangers = data.strange_claims(corpora)
     assert strangers == [f"validation claim {number} tells of a bridge." for number in range(4)]
-    outside = [row for row in training_data.training_rows(corpora) if row.kind == "out-of-article"]
+    outside = [row for row in data.training_rows(corpora) if row.kind == "out-of-article"]
     assert len(outside) == 4
     for row in outside:
         [number] = [i for i in range(4) if f"report {i}." in row.document.lower()]
@@ -64,12 +65,12 @@ def test_errors_from_outside_come_from_other_documents_that_are_learned_from():
 
 @pytest.fixture(scope="module")
 def material():
-    return training.read(training_data.training_rows(toy_corpora()))
+    return materials.read(data.training_rows(toy_corpora()))
 
 
 @pytest.fixture(scope="module")
 def learned(material):
-    return training.learn(material)
+    return learning.learn(material)
 
 
 def test_training_writes_weights_that_score_seen_documents_by_unseen_models(material, learned, tmp_path):
@@ -79,7 +80,7 @@ def test_training_writes_weights_that_score_seen_documents_by_unseen_models(mate
     assert heads.unseen_by(seen) == [document_hash(seen) % heads.folds]
     assert heads.unseen_by("A document of which nobody has heard.") == list(range(heads.folds))
     again = tmp_path / "again"
-    training.learn(material).heads.write(again, {"toy": len(material.rows)})
+    learning.learn(material).heads.write(again, {"toy": len(material.rows)})
     for name in ("verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"):
         assert (tmp_path / name).read_bytes() == (again / name).read_bytes()
 
@@ -100,7 +101,7 @@ def test_every_part_of_the_rows_is_encoded_in_the_same_batches_whatever_was_read
 
     def encoded(rows):
         batches.clear()
-        training._read_part(rows)
+        materials._read_part(rows)
         return list(batches)
 
     alone = encoded(material.rows[:8])
@@ -116,7 +117,7 @@ def test_what_a_variant_must_not_know_goes_with_everything_of_its_documents():
         Row("rose", "doc  ONE", "U.", ("U.",), 1),
         Row("rose", "Doc two.", "V.", ("V.",), 1),
     ]
-    material = training.Material(rows, [[f"read {i}"] for i in range(4)], [[]] * 4)
+    material = materials.Material(rows, [[f"read {i}"] for i in range(4)], [[]] * 4)
     rest = material.without(("aggrefact_",))
     assert [row.summary for row in rest.rows] == ["V."]
     assert rest.statements == [["read 3"]]
@@ -125,7 +126,7 @@ def test_what_a_variant_must_not_know_goes_with_everything_of_its_documents():
 
 
 def test_the_zero_shot_variant_leaves_out_all_that_aggrefact_is_made_of():
-    names = {name for name in training_data.TRAINING_SPLITS if name.startswith(training.VARIANTS["zero-shot"])}
+    names = {name for name in data.TRAINING_SPLITS if name.startswith(data.VARIANTS["zero-shot"])}
     assert names == {*("aggrefact_ftsota", "aggrefact_exf", "summac_factcc", "summac_xsumfaith", "summac_cogensumm")}
 
 
@@ -260,14 +261,14 @@ def test_trees_on_features_alone_do_not_read_the_checkers_findings():
 
 
 def test_groups_left_out_hold_every_corpus_with_judged_rows_of_other_kinds():
-    loaded = {*training_data.TRAINING_SPLITS} - {"rose", "factcg", "vectara_training"}
-    started = tuple(name for group in evaluation.HELD_OUT.values() for name in group)
+    loaded = {*data.TRAINING_SPLITS} - {"rose", "factcg", "vectara_training"}
+    started = tuple(name for group in data.HELD_OUT.values() for name in group)
     assert all(f"{name}_".startswith(started) for name in loaded)
 
 
 def test_claims_of_the_decomposer_move_trees_but_not_the_calibration(material, learned):
     own = [replace(row, decomposed=True) for row in material.rows]
-    table = training_trees.claim_rows([*material.rows, *own], [*material.statements] * 2, learned.heads.checkers)
+    table = trees.claim_rows([*material.rows, *own], [*material.statements] * 2, learned.heads.checkers)
     n = len(table.truth) // 2
     assert np.array_equal(table.told[:n], ~np.isnan(table.truth[:n]))
     assert not table.told[n:].any()
@@ -278,4 +279,4 @@ def test_a_calibration_is_fitted_to_the_told_alone():
     told = np.arange(1000) < 100
     unused = np.zeros(1000)
     table = Table(unused[:, None], truth, told, unused, unused, np.ones(1000))
-    assert training_trees.calibrate(np.ones(1000), table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)
+    assert trees.calibrate(np.ones(1000), table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)

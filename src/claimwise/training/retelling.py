@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from claimwise.models.embedded.evidence import FUNCTION_WORDS
 from claimwise.models.embedded.lexicon import SYNONYMS
-from claimwise.models.embedded.training_edits import exchangeable, names
+from claimwise.training.edits import exchangeable, names
 
 _DIGITS = dict(
     zip(

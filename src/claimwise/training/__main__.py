@@ -1,0 +1,57 @@
+"""Train the verifier from public corpora: ``python -m claimwise.training`` (``make train``).
+
+Statements are read once, by a process a processor; then each variant of the verifier is learned from those that it may
+see, and the groups of corpora that ``held_out.csv`` is about are left out, one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from claimwise import corpora as registry
+from claimwise.models.embedded.verifier import WEIGHTS
+from claimwise.training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, VARIANTS
+from claimwise.training.evaluation import ablation, edit_types, features_alone, held_out, judge_held_out
+from claimwise.training.learning import Learned, learn
+from claimwise.training.material import Material, gather, read
+
+
+def main(folder: Path, tables: Path) -> None:
+    """Learn every variant and write its weights, then what training alone can measure.
+
+    Args:
+        folder: of the weights; variants have folders in it.
+        tables: where ``ablation.csv``, ``edit_types.csv``, ``judge.csv`` and ``held_out.csv`` go.
+    """
+    material = read(gather({name: registry.load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
+    full = learn(material)
+    _write(full, material, folder)
+    measured = material.rows, full.table, full.logits, features_alone(full.table)
+    ablation(*measured).to_csv(tables / "ablation.csv", index=False)
+    edit_types(*measured).to_csv(tables / "edit_types.csv", index=False)
+    for name, unknown in VARIANTS.items():
+        rest, asked = material.without(unknown), material.judged(unknown)
+        learned = learn(rest)
+        _write(learned, rest, folder / name)
+        judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(tables / "judge.csv", index=False)
+    parts = []
+    for group, corpora in HELD_OUT.items():
+        heads = learn(material.without(corpora)).heads
+        asked = material.judged(corpora)
+        parts.append(held_out(group, asked.rows, asked.statements, heads))
+        pd.concat(parts).to_csv(tables / "held_out.csv", index=False)
+
+
+def _write(learned: Learned, material: Material, folder: Path) -> None:
+    counts = pd.Series([row.corpus for row in material.rows]).value_counts().sort_index().to_dict()
+    learned.heads.write(folder, counts)
+    made = json.dumps({"rows": len(material.rows), "statements": len(learned.logits)})
+    print(f"wrote {folder}: {made}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(WEIGHTS, Path("data/embedded"))
