@@ -18,7 +18,7 @@ from claimwise.models.embedded.calibration import Calibration
 from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.checker_inputs import Reading, Words, collate, pair_features
 from claimwise.models.embedded.edits import content
-from claimwise.models.embedded.evidence import Index, pieces, stem
+from claimwise.models.embedded.evidence import Index, capitalised, pieces, stem
 from claimwise.models.embedded.forest import Trees
 from claimwise.models.embedded.lexicon import NEGATIONS
 from claimwise.models.embedded.verifier import WEIGHTS, Heads, Verifier, WeightsError
@@ -154,15 +154,27 @@ def test_function_words_hold_nothing_whatever_their_stem():
 
 
 def test_retrieval_finds_the_sentence_and_fills_up_from_the_start():
-    index = Index.of("Ann met Bo. Rain fell. The bridge in Rome closed. Lee ran.")
+    sentences = ["Ann met Bo on a day in May", "Rain fell", "The bridge in Rome closed", "Lee ran home"]
+    index = Index.of(" ".join(f"{sentence}, as {'so ' * 12}often." for sentence in sentences))
     assert index.retrieve(["bridg", "rome"], limit=2) == [2, 0]
+
+
+def test_short_turns_are_read_together_and_a_name_at_the_start_of_one_is_not_one_for_its_capital():
+    dialogue = "Ann: Who ran?\nBo: Lee ran home in the rain, and he fell twice on the way.\nAnn: Oh."
+    [one, rest] = pieces(dialogue, least=15)
+    assert one.text == dialogue.partition("\nAnn: Oh")[0]
+    assert [one.text[a:b] for a, b in one.spans][:5] == ["Ann", "Who", "ran", "Bo", "Lee"]
+    assert (one.first_word, rest.first_word, rest.text) == (0, len(one.stems), "Ann: Oh.")
+    assert [piece.text for piece in pieces(dialogue)] == dialogue.splitlines()
+    together, apart = (capitalised(pieces(dialogue, least)) for least in (15, 1))
+    assert together == apart
 
 
 def test_long_sentences_are_cut_and_nothing_is_lost():
     passage = " ".join(f"w{i}x" for i in range(250))
     found = pieces(passage)
     assert len(found) > 1
-    assert {piece.sentence for piece in found} == {0}
+    assert {sentence for piece in found for sentence in piece.sentences} == {0}
     assert [s for piece in found for s in piece.stems] == pieces_of_words(passage)
 
 

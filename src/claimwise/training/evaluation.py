@@ -14,11 +14,12 @@ import pandas as pd
 
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.verifier import VERDICT, Heads, decided
-from claimwise.statistics import auc, calibration
+from claimwise.statistics import auc, bootstrap_auc, calibration
 from claimwise.training.data import Row
 from claimwise.training.trees import Found, Table, ask, fit_trees, statement_labels
 
 _POOLINGS = ("min", "mean")
+_DRAWS = 2000  # of documents
 #: The column of evidence features that is the share of a claim's content words, by rarity, that the document has.
 _OVERLAP = 6
 
@@ -92,7 +93,8 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
         heads: learned without them.
 
     Returns:
-        ``corpus, held_out_with, n, model, pooling, auc, ece``. ``ece``, of the shipped model only, is the calibration
+        ``corpus, held_out_with, n, model, pooling, auc, low, high, ece``: ``low`` and ``high`` are the ends of the 95 %
+        interval over documents. ``ece``, of the shipped model only, is the calibration
         error over statements of known truth, one by one, whatever the pooling; NaN where there is none.
     """
     row_of, logits, overlap = _unseen("claim", statements, heads)
@@ -103,8 +105,9 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
     for (corpus, model, pooling), part in _pooled(rows, row_of, columns):
         if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
             error = errors.get(corpus, np.nan) if model == "shipped" else np.nan
-            found.append(_one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling) | {"ece": error})
-    return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "ece"])
+            one = _one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling)
+            found.append(one | _interval(part) | {"ece": error})
+    return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high", "ece"])
 
 
 def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataFrame:
@@ -116,12 +119,15 @@ def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataF
         heads: learned without them.
 
     Returns:
-        ``corpus, n, model, auc``.
+        ``corpus, n, model, auc, low, high``.
     """
     row_of, logits, overlap = _unseen("whole", wholes, heads)
     columns = {"checker": logits[:, 0], "judge": decided("whole", logits), "word overlap": overlap}
-    found = [_one(part, corpus=c, model=model) for (c, model, _), part in _pooled(rows, row_of, columns, ("mean",))]
-    return _table(found, ["corpus", "n", "model", "auc"])
+    found = [
+        _one(part, corpus=c, model=model) | _interval(part)
+        for (c, model, _), part in _pooled(rows, row_of, columns, ("mean",))
+    ]
+    return _table(found, ["corpus", "n", "model", "auc", "low", "high"])
 
 
 def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -172,7 +178,7 @@ def _pooled(
     columns: Mapping[str, np.ndarray],
     poolings: Sequence[str] = _POOLINGS,
 ) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """For each corpus, model and pooling its summaries (``label, kind, support``), each once, by its sentences: rows
+    """For each corpus, model and pooling its summaries (``document, label, kind, support``), each once, by its sentences: rows
     with recorded claims come after those with sentences."""
     once: dict[tuple[str, str, str], int] = {}
     for number, row in enumerate(rows):
@@ -184,7 +190,8 @@ def _pooled(
             supports = by_row.agg(pooling)
             kept = [i for i in supports.index if i in numbers]
             summaries = pd.DataFrame(
-                [(rows[i].corpus, rows[i].label, rows[i].kind) for i in kept], columns=["corpus", "label", "kind"]
+                [(rows[i].corpus, rows[i].document, rows[i].label, rows[i].kind) for i in kept],
+                columns=["corpus", "document", "label", "kind"],
             ).assign(support=supports[kept].to_numpy())
             for corpus, part in summaries.groupby("corpus"):
                 yield (str(corpus), model, pooling), part
@@ -194,5 +201,10 @@ def _one(part: pd.DataFrame, **names: str) -> dict:
     return {**names, "n": len(part), "auc": auc(part["label"], part["support"])}
 
 
+def _interval(part: pd.DataFrame) -> dict[str, float]:
+    interval = bootstrap_auc(part["label"], part["support"], part["document"], _DRAWS, seed=0)
+    return {"low": interval.low, "high": interval.high}
+
+
 def _table(found: Sequence[Mapping], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(found, columns=columns).sort_values(columns[0], kind="stable").round({"auc": 3, "ece": 3})
+    return pd.DataFrame(found, columns=columns).sort_values(columns[0], kind="stable").round(3)

@@ -1,6 +1,6 @@
 """Where a document might support a claim: words, pieces, and lexical retrieval in linear time.
 
-A document is cut into *pieces* (its sentences; a long one into several), and only pieces that share words
+A document is cut into *pieces* (its sentences; a long one into several, short ones together), and only pieces that share words
 with a claim are ever encoded, so that a document of 100,000 words costs little more than a short one.
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
@@ -20,6 +21,8 @@ from claimwise import text
 
 #: Words in a piece at most: about the 128 wordpieces that MiniLM was trained on.
 PIECE_WORDS = 80
+#: A piece of a document has so many words at least: with fewer, a claim would see little of a dialogue.
+SHORT = 15
 #: Pieces a claim may look at.
 PIECES_PER_CLAIM = 8
 
@@ -90,13 +93,27 @@ def word_spans(passage: str) -> list[tuple[int, int]]:
 
 @dataclass(slots=True)
 class Piece:
-    """A sentence or a part of one: its text, its words, and where it stands."""
+    """A sentence, a part of one, or several short ones: its text, its words, and where it stands.
+
+    ``sentences`` names the sentence of each word.
+    """
 
     text: str
-    sentence: int
+    sentences: list[int]
     spans: list[tuple[int, int]]
     stems: list[str]
     first_word: int
+
+    def ranked(self, wanted: Collection[str]) -> list[int]:
+        """Its sentences, those first that hold more of some stems.
+
+        >>> pieces("Ann: Who ran? Bo: Lee ran.", least=9)[0].ranked({"lee", "ran"})
+        [1, 0]
+        """
+        shared = dict.fromkeys(self.sentences, 0)
+        for sentence, stemmed in set(zip(self.sentences, self.stems, strict=True)):
+            shared[sentence] += stemmed in wanted
+        return sorted(shared, key=lambda sentence: -shared[sentence])
 
 
 def stems(passage: str) -> frozenset[str]:
@@ -108,28 +125,49 @@ def stems(passage: str) -> frozenset[str]:
     return frozenset(stem(passage[a:b]) for a, b in word_spans(passage))
 
 
-def pieces(passage: str) -> list[Piece]:
+def pieces(passage: str, least: int = 1) -> list[Piece]:
     """Cut a text into pieces of at most ``PIECE_WORDS`` words, none without words.
 
-    >>> [(p.sentence, p.stems) for p in pieces("It rained. ... Lee ran.")]
-    [(0, ['it', 'rain']), (2, ['lee', 'ran'])]
+    Args:
+        passage: the text.
+        least: words that a piece has at least, where that can be: shorter sentences are read with those that follow, as
+            are the turns of a dialogue, which say little alone.
+
+    >>> [(p.sentences, p.stems) for p in pieces("It rained. ... Lee ran.")]
+    [([0, 0], ['it', 'rain']), ([2, 2], ['lee', 'ran'])]
+    >>> [p.text for p in pieces("It rained. ... Lee ran. He fell.", least=3)]
+    ['It rained. ... Lee ran.', 'He fell.']
     """
+    runs: list[_Run] = []
+    for number, sentence in enumerate(text.sentences(passage)):
+        spans = [(sentence.start + a, sentence.start + b) for a, b in word_spans(sentence.text)]
+        for start in range(0, len(spans), PIECE_WORDS):
+            words = spans[start : start + PIECE_WORDS]
+            begin = sentence.start if start == 0 else words[0][0]
+            end = sentence.end if start + PIECE_WORDS >= len(spans) else words[-1][1]
+            if not runs or len(runs[-1].spans) >= least or len(runs[-1].spans) + len(words) > PIECE_WORDS:
+                runs.append(_Run(begin))
+            runs[-1].end = end
+            runs[-1].spans += words
+            runs[-1].sentences += [number] * len(words)
     found: list[Piece] = []
     count = 0
-    for number, sentence in enumerate(text.sentences(passage)):
-        spans = word_spans(sentence.text)
-        for start in range(0, len(spans), PIECE_WORDS):
-            part = spans[start : start + PIECE_WORDS]
-            begin, end = part[0][0], part[-1][1]
-            if start + PIECE_WORDS >= len(spans):
-                end = len(sentence.text)
-            if start == 0:
-                begin = 0
-            stems = [stem(sentence.text[a:b]) for a, b in part]
-            shifted = [(a - begin, b - begin) for a, b in part]
-            found.append(Piece(sentence.text[begin:end], number, shifted, stems, count))
-            count += len(part)
+    for run in runs:
+        spans = [(a - run.begin, b - run.begin) for a, b in run.spans]
+        stems = [stem(passage[a:b]) for a, b in run.spans]
+        found.append(Piece(passage[run.begin : run.end], run.sentences, spans, stems, count))
+        count += len(stems)
     return found
+
+
+@dataclass(slots=True)
+class _Run:
+    """A piece in the making, in characters of the text."""
+
+    begin: int
+    end: int = 0
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    sentences: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -146,7 +184,7 @@ class Index:
     @classmethod
     def of(cls, passage: str) -> Index:
         """Index a document in time linear in its length."""
-        parts = pieces(passage)
+        parts = pieces(passage, SHORT)
         postings: dict[str, list[int]] = defaultdict(list)
         counts: Counter = Counter()
         ngrams = set()
@@ -189,8 +227,9 @@ def capitalised(parts: Sequence[Piece]) -> frozenset:
     upper: Counter = Counter()
     lower: Counter = Counter()
     for part in parts:
-        for position, ((a, _), stemmed) in enumerate(zip(part.spans, part.stems, strict=True)):
-            if position and stemmed not in FUNCTION_STEMS:
+        words = zip(part.spans, part.stems, part.sentences, strict=True)
+        for (_, _, before), ((a, _), stemmed, sentence) in pairwise(words):
+            if sentence == before and stemmed not in FUNCTION_STEMS:
                 (upper if part.text[a].isupper() else lower)[stemmed] += 1
     return frozenset(s for s, count in upper.items() if count > lower[s])
 

@@ -11,7 +11,15 @@ from claimwise import text
 from claimwise.models.embedded.checker import Checker, check
 from claimwise.models.embedded.checker_inputs import Reading, Words
 from claimwise.models.embedded.encoder import Encoded, Encoder, shared_encoder
-from claimwise.models.embedded.evidence import PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
+from claimwise.models.embedded.evidence import (
+    FUNCTION_STEMS,
+    PIECES_PER_CLAIM,
+    Index,
+    Piece,
+    capitalised,
+    pieces,
+    rarity,
+)
 from claimwise.models.embedded.features import Evidence, measure
 from claimwise.models.embedded.features_match import EncodedClaim, Pool
 
@@ -110,7 +118,8 @@ class Reader:
                 numbers = chosen[claim]
                 pool = Pool(numbers, [index.pieces[n] for n in numbers], [by_number[n] for n in numbers])
                 evidence = measure(ready, index, pool)
-                ranked = dict.fromkeys(index.pieces[n].sentence for n in evidence.ranked)
+                wanted = frozenset(ready.stems) - FUNCTION_STEMS
+                ranked = dict.fromkeys(s for n in evidence.ranked for s in index.pieces[n].ranked(wanted))
                 evidence.ranked = [s for s in ranked if own is None or s < own]
                 if looked_at:
                     names = {stem for stem, name in zip(ready.stems, ready.names, strict=True) if name} | index.names
