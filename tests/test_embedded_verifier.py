@@ -117,8 +117,11 @@ def test_a_document_of_100000_words_is_searched_to_its_end(verifier):
 
 def test_a_claim_looks_at_few_pieces_where_the_prompt_shows_what_is_retrieved(verifier):
     retrieved = replace(ZERO_SHOT, context="retrieved")
-    assert len(support(verifier, SUPPORTED, prompt=retrieved).evidence) <= 3
-    assert len(support(verifier, SUPPORTED).evidence) > 3
+    long = "\n".join(
+        f"The council has {'more and ' * n}more libraries to close on the street than before." for n in range(6, 16)
+    )
+    assert len(support(verifier, SUPPORTED, long, prompt=retrieved).evidence) == 3
+    assert len(support(verifier, SUPPORTED, long).evidence) == 8
 
 
 def test_an_extra_text_is_used_but_never_named_as_evidence(verifier):
@@ -147,7 +150,7 @@ def test_function_words_hold_nothing_whatever_their_stem():
     # Porter's stems of these are no words: "wa", "thi", "hi", "ha", "ani", "becaus", "veri".
     function = "This was his, any of it, because he has very many before those during that."
     assert content(function) == {"mani"}
-    index = Index.of("This was his because it has been so before. Rain fell on Rome.")
+    index = Index.of(f"This was his because it has been so {'very ' * 9}before. Rain fell on Rome.")
     claim = "This was because Rome has been wet before."
     assert index.retrieve([stem(word) for word in claim.rstrip(".").split()], limit=1) == [1]
     assert {stem("nothing"), stem("nobody"), stem("unlikely")} <= NEGATIONS
@@ -165,16 +168,36 @@ def test_short_turns_are_read_together_and_a_name_at_the_start_of_one_is_not_one
     assert one.text == dialogue.partition("\nAnn: Oh")[0]
     assert [one.text[a:b] for a, b in one.spans][:5] == ["Ann", "Who", "ran", "Bo", "Lee"]
     assert (one.first_word, rest.first_word, rest.text) == (0, len(one.stems), "Ann: Oh.")
+    assert len(Index.of(dialogue).pieces) == 2
     assert [piece.text for piece in pieces(dialogue)] == dialogue.splitlines()
     together, apart = (capitalised(pieces(dialogue, least)) for least in (15, 1))
     assert together == apart
+
+
+def test_what_is_read_together_fits_into_a_piece_and_no_drawn_line_is_part_of_it():
+    assert [len(piece.stems) for piece in pieces("Oh. " + "word " * 80 + ".", least=15)] == [1, 80]
+    assert [piece.text for piece in pieces(f"Ann: Hi.\n{'-' * 60}\nBo: Lee ran.", least=15)] == [
+        "Ann: Hi.",
+        "Bo: Lee ran.",
+    ]
+
+
+def test_the_first_evidence_of_a_dialogue_is_the_turn_that_says_it_and_the_next_are_of_other_passages(verifier):
+    turns = [
+        "Ann: Who closed the old mill?",
+        "Bo: Dana Reyes closed the old mill in March.",
+        "Ann: Oh dear, and what will all the people who worked there until then live on?",
+        "Bo: The mill's owner has found work for most of them in the harbour, so they say.",
+    ]
+    evidence = support(verifier, "Dana Reyes closed the old mill in March.", "\n".join(turns)).evidence
+    assert evidence == (1, 3, 2, 0)  # the first turn is read with the second
 
 
 def test_long_sentences_are_cut_and_nothing_is_lost():
     passage = " ".join(f"w{i}x" for i in range(250))
     found = pieces(passage)
     assert len(found) > 1
-    assert {sentence for piece in found for sentence in piece.sentences} == {0}
+    assert {sentence for piece in found for sentence in piece.sentence_of} == {0}
     assert [s for piece in found for s in piece.stems] == pieces_of_words(passage)
 
 

@@ -182,6 +182,7 @@ def test_a_corpus_left_out_is_scored_beside_word_overlap(material, learned):
     assert set(table["held_out_with"]) == {"A"}
     assert set(table["n"]) == {46}
     assert value(table, model="word overlap", pooling="mean") == 1  # the wrong places are not in the documents
+    assert ((table["low"] <= table["auc"]) & (table["auc"] <= table["high"])).all()
     assert table.groupby("model").size().to_dict() == {
         **{"checker": 2, "features and checker": 2, "shipped": 2},
         "word overlap": 1,
@@ -200,6 +201,7 @@ def test_the_judge_of_a_corpus_left_out_is_the_one_of_whole_summaries(material, 
     heads = replace(learned.heads, models={**learned.heads.models, "whole": [_LessWords()] * learned.heads.folds})
     table = evaluation.judge_held_out(asked.rows, asked.wholes, heads)
     assert table["n"].tolist() == [46] * 3
+    assert ((table["low"] <= table["auc"]) & (table["auc"] <= table["high"])).all()
     assert value(table, model="word overlap") == 1  # the wrong places are not in the documents
     assert value(table, model="judge") == 0
     verdicts = [item.supported.mean() for [item] in asked.wholes]

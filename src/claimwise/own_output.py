@@ -130,7 +130,7 @@ def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataF
 
 
 def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
-    """Every claim with its support and the document's sentences it was checked against, best first."""
+    """Every claim with its support and the nearest of the sentences it was checked against, best first."""
     rows = evaluation.judged_claims()
     evidence = [" | ".join(sentences) for sentences in _evidence(rows, examples)]
     columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]

@@ -33,7 +33,7 @@ def measured(name: str, pooling: str) -> pd.DataFrame:
 
 
 def judge_left_out() -> pd.DataFrame:
-    """What training measured of the judge of whole summaries: ``corpus, n, model, auc``."""
+    """What training measured of the judge of whole summaries: ``corpus, n, model, auc, low, high``."""
     return pd.read_csv(MEASURED / "judge.csv")
 
 

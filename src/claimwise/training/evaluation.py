@@ -94,8 +94,8 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
 
     Returns:
         ``corpus, held_out_with, n, model, pooling, auc, low, high, ece``: ``low`` and ``high`` are the ends of the 95 %
-        interval over documents. ``ece``, of the shipped model only, is the calibration
-        error over statements of known truth, one by one, whatever the pooling; NaN where there is none.
+        interval over documents (bootstrap; the luck of training is not in it). ``ece``, of the shipped model only, is
+        the calibration error over statements of known truth, one by one, whatever the pooling; NaN where there is none.
     """
     row_of, logits, overlap = _unseen("claim", statements, heads)
     columns = {**_columns(logits), "word overlap": overlap}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,12 +42,8 @@ class Learned:
 
 
 def learn(material: Material) -> Learned:
-    """Train checkers and trees on all of the material."""
-    return learn_trees(material, [shipped(checker) for checker in _fit_checkers(material)])
-
-
-def learn_trees(material: Material, checkers: Sequence[Checker]) -> Learned:
-    """Train trees on the findings of checkers."""
+    """Train checkers on all of the material, then trees on their findings."""
+    checkers = [shipped(checker) for checker in _fit_checkers(material)]
     tables = {
         "claim": claim_rows(material.rows, material.statements, checkers),
         "whole": whole_rows(material.rows, material.wholes, checkers),

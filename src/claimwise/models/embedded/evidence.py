@@ -1,7 +1,7 @@
 """Where a document might support a claim: words, pieces, and lexical retrieval in linear time.
 
-A document is cut into *pieces* (its sentences; a long one into several, short ones together), and only pieces that share words
-with a claim are ever encoded, so that a document of 100,000 words costs little more than a short one.
+A document is cut into *pieces* (its sentences; a long one into several, short ones together), and only pieces that
+share words with a claim are ever encoded, so that a document of 100,000 words costs little more than a short one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from claimwise import text
 
 #: Words in a piece at most: about the 128 wordpieces that MiniLM was trained on.
 PIECE_WORDS = 80
-#: A piece of a document has so many words at least: with fewer, a claim would see little of a dialogue.
-SHORT = 15
+#: Words in a piece of a document at least, where that can be: of turns alone a claim would see little of a dialogue.
+LEAST_WORDS = 15
+#: Characters between two sentences of a piece at most: a drawn line is no text to be read with them.
+_GAP = 40
 #: Pieces a claim may look at.
 PIECES_PER_CLAIM = 8
 
@@ -95,25 +97,24 @@ def word_spans(passage: str) -> list[tuple[int, int]]:
 class Piece:
     """A sentence, a part of one, or several short ones: its text, its words, and where it stands.
 
-    ``sentences`` names the sentence of each word.
+    ``sentence_of`` has the number of the sentence that each word is in.
     """
 
     text: str
-    sentences: list[int]
+    sentence_of: list[int]
     spans: list[tuple[int, int]]
     stems: list[str]
     first_word: int
 
     def ranked(self, wanted: Collection[str]) -> list[int]:
-        """Its sentences, those first that hold more of some stems.
+        """Its sentences that hold some of these stems, those with more of them first; the first one if none does.
 
-        >>> pieces("Ann: Who ran? Bo: Lee ran.", least=9)[0].ranked({"lee", "ran"})
+        >>> pieces("Ann: Who ran? Bo: Lee ran. Ann: Oh.", least=9)[0].ranked({"lee", "ran"})
         [1, 0]
         """
-        shared = dict.fromkeys(self.sentences, 0)
-        for sentence, stemmed in set(zip(self.sentences, self.stems, strict=True)):
-            shared[sentence] += stemmed in wanted
-        return sorted(shared, key=lambda sentence: -shared[sentence])
+        words = set(zip(self.sentence_of, self.stems, strict=True))
+        shared = Counter(sentence for sentence, stemmed in sorted(words) if stemmed in wanted)
+        return [sentence for sentence, _ in shared.most_common()] or self.sentence_of[:1]
 
 
 def stems(passage: str) -> frozenset[str]:
@@ -133,7 +134,7 @@ def pieces(passage: str, least: int = 1) -> list[Piece]:
         least: words that a piece has at least, where that can be: shorter sentences are read with those that follow, as
             are the turns of a dialogue, which say little alone.
 
-    >>> [(p.sentences, p.stems) for p in pieces("It rained. ... Lee ran.")]
+    >>> [(p.sentence_of, p.stems) for p in pieces("It rained. ... Lee ran.")]
     [([0, 0], ['it', 'rain']), ([2, 2], ['lee', 'ran'])]
     >>> [p.text for p in pieces("It rained. ... Lee ran. He fell.", least=3)]
     ['It rained. ... Lee ran.', 'He fell.']
@@ -145,17 +146,17 @@ def pieces(passage: str, least: int = 1) -> list[Piece]:
             words = spans[start : start + PIECE_WORDS]
             begin = sentence.start if start == 0 else words[0][0]
             end = sentence.end if start + PIECE_WORDS >= len(spans) else words[-1][1]
-            if not runs or len(runs[-1].spans) >= least or len(runs[-1].spans) + len(words) > PIECE_WORDS:
+            if not runs or not runs[-1].takes(begin, len(words), least):
                 runs.append(_Run(begin))
             runs[-1].end = end
             runs[-1].spans += words
-            runs[-1].sentences += [number] * len(words)
+            runs[-1].sentence_of += [number] * len(words)
     found: list[Piece] = []
     count = 0
     for run in runs:
         spans = [(a - run.begin, b - run.begin) for a, b in run.spans]
         stems = [stem(passage[a:b]) for a, b in run.spans]
-        found.append(Piece(passage[run.begin : run.end], run.sentences, spans, stems, count))
+        found.append(Piece(passage[run.begin : run.end], run.sentence_of, spans, stems, count))
         count += len(stems)
     return found
 
@@ -167,7 +168,12 @@ class _Run:
     begin: int
     end: int = 0
     spans: list[tuple[int, int]] = field(default_factory=list)
-    sentences: list[int] = field(default_factory=list)
+    sentence_of: list[int] = field(default_factory=list)
+
+    def takes(self, begin: int, count: int, least: int) -> bool:
+        """Whether ``count`` words that begin there are to be read with it."""
+        room = len(self.spans) < least and len(self.spans) + count <= PIECE_WORDS
+        return room and begin - self.end <= _GAP
 
 
 @dataclass(slots=True)
@@ -184,7 +190,7 @@ class Index:
     @classmethod
     def of(cls, passage: str) -> Index:
         """Index a document in time linear in its length."""
-        parts = pieces(passage, SHORT)
+        parts = pieces(passage, LEAST_WORDS)
         postings: dict[str, list[int]] = defaultdict(list)
         counts: Counter = Counter()
         ngrams = set()
@@ -227,7 +233,7 @@ def capitalised(parts: Sequence[Piece]) -> frozenset:
     upper: Counter = Counter()
     lower: Counter = Counter()
     for part in parts:
-        words = zip(part.spans, part.stems, part.sentences, strict=True)
+        words = zip(part.spans, part.stems, part.sentence_of, strict=True)
         for (_, _, before), ((a, _), stemmed, sentence) in pairwise(words):
             if sentence == before and stemmed not in FUNCTION_STEMS:
                 (upper if part.text[a].isupper() else lower)[stemmed] += 1

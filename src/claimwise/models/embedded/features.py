@@ -180,7 +180,7 @@ def _of_pairs(match: Match, pairs: Pairs, word_pair: np.ndarray) -> dict[str, fl
 
 
 def _of_text(stems: Sequence[str], index: Index, top: Piece) -> dict[str, float]:
-    """N-grams, and words that turn a sentence round."""
+    """N-grams, and words that turn a sentence round, against those of the passage that holds most of the claim."""
     mine, there = set(stems), set(top.stems)
     return {
         "new bigrams": _novelty(stems, index.ngrams, 2),

@@ -118,8 +118,11 @@ class Reader:
                 numbers = chosen[claim]
                 pool = Pool(numbers, [index.pieces[n] for n in numbers], [by_number[n] for n in numbers])
                 evidence = measure(ready, index, pool)
-                wanted = frozenset(ready.stems) - FUNCTION_STEMS
-                ranked = dict.fromkeys(s for n in evidence.ranked for s in index.pieces[n].ranked(wanted))
+                said = frozenset(ready.stems) - FUNCTION_STEMS
+                by_piece = [index.pieces[n].ranked(said) for n in evidence.ranked]
+                ranked = dict.fromkeys(
+                    [s for some in by_piece for s in some[:1]] + [s for some in by_piece for s in some[1:]]
+                )
                 evidence.ranked = [s for s in ranked if own is None or s < own]
                 if looked_at:
                     names = {stem for stem, name in zip(ready.stems, ready.names, strict=True) if name} | index.names
