@@ -58,17 +58,6 @@ def with_calibration(table: pd.DataFrame) -> pd.DataFrame:
     return wide.assign(**{"ECE of shipped": wide["corpus"].map(errors).where(wide["corpus"] != "mean", errors.mean())})
 
 
-def with_intervals_of(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """The table with the intervals of some models only: those of all in one figure could not be told apart.
-
-    >>> rows = [("shipped", 0.7, 0.6, 0.8), ("checker", 0.7, 0.6, 0.8)]
-    >>> with_intervals_of(pd.DataFrame(rows, columns=["model", "auc", "low", "high"]), ["shipped"])["high"].tolist()
-    [0.8, nan]
-    """
-    kept = table["model"].isin(names)
-    return table.assign(low=table["low"].where(kept), high=table["high"].where(kept))
-
-
 def by_kind(table: pd.DataFrame) -> pd.DataFrame:
     """AUC with models across and types of edit down, the most frequent first."""
     wide = table.pivot_table(index=["error", "n"], columns="model", values="auc", sort=False)

@@ -18,6 +18,7 @@ import pandas as pd
 from claimwise import text
 from claimwise.corpora import Corpus
 from claimwise.models.embedded.evidence import stem, word_spans
+from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.verifier import document_hash
 from claimwise.training.edits import Source, edits
 
@@ -62,6 +63,9 @@ HELD_OUT = {
     "A": ("aggrefact_", "summac_", "wice", "halueval"),
     "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
 }
+
+#: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
+Found = Sequence[Sequence[Evidence | str]]
 
 _ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements taken from each ROSE document
 #: Behind the name of a corpus: sentences of its documents, and the same and claims of them in other words; and edits.

@@ -15,8 +15,8 @@ import pandas as pd
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.verifier import VERDICT, Heads, decided
 from claimwise.statistics import auc, bootstrap_auc, calibration
-from claimwise.training.data import Row
-from claimwise.training.trees import Found, Table, ask, fit_trees, statement_labels
+from claimwise.training.data import Found, Row
+from claimwise.training.trees import Table, ask, fit_trees, statement_labels
 
 _POOLINGS = ("min", "mean")
 _DRAWS = 2000  # of documents

@@ -19,9 +19,8 @@ from claimwise.training.claims import (
     summarised_rows,
     tellings,
 )
-from claimwise.training.data import Row, strange_claims, training_rows
+from claimwise.training.data import Found, Row, strange_claims, training_rows
 from claimwise.training.processes import spread
-from claimwise.training.trees import Found
 
 _SEED = 0
 _PART = 400  # rows that are read together

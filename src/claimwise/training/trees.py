@@ -23,7 +23,7 @@ from claimwise.models.embedded.evidence import word_spans
 from claimwise.models.embedded.features import Evidence
 from claimwise.models.embedded.forest import Trees
 from claimwise.models.embedded.verifier import claim_table, document_hash
-from claimwise.training.data import SYNTHETIC, Row, wrong_words
+from claimwise.training.data import SYNTHETIC, Found, Row, wrong_words
 
 FOLDS = 4
 _ROUNDS = 2  # of multiple-instance learning
@@ -32,9 +32,6 @@ _CHECKED_AT_ONCE = 4000
 #: Judged summaries of real systems count more, synthetic claims and web evidence less; chosen on validation rows.
 _TRUST = {"aggrefact_ftsota": 2.5, "aggrefact_exf": 2.5, "rose": 0.6, "factcg": 0.6, "factcheck_gpt": 0.6}
 _SYNTHETIC_TRUST = 0.6
-
-#: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
-Found = Sequence[Sequence[Evidence | str]]
 
 
 @dataclass(slots=True)
