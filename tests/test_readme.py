@@ -165,7 +165,9 @@ def test_corpora_left_out_are_the_committed_table(monkeypatch):
     table = embedded_model.by_corpus(embedded_model.measured("held_out", pooling))
     means = table.iloc[-1]
     told = f"its AUC is {means['shipped']:.2f}, word overlap's {means['word overlap']:.2f}".replace("0.", ".")
-    assert f"On {len(table) - 1} corpora left out of training {told} (of the weights before these:" in bullet("The embedded model")
+    assert f"On {len(table) - 1} corpora left out of training {told} (of the weights before these:" in bullet(
+        "The embedded model"
+    )
     wide = table.set_index("corpus").drop("mean")
     domains = wide.index.str.startswith("summedits")
     assert (domains.sum(), (~domains).sum()) == (5, 9)
