@@ -85,9 +85,8 @@ def test_calibration_on_corpora_left_out_stands_behind_their_auc():
     )
     wide = embedded_model.with_calibration(table).set_index("corpus")["ECE of shipped"]
     assert wide.to_dict() == pytest.approx({"a": 0.1, "b": 0.3, "c": float("nan"), "mean": 0.2}, nan_ok=True)
-    assert (
-        "the calibration error of what ships is 0.20 on average (0.10 on a to 0.30 on b)"
-        in embedded_model._held_out(table)
+    assert "the calibration error of `shipped` is 0.20 on average (0.10 on a to 0.30 on b)" in embedded_model._held_out(
+        table
     )
 
 
@@ -132,6 +131,6 @@ def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(found):
         "The judge of whole summaries has a mean AUC of 0.60 over the 2 corpora that the zero-shot variant left out, word "
         "overlap 0.50; it is not above it on b."
     )
-    assert "mean AUC of 0.60 over 2 corpora; `word overlap` 0.50; what ships is not above word overlap on b." in first
+    assert "mean AUC of 0.60 over 2 corpora; `word overlap` 0.50; `shipped` is not above word overlap on b." in first
     assert second.endswith("mean AUC: `shipped` 0.60, `word overlap` 0.50.")
     assert third == "**c, xsum**, 9 test summaries: balanced accuracy `m` 70.0 (60.0 to 80.0)."

@@ -252,10 +252,10 @@ def findings(
 def _held_out(table: pd.DataFrame) -> str:
     wide = by_corpus(table).set_index("corpus").drop("mean")
     below = [name for name in wide.index if wide.loc[name, "shipped"] <= wide.loc[name, "word overlap"]]
-    rest = f"; what ships is not above word overlap on {', '.join(below)}" if below else ""
+    rest = f"; `shipped` is not above word overlap on {', '.join(below)}" if below else ""
     errors = table.groupby("corpus")["ece"].first().dropna() if "ece" in table else []
     calibrated = (
-        f" Where the truth of single statements is known ({len(errors)} of them), the calibration error of what ships is "
+        f" Where the truth of single statements is known ({len(errors)} of them), the calibration error of `shipped` is "
         f"{errors.mean():.2f} on average ({errors.min():.2f} on {errors.idxmin()} to {errors.max():.2f} on "
         f"{errors.idxmax()})."
         if len(errors)
@@ -263,7 +263,7 @@ def _held_out(table: pd.DataFrame) -> str:
     )
     beside = ", ".join(f"`{name}` {wide[name].mean():.2f}" for name in wide if name != "shipped")
     return (
-        f"On corpora left out of training, what ships has a mean AUC of {wide['shipped'].mean():.2f} over {len(wide)} "
+        f"On corpora left out of training, `shipped` has a mean AUC of {wide['shipped'].mean():.2f} over {len(wide)} "
         f"corpora; {beside}{rest}.{_in_parts(wide)}{calibrated}"
     )
 
