@@ -10,7 +10,7 @@ import pytest
 import yaml
 from imports import ROOT
 
-from claimwise.experiments import embedded_model, nli_alignment
+from claimwise.experiments import embedded_training, nli_alignment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PUBLIC = ROOT / "tables" / "public"
@@ -162,12 +162,10 @@ def test_preference_bias_and_refinement_are_the_committed_tables():
 def test_corpora_left_out_are_the_committed_table(monkeypatch):
     monkeypatch.chdir(ROOT)
     pooling = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["embedded_model"]["pooling"]
-    table = embedded_model.by_corpus(embedded_model.measured("held_out", pooling))
+    table = embedded_training.by_corpus(embedded_training.measured("held_out", pooling))
     means = table.iloc[-1]
     told = f"its AUC is {means['shipped']:.2f}, word overlap's {means['word overlap']:.2f}".replace("0.", ".")
-    assert f"On {len(table) - 1} corpora left out of training {told} (of the weights before these:" in bullet(
-        "The embedded model"
-    )
+    assert f"On {len(table) - 1} corpora left out of training {told}. " in bullet("The embedded model")
     wide = table.set_index("corpus").drop("mean")
     domains = wide.index.str.startswith("summedits")
     assert (domains.sum(), (~domains).sum()) == (5, 9)
@@ -177,6 +175,10 @@ def test_corpora_left_out_are_the_committed_table(monkeypatch):
     ):
         pair = (f"{part[model].mean():.2f}".removeprefix("0") for model in ("shipped", "word overlap"))
         assert words.format(*pair) in bullet("The embedded model")
+    assert "a quarter of them brings as much" in bullet("The embedded model")
+    curve = embedded_training.learning_curve(pooling)
+    curve = curve[curve["model"] == "shipped"].set_index(["share", "panel"])["auc"]
+    assert (curve[100] - curve[25]).max() < 0.01
 
 
 def test_the_zero_shot_variant_is_the_committed_table():

@@ -223,3 +223,16 @@ def test_a_png_has_the_same_bytes_every_time_and_names_no_program(tmp_path):
     assert one.startswith(b"\x89PNG")
     assert b"Software" not in one
     assert not plt.get_fignums()
+
+
+def test_curves_of_one_quantity_share_their_axis():
+    curves = pd.DataFrame(
+        [(0, 0.7, "a", "one"), (1, 0.8, "a", "one"), (0, 0.2, "a", "two"), (1, 0.3, "a", "two")],
+        columns=["x", "y", "name", "panel"],
+    )
+    drawn = figures.lines(curves, x="x", y="y", hue="name", panel="panel", one_scale=True)
+    first, second = (axis.get_ylim() for axis in drawn.axes)
+    assert first == second
+    assert first[0] < 0.2 < 0.8 < first[1]
+    apart = figures.lines(curves, x="x", y="y", hue="name", panel="panel")
+    assert apart.axes[0].get_ylim()[0] > 0.6

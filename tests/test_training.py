@@ -1,6 +1,7 @@
 """Training the verifier: what it may see, what it writes, and what it measures of itself."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -123,6 +124,18 @@ def test_what_a_variant_must_not_know_goes_with_everything_of_its_documents():
     assert rest.statements == [["read 3"]]
     assert [row.summary for row in material.judged(("aggrefact_",)).rows] == ["S."]
     assert material.without(("wice",)).rows == rows
+
+
+def test_a_share_of_the_documents_is_part_of_a_larger_one_and_favours_no_fold():
+    rows = [Row("c", f"Document {i}.", f"S{j}.", ("S.",), 1) for i in range(2000) for j in range(2)]
+    material = materials.Material(rows, [[]] * len(rows), [[]] * len(rows))
+    small, large = (material.part(share).rows for share in (0.25, 0.5))
+    assert len(small) == pytest.approx(1000, abs=120)  # 1,000 of 4,000, in pairs: three standard deviations
+    assert {row.document for row in small} < {row.document for row in large}
+    assert set(Counter(row.document for row in small).values()) == {2}  # whole documents
+    folds = Counter(document_hash(row.document) % 4 for row in small)
+    assert min(folds[fold] for fold in range(4)) > 200
+    assert material.part(1).rows == rows
 
 
 def test_the_zero_shot_variant_leaves_out_all_that_aggrefact_is_made_of():

@@ -156,6 +156,7 @@ def lines(
     mark: str | None = None,
     labels: dict[str, tuple[str, str]] | None = None,
     diagonal: Sequence[str] = (),
+    one_scale: bool = False,
     title: str = "",
 ) -> Figure:
     """Curves, one panel a kind of curve, e.g. a ROC curve beside the accuracy at every threshold.
@@ -169,12 +170,13 @@ def lines(
         mark: column that is true for the points to mark with a dot.
         labels: the axes' labels of each panel.
         diagonal: the panels in which a line without information is the diagonal.
+        one_scale: whether all panels have the same vertical axis: they show the same quantity.
         title: what the figure shows.
     """
     panels, names = list(dict.fromkeys(table[panel])), list(dict.fromkeys(table[hue]))
     colours = dict(zip(names, sns.color_palette(PALETTE, len(names)), strict=True))
     columns = max(1, len(panels))  # without a line, an empty panel
-    figure, axes = plt.subplots(1, columns, figsize=(4.8 * columns, 4.2), squeeze=False)
+    figure, axes = plt.subplots(1, columns, figsize=(4.8 * columns, 4.2), sharey=one_scale, squeeze=False)
     for axis, name_of_panel in zip(axes[0], panels, strict=False):
         for name, part in table[table[panel] == name_of_panel].groupby(hue, sort=False):
             dash = "-" if names.index(name) < SOLID_LINES else (0, (4, 1.5))

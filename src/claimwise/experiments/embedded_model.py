@@ -1,14 +1,11 @@
-"""What the embedded verifier knows: by corpus left out, by ingredient, by kind of error, supervised or not, and how well
-calibrated it is.
-
-Two sources: tables that its training measured (``data/embedded``, one row a corpus, model and pooling), and verdicts
-on labelled claims and summaries of the corpora of ``data``, by the embedded model and by others beside it.
+"""What the embedded verifier knows, by its verdicts on labelled claims and summaries of the corpora of ``data`` and those of
+others beside it: by kind of error, supervised or not, and how well calibrated it is. What only training can measure is in
+``embedded_training``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,50 +15,6 @@ from claimwise.corpora import Corpus
 from claimwise.experiments import acu_verification, meta_evaluation, report
 from claimwise.metrics import MetricSpec, evaluate
 from claimwise.verification import SUPPORTED
-
-#: Where training leaves what it measured; data/embedded/README.md has the columns.
-MEASURED = Path("data/embedded")
-
-
-def measured(name: str, pooling: str) -> pd.DataFrame:
-    """A table of ``data/embedded`` with the rows of one pooling of sentence supports (``min`` or ``mean``).
-
-    Word overlap has no sentences: its one row stands in both.
-    """
-    table = pd.read_csv(MEASURED / f"{name}.csv")
-    return table[(table["pooling"] == pooling) | (table["model"] == "word overlap")].reset_index(drop=True)
-
-
-def judge_left_out() -> pd.DataFrame:
-    """What training measured of the judge of whole summaries: ``corpus, n, model, auc, low, high``."""
-    return pd.read_csv(MEASURED / "judge.csv")
-
-
-def by_corpus(table: pd.DataFrame) -> pd.DataFrame:
-    """AUC with models across and corpora down, and their mean in the last row."""
-    wide = table.pivot_table(index="corpus", columns="model", values="auc", sort=False)
-    wide.loc["mean"] = wide.mean()
-    return wide.reset_index()
-
-
-def with_calibration(table: pd.DataFrame) -> pd.DataFrame:
-    """``by_corpus`` with the calibration error of what ships behind it, where training has measured it.
-
-    >>> rows = [("wice", "shipped", 0.7, 0.04), ("wice", "word overlap", 0.6, None)]
-    >>> with_calibration(pd.DataFrame(rows, columns=["corpus", "model", "auc", "ece"])).columns.tolist()
-    ['corpus', 'shipped', 'word overlap', 'ECE of shipped']
-    """
-    wide = by_corpus(table)
-    if "ece" not in table:
-        return wide
-    errors = table.groupby("corpus")["ece"].first()
-    return wide.assign(**{"ECE of shipped": wide["corpus"].map(errors).where(wide["corpus"] != "mean", errors.mean())})
-
-
-def by_kind(table: pd.DataFrame) -> pd.DataFrame:
-    """AUC with models across and types of edit down, the most frequent first."""
-    wide = table.pivot_table(index=["error", "n"], columns="model", values="auc", sort=False)
-    return wide.reset_index().sort_values("n", ascending=False, kind="stable")
 
 
 def by_variant(
@@ -233,11 +186,9 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
     return rows.groupby("corpus", sort=False)["n"].max().to_dict()
 
 
-def findings(
-    rows: pd.DataFrame, held_out: pd.DataFrame, judge: pd.DataFrame, ablation: pd.DataFrame, variants: pd.DataFrame
-) -> list[str]:
+def findings(rows: pd.DataFrame, variants: pd.DataFrame) -> list[str]:
     """What the tables say, in words, whichever way they came out."""
-    sentences = [_held_out(held_out), _judge(judge), _ablation(ablation), *_variants(variants)]
+    sentences = _variants(variants)
     for corpus, part in rows.groupby("corpus", sort=False):
         own = part[part["model"] == "embedded"].iloc[0]
         beside = ", ".join(f"{row.model} {row.auc:.2f}" for row in part.itertuples() if row.model != "embedded")
@@ -247,59 +198,6 @@ def findings(
             f"{report.calibrated(own)}.{report.beside_chance(own['auc'])}"
         )
     return sentences
-
-
-def _held_out(table: pd.DataFrame) -> str:
-    wide = by_corpus(table).set_index("corpus").drop("mean")
-    below = [name for name in wide.index if wide.loc[name, "shipped"] <= wide.loc[name, "word overlap"]]
-    rest = f"; `shipped` is not above word overlap on {', '.join(below)}" if below else ""
-    errors = table.groupby("corpus")["ece"].first().dropna() if "ece" in table else []
-    calibrated = (
-        f" Where the truth of single statements is known ({len(errors)} of them), the calibration error of `shipped` is "
-        f"{errors.mean():.2f} on average ({errors.min():.2f} on {errors.idxmin()} to {errors.max():.2f} on "
-        f"{errors.idxmax()})."
-        if len(errors)
-        else ""
-    )
-    beside = ", ".join(f"`{name}` {wide[name].mean():.2f}" for name in wide if name != "shipped")
-    return (
-        f"On corpora left out of training, `shipped` has a mean AUC of {wide['shipped'].mean():.2f} over {len(wide)} "
-        f"corpora; {beside}{rest}.{_in_parts(wide)}{calibrated}"
-    )
-
-
-def _in_parts(wide: pd.DataFrame) -> str:
-    """The same means on SummEdits' domains, whose edited words a document mostly has, and on the other corpora.
-
-    >>> made = pd.DataFrame({"shipped": [0.6, 0.8], "word overlap": [0.4, 0.75]}, index=["summedits_news", "qags"])
-    >>> _in_parts(made)
-    " On SummEdits' domains (1) that is 0.60 against word overlap's 0.40, on the others (1) 0.80 against 0.75."
-    """
-    domains = wide.index.str.startswith("summedits")
-    if domains.all() or not domains.any():
-        return ""
-    parts = (
-        f"({len(part)}) {lead}{part['shipped'].mean():.2f} against {whose}{part['word overlap'].mean():.2f}"
-        for part, lead, whose in ((wide[domains], "that is ", "word overlap's "), (wide[~domains], "", ""))
-    )
-    return " On SummEdits' domains {}, on the others {}.".format(*parts)
-
-
-def _judge(table: pd.DataFrame) -> str:
-    wide = by_corpus(table).set_index("corpus").drop("mean")
-    means = wide.mean()
-    below = [name for name in wide.index if wide.loc[name, "judge"] <= wide.loc[name, "word overlap"]]
-    return (
-        f"The judge of whole summaries has a mean AUC of {means['judge']:.2f} over the {len(wide)} corpora that the "
-        f"zero-shot variant left out, word overlap {means['word overlap']:.2f}"
-        f"{'; it is not above it on ' + ', '.join(below) if below else ''}."
-    )
-
-
-def _ablation(table: pd.DataFrame) -> str:
-    means = by_corpus(table).set_index("corpus").loc["mean"].sort_values(ascending=False)
-    told = ", ".join(f"`{name}` {value:.2f}" for name, value in means.items())
-    return f"With every corpus in training and every document scored by models that have not seen it, mean AUC: {told}."
 
 
 def _variants(table: pd.DataFrame) -> list[str]:

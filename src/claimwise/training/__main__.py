@@ -1,7 +1,8 @@
 """Train the verifier from public corpora: ``python -m claimwise.training`` (``make train``).
 
 Statements are read once, by a process a processor; then each variant of the verifier is learned from those that it may
-see, and the groups of corpora that ``held_out.csv`` is about are left out, one after the other.
+see, and the groups of corpora that ``held_out.csv`` is about are left out, one after the other, with all other documents
+and with parts of them (``learning_curve.csv``).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pandas as pd
 
 from claimwise import corpora as registry
 from claimwise.models.embedded.verifier import WEIGHTS
-from claimwise.training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, VARIANTS
+from claimwise.training.data import HELD_OUT, SHARES, TEST_SPLITS, TRAINING_SPLITS, VARIANTS
 from claimwise.training.evaluation import ablation, edit_types, features_alone, held_out, judge_held_out
 from claimwise.training.learning import Learned, learn
 from claimwise.training.material import Material, gather, read
@@ -25,7 +26,7 @@ def main(folder: Path, tables: Path) -> None:
 
     Args:
         folder: of the weights; variants have folders in it.
-        tables: where ``ablation.csv``, ``edit_types.csv``, ``judge.csv`` and ``held_out.csv`` go.
+        tables: where ``ablation.csv``, ``edit_types.csv``, ``judge.csv``, ``held_out.csv`` and ``learning_curve.csv`` go.
     """
     material = read(gather({name: registry.load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
     full = learn(material)
@@ -38,12 +39,15 @@ def main(folder: Path, tables: Path) -> None:
         learned = learn(rest)
         _write(learned, rest, folder / name)
         judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(tables / "judge.csv", index=False)
-    parts = []
+    unseen, curve = [], []
     for group, corpora in HELD_OUT.items():
-        heads = learn(material.without(corpora)).heads
-        asked = material.judged(corpora)
-        parts.append(held_out(group, asked.rows, asked.statements, heads))
-        pd.concat(parts).to_csv(tables / "held_out.csv", index=False)
+        rest, asked = material.without(corpora), material.judged(corpora)
+        unseen.append(held_out(group, asked.rows, asked.statements, learn(rest).heads))
+        pd.concat(unseen).to_csv(tables / "held_out.csv", index=False)
+        for share in SHARES:
+            heads = learn(rest.part(share)).heads
+            curve.append(held_out(group, asked.rows, asked.statements, heads).assign(share=share))
+            pd.concat(curve).to_csv(tables / "learning_curve.csv", index=False)
 
 
 def _write(learned: Learned, material: Material, folder: Path) -> None:

@@ -63,6 +63,8 @@ HELD_OUT = {
     "A": ("aggrefact_", "summac_", "wice", "halueval"),
     "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
 }
+#: Shares of the training documents, beside all of them, that the learning curve on the groups left out is made of.
+SHARES = (0.125, 0.25, 0.5)
 
 #: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
 Found = Sequence[Sequence[Evidence | str]]

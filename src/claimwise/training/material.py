@@ -42,6 +42,10 @@ class Material:
         hashes = {document_hash(document) for document in documents}
         return self._only([document_hash(row.document) not in hashes for row in self.rows])
 
+    def part(self, share: float) -> Material:
+        """The rows of a share of the documents; smaller shares are parts of larger ones, and no fold is favoured."""
+        return self._only([document_hash(row.document) >> 32 < share * 2**32 for row in self.rows])
+
     def judged(self, corpora: Collection[str]) -> Material:
         """Only the rows of some corpora (by how their names start) that somebody has judged."""
         names = tuple(corpora)
