@@ -56,13 +56,11 @@ def main() -> None:
                 "metric": name,
                 "summaries": len(own),
                 "pairs_per_second": 1 / seconds,
-                "times_word_overlap": seconds * floor,
+                "times_word_overlap": float(f"{seconds * floor:.1g}"),  # its own time is too short for more digits
             }
         )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    table = pd.DataFrame(rows).assign(
-        start_seconds=first, peak_gib=peak, cores=len(os.sched_getaffinity(0)), corpus=options.corpus
-    )
+    table = pd.DataFrame(rows).assign(start_seconds=first, peak_gib=peak, cores=os.cpu_count(), corpus=options.corpus)
     print(table.round(1).to_string(index=False))
     if options.csv:
         table.round(1).to_csv(options.csv, index=False)

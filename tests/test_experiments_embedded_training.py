@@ -1,11 +1,15 @@
 """What the notebook on the embedded model says of the tables that its training and its benchmark left."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 from imports import ROOT
 
 from claimwise.experiments import embedded_training
+from claimwise.training.data import HELD_OUT, SHARES
 
 
 @pytest.mark.parametrize("name", ["held_out", "ablation"])
@@ -31,7 +35,7 @@ def test_calibration_on_corpora_left_out_stands_behind_their_auc():
             ("c", "shipped", 0.9, None),
         ],
         columns=["corpus", "model", "auc", "ece"],
-    )
+    ).assign(low=np.nan, high=np.nan)
     wide = embedded_training.with_calibration(table).set_index("corpus")["ECE of shipped"]
     assert wide.to_dict() == pytest.approx({"a": 0.1, "b": 0.3, "c": float("nan"), "mean": 0.2}, nan_ok=True)
     assert (
@@ -53,14 +57,14 @@ def left_out():
     return pd.DataFrame(
         [("a", "shipped", 0.7), ("a", "word overlap", 0.4), ("b", "shipped", 0.5), ("b", "word overlap", 0.6)],
         columns=["corpus", "model", "auc"],
-    ).assign(ece=np.nan)
+    ).assign(ece=np.nan, low=np.nan, high=np.nan)
 
 
 def test_the_figure_of_corpora_left_out_has_intervals_of_what_ships_and_of_word_overlap(left_out):
     held_out = pd.concat([left_out, left_out.iloc[:1].assign(model="checker")]).assign(low=0.1, high=0.9)
     judge = left_out.replace("shipped", "judge").assign(low=0.2, high=0.8)
     shown = embedded_training.left_out_panels(held_out, judge)
-    assert shown["panel"].value_counts().to_dict() == {"supports of sentences": 5, "judge of whole summaries": 4}
+    assert shown["panel"].value_counts().to_dict() == {"sentences": 5, "whole summaries, zero-shot": 4}
     assert shown.loc[shown["low"].isna(), "model"].tolist() == ["checker"]
     assert shown["high"].isna().equals(shown["low"].isna())
 
@@ -89,18 +93,22 @@ def test_the_learning_curve_ends_at_what_was_left_out_of_the_whole_training(tmp_
     assert (row["50 %"], row["100 %"]) == pytest.approx((0.55, 0.75))
 
 
-def test_the_committed_learning_curve_asks_the_same_corpora_at_every_share(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    curve = embedded_training.learning_curve("min")
-    assert sorted(curve["share"].unique()) == [12.5, 25, 50, 100]
-    assert len(curve[["panel", "corpora"]].drop_duplicates()) == 2
-    overlap = curve[curve["model"] == "word overlap"]
-    assert len(overlap[["panel", "auc"]].drop_duplicates()) == 2  # it learns nothing
+def test_the_committed_learning_curve_asks_the_same_corpora_at_every_share():
+    curve = pd.read_csv(ROOT / "data" / "embedded" / "learning_curve.csv")
+    whole = pd.read_csv(ROOT / "data" / "embedded" / "held_out.csv")
+    assert set(curve["share"]) == set(SHARES)
+    assert set(curve["held_out_with"]) == set(HELD_OUT) == set(embedded_training._GROUPS)
+    asked = ["corpus", "held_out_with", "n", "model", "pooling"]
+    for _, part in curve.groupby("share"):
+        assert sorted(part[asked].itertuples(index=False)) == sorted(whole[asked].itertuples(index=False))
+    overlap = pd.concat([curve, whole])
+    overlap = overlap[overlap["model"] == "word overlap"].groupby("corpus")["auc"]
+    assert (overlap.max() == overlap.min()).all()  # it learns nothing
 
 
 def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(left_out):
-    curve = left_out.assign(panel="left out: a", share=100)
-    first, judge, _, ablation = embedded_training.findings(
+    curve = pd.concat([left_out.iloc[:1].assign(panel=panel, share=share) for panel in "ab" for share in (50, 100)])
+    first, judge, learned, ablation = embedded_training.findings(
         left_out, left_out.replace("shipped", "judge"), curve, left_out
     )
     assert judge == (
@@ -108,11 +116,24 @@ def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(left_out):
         "overlap 0.50; it is not above it on b."
     )
     assert "mean AUC of 0.60 over 2 corpora; `word overlap` 0.50; `shipped` is not above word overlap on b." in first
+    assert learned.endswith("learn from, `shipped` has a mean AUC of 0.70, 0.70 (a); 0.70, 0.70 (b).")
     assert ablation.endswith("mean AUC: `shipped` 0.60, `word overlap` 0.50.")
 
 
-def test_speed_is_of_every_kind_of_metric(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    table = embedded_training.speed().set_index("metric")
-    assert table.index.tolist() == ["word-overlap", "sentences", "acueval", "holistic"]
-    assert (table["pairs_per_second"] > 0).all()
+def test_findings_name_the_corpora_where_chance_is_within_the_interval(left_out):
+    first, *_ = embedded_training.findings(
+        left_out.assign(low=[0.6, 0.3, 0.4, 0.5], high=[0.8, 0.6, 0.6, 0.7]),
+        left_out.replace("shipped", "judge"),
+        left_out.assign(panel="a", share=100),
+        left_out,
+    )
+    assert "Its interval holds .50, mere chance, on b." in first
+
+
+def test_the_committed_speed_is_what_the_benchmark_writes(tmp_path):
+    command = [sys.executable, "benchmarks/embedded.py", "--documents", "2", "--csv", str(tmp_path / "speed.csv")]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    fresh, committed = (pd.read_csv(folder / "speed.csv") for folder in (tmp_path, ROOT / "data" / "embedded"))
+    assert fresh.columns.tolist() == committed.columns.tolist()
+    assert fresh["metric"].tolist() == committed["metric"].tolist()
+    assert committed["corpus"].unique().tolist() == ["aggrefact_ftsota"]

@@ -3,8 +3,10 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -12,6 +14,7 @@ from claimwise.corpora.base import Rows
 from claimwise.models.embedded.encoder import Encoder
 from claimwise.models.embedded.verifier import VERDICT, Heads, claim_table, document_hash
 from claimwise.statistics import auc
+from claimwise.training import __main__ as entry
 from claimwise.training import data, evaluation, learning, trees
 from claimwise.training import material as materials
 from claimwise.training.data import Row
@@ -295,3 +298,47 @@ def test_a_calibration_is_fitted_to_the_told_alone():
     unused = np.zeros(1000)
     table = Table(unused[:, None], truth, told, unused, unused, np.ones(1000))
     assert trees.calibrate(np.ones(1000), table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)
+
+
+def test_training_writes_what_ships_and_measures_each_group_with_all_other_documents_and_parts_of_them(
+    tmp_path, monkeypatch
+):
+    names = ("aggrefact_exf", "summedits_podcast", "rose")
+    rows = [Row(name, f"{name} {i}.", "S.", ("S.",), 1) for name in names for i in range(200)]
+    asked_of, learned_from = [], []
+
+    def learn(material):
+        learned_from.append([row.document for row in material.rows])
+        heads = SimpleNamespace(write=lambda folder, counts: (tmp_path / f"{folder.name}.json").write_text(str(counts)))
+        return SimpleNamespace(heads=heads, table=None, logits=[])
+
+    def measure(group, rows, *_):
+        asked_of.append((group, {row.corpus for row in rows}))
+        return pd.DataFrame({"held_out_with": [group]})
+
+    monkeypatch.setattr(entry.registry, "load", lambda name: None)
+    monkeypatch.setattr(entry, "gather", lambda corpora: rows)
+    monkeypatch.setattr(entry, "read", lambda rows: materials.Material(rows, [[]] * len(rows), [[]] * len(rows)))
+    monkeypatch.setattr(entry, "learn", learn)
+    monkeypatch.setattr(entry, "held_out", measure)
+    monkeypatch.setattr(entry, "features_alone", lambda table: None)
+    for name in ("ablation", "edit_types", "judge_held_out"):
+        monkeypatch.setattr(entry, name, lambda *_: pd.DataFrame({"auc": [0.5]}))
+    entry.main(tmp_path / "weights", tmp_path)
+    assert "'aggrefact_exf': 200" in (tmp_path / "weights.json").read_text()
+    assert "aggrefact_exf" not in (tmp_path / "zero-shot.json").read_text()
+    shares = len(data.SHARES)
+    assert asked_of == [("A", {"aggrefact_exf"})] * (1 + shares) + [("B", {"summedits_podcast"})] * (1 + shares)
+    full, zero, *groups = learned_from
+    assert (len(full), len(zero)) == (600, 400)
+    for group, unknown in ((groups[: 1 + shares], "aggrefact"), (groups[1 + shares :], "summedits")):
+        whole, *parts = group
+        assert len(whole) == 400
+        assert not [document for document in whole if document.startswith(unknown)]
+        assert [len(part) / 400 for part in parts] == pytest.approx(data.SHARES, abs=0.075)  # three deviations
+    assert pd.read_csv(tmp_path / "held_out.csv")["held_out_with"].tolist() == ["A", "B"]
+    curve = pd.read_csv(tmp_path / "learning_curve.csv")
+    assert curve["share"].tolist() == [*data.SHARES, *data.SHARES]
+    assert {path.stem for path in tmp_path.glob("*.csv")} == {
+        *("ablation", "edit_types", "judge", "held_out", "learning_curve")
+    }

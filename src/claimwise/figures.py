@@ -188,6 +188,8 @@ def lines(
             axis.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
         xlabel, ylabel = (labels or {}).get(name_of_panel, (x, y))
         axis.set(title=name_of_panel, xlabel=xlabel, ylabel=ylabel)
+        if one_scale:
+            axis.label_outer()
     _legend(figure, axes[0])
     return _finished(figure, title)
 

@@ -1,5 +1,5 @@
-"""What the embedded verifier knows, by its verdicts on labelled claims and summaries of the corpora of ``data`` and those of
-others beside it: by kind of error, supervised or not, and how well calibrated it is. What only training can measure is in
+"""What the embedded verifier knows, by its verdicts on labelled claims and summaries of the corpora of ``data``, with those of
+other models beside them: by kind of error, supervised or not, and how well calibrated it is. What only training can measure is in
 ``embedded_training``.
 """
 

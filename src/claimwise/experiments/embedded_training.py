@@ -52,7 +52,7 @@ def learning_curve(pooling: str) -> pd.DataFrame:
     )
     return means.assign(panel=means["held_out_with"].map(_GROUPS), share=100 * means["share"])[
         ["panel", "model", "share", "corpora", "auc"]
-    ].sort_values(["panel", "share"], kind="stable", ignore_index=True)
+    ].sort_values(["panel", "share"], ignore_index=True)
 
 
 def by_share(curve: pd.DataFrame) -> pd.DataFrame:
@@ -69,7 +69,7 @@ def by_corpus(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_calibration(table: pd.DataFrame) -> pd.DataFrame:
-    """``by_corpus`` with the calibration error of what ships behind it, where training has measured it.
+    """``by_corpus`` with the calibration error of what ships behind it, where the truth of single statements is known.
 
     >>> rows = [("wice", "shipped", 0.7, 0.04), ("wice", "word overlap", 0.6, None)]
     >>> with_calibration(pd.DataFrame(rows, columns=["corpus", "model", "auc", "ece"])).columns.tolist()
@@ -81,21 +81,21 @@ def with_calibration(table: pd.DataFrame) -> pd.DataFrame:
 
 
 #: In a figure only these have intervals: those of all could not be told apart.
-_WITH_INTERVALS = ("shipped", "word overlap")
+_WITH_INTERVALS = ("shipped", "judge", "word overlap")
 
 
 def left_out_panels(held_out: pd.DataFrame, judge: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a figure of corpora left out: a panel of sentences' supports, one of the judge, which ships for summaries.
+    """Rows of a figure of corpora left out: a panel of sentences' supports, one of whole summaries.
 
     >>> held_out = pd.DataFrame([("wice", "shipped", 0.7, 0.6, 0.8)], columns=["corpus", "model", "auc", "low", "high"])
     >>> judge = held_out.assign(model=["judge"])
     >>> left_out_panels(held_out, judge)[["panel", "model"]].to_numpy().tolist()
-    [['supports of sentences', 'shipped'], ['judge of whole summaries', 'shipped']]
+    [['sentences', 'shipped'], ['whole summaries, zero-shot', 'judge']]
     """
     both = pd.concat(
         [
-            held_out.assign(panel="supports of sentences"),
-            judge.replace({"model": {"judge": "shipped"}}).assign(panel="judge of whole summaries"),
+            held_out.assign(panel="sentences"),
+            judge.assign(panel="whole summaries, zero-shot"),
         ],
         ignore_index=True,
     )
@@ -127,9 +127,12 @@ def _held_out(table: pd.DataFrame) -> str:
         else ""
     )
     beside = ", ".join(f"`{name}` {wide[name].mean():.2f}" for name in wide if name != "shipped")
+    own = table[table["model"] == "shipped"]
+    guessed = own[(own["low"] <= 0.5) & (own["high"] >= 0.5)]["corpus"]
+    chance = f" Its interval holds .50, mere chance, on {', '.join(guessed)}." if len(guessed) else ""
     return (
         f"On corpora left out of training, `shipped` has a mean AUC of {wide['shipped'].mean():.2f} over {len(wide)} "
-        f"corpora; {beside}{rest}.{_in_parts(wide)}{calibrated}"
+        f"corpora; {beside}{rest}.{chance}{_in_parts(wide)}{calibrated}"
     )
 
 
@@ -155,11 +158,11 @@ def _curve(table: pd.DataFrame) -> str:
 
     >>> rows = [("left out: a", "shipped", share, 3, auc) for share, auc in ((50, 0.66), (100, 0.67))]
     >>> _curve(pd.DataFrame(rows, columns=["panel", "model", "share", "corpora", "auc"]))
-    'With 50, 100 % of the other documents to learn from, `shipped` has a mean AUC of .660, .670 (left out: a).'
+    'With 50, 100 % of the other documents to learn from, `shipped` has a mean AUC of 0.66, 0.67 (left out: a).'
     """
     own = table[table["model"] == "shipped"]
     told = [
-        f"{', '.join(f'{auc:.3f}'.removeprefix('0') for auc in part['auc'])} ({panel})"
+        f"{', '.join(f'{auc:.2f}' for auc in part['auc'])} ({panel})"
         for panel, part in own.groupby("panel", sort=False)
     ]
     shares = ", ".join(f"{share:g}" for share in own["share"].unique())
