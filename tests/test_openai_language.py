@@ -349,6 +349,22 @@ def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
     assert len(healthy.requests) == 3
 
 
+@pytest.mark.parametrize(
+    ("message", "setting"),
+    [
+        (
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            "token_limit: max_completion_tokens",
+        ),
+        ("'temperature' does not support 0 with this model", "temperature: null"),
+    ],
+)
+def test_a_refused_field_of_every_request_names_the_setting_that_helps(serve, message, setting):
+    server = serve(faults=[lambda h: h.reply(400, {"error": {"message": message}})])
+    with pytest.raises(ModelError, match=rf"Write `{setting}`"):
+        connect(server).verify(["D."], [["A."]], ZERO)
+
+
 def test_a_refused_prompt_has_a_reason_and_the_others_go_on(serve):
     refuse = status(400)
     server = serve(faults=[lambda h: h.reply(400, {"error": {"message": "maximum context length is 10 tokens"}})])

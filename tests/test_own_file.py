@@ -462,6 +462,6 @@ def test_between_neighbouring_scores_there_is_no_middle(scores):
 @pytest.mark.parametrize("threshold", [1.5, -2, float("nan")])
 def test_a_threshold_that_no_score_can_meet_is_refused(folder, threshold):
     write(SPLIT)
-    with pytest.raises(ThresholdError, match="expected a number from -1 to 1, as scores are, got"):
+    with pytest.raises(ThresholdError, match="expected a number from 0 to 1, as scores are, got"):
         score(threshold=threshold)
     assert not list(folder.glob("*.csv"))

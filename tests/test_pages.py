@@ -53,6 +53,16 @@ def test_the_lowest_score_comes_first_with_its_label(page):
     assert texts(page, "header .soft") == ["gpt · your label: not faithful", "human · your label: faithful"]
 
 
+def test_an_aligned_claim_is_unsupported_where_it_is_not_entailed():
+    """FENICE's support of a claim of which the document says nothing is one half, more where it nearly does."""
+    table = examples(("a", "It rained. Lee won in Rome.", "Lee won. Lee wept.", "human", None))
+    found = evaluation([("a", "Lee won.", 0.95, None, [1]), ("a", "Lee wept.", 0.6, None, [1])], [("a", 0.7, 0, None)])
+    found.verdicts["p_entail"] = [0.9, 0.2]
+    page = render(found, table)
+    assert sorted(texts(page, "li .value")) == ["supported 0.90", "unsupported 0.20"]
+    assert "2 claims, 1 of them unsupported" in page.select_one(".about").get_text()
+
+
 def test_claims_show_verdict_and_their_three_best_sentences(page):
     claims = page.select("li")
     assert [claim["class"] for claim in claims] == [["unsupported"], ["unread"], ["supported"]]

@@ -39,7 +39,7 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
         summary: a text, or several (a list, a column of a data frame).
         metric: one of ``metrics.DEFAULT_METRICS``.
         model: one of ``own_settings.DEFAULT_MODELS`` (it is loaded once), an entry as params.yaml has them, e.g.
-            ``{"kind": "openai", "model": "gpt-5-mini"}``, or what ``models.load`` made of one: a second call then knows
+            ``{"kind": "openai", "model": "gpt-4.1-mini"}``, or what ``models.load`` made of one: a second call then knows
             what the first one asked.
 
     Returns:

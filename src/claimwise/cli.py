@@ -73,7 +73,7 @@ def score(
         typer.Option(help="decide: faithful above it; default: tuned on labelled rows whose split is validation"),
     ] = None,
     fail_under: Annotated[
-        float | None, typer.Option(help="leave with exit code 1 if the mean score is below it", min=-1, max=1)
+        float | None, typer.Option(help="leave with exit code 1 if the mean score is below it", min=0, max=1)
     ] = None,
     limit: Annotated[int | None, typer.Option(help="score the first so many rows only, for a trial", min=1)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,

@@ -27,10 +27,10 @@ def check(threshold: float | None) -> None:
     """Refuse a threshold that decides nothing.
 
     Raises:
-        ThresholdError: it is not from -1 to 1.
+        ThresholdError: it is not from 0 to 1.
     """
-    if threshold is not None and not -1 <= threshold <= 1:
-        raise ThresholdError(f"threshold: expected a number from -1 to 1, as scores are, got {threshold}")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise ThresholdError(f"threshold: expected a number from 0 to 1, as scores are, got {threshold}")
 
 
 def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:

@@ -46,7 +46,7 @@ def read(params: Path) -> OwnSettings:
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "params.yaml")
-    >>> _ = file.write_text("model: gpt\\nmodels: {gpt: {kind: openai, model: gpt-5-mini}}")
+    >>> _ = file.write_text("model: gpt\\nmodels: {gpt: {kind: openai, model: gpt-4.1-mini}}")
     >>> found = read(file)
     >>> found.model, list(found.models), "acueval" in found.metrics
     ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'gpt'], True)

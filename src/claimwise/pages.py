@@ -14,7 +14,7 @@ import pandas as pd
 from claimwise import deciding, text
 from claimwise.metrics import Evaluation
 from claimwise.models.chunks import retrieve
-from claimwise.verification import SUPPORTED
+from claimwise.verification import SUPPORTED, probability
 
 #: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
 MOST = 300
@@ -56,7 +56,9 @@ def render(
     decided = None if threshold is None else deciding.decisions(scored["score"], threshold)
     scored = scored.assign(faithful=decided).sort_values("score", kind="stable")
     shown = scored.head(MOST)
-    by_example = dict(list(evaluation.judged_claims().groupby("example_id")))
+    judged = evaluation.judged_claims()
+    judged["probability"] = probability(judged)
+    by_example = dict(list(judged.groupby("example_id")))
     return _template().render(
         metric=metric,
         model=model,
@@ -66,7 +68,8 @@ def render(
         unscored=int(scored["score"].isna().sum()),
         unread=int((evaluation.verdicts["support"].isna() if len(evaluation.verdicts) else scored["n_unparsed"]).sum()),
         n_claims=len(evaluation.verdicts),
-        n_unsupported=int((evaluation.verdicts["support"] < SUPPORTED).sum()),
+        aligned="p_entail" in judged,
+        n_unsupported=int((judged["probability"] < SUPPORTED).sum()),
         threshold=threshold,
         n_faithful=None if decided is None else int(decided.sum()),
         examples=[_example(row, by_example.get(row.id)) for row in shown.itertuples()],
@@ -89,14 +92,15 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
 
 
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
-    verdict = "unread" if pd.isna(claim.support) else "supported" if claim.support >= SUPPORTED else "unsupported"
+    support = claim.probability
+    verdict = "unread" if pd.isna(support) else "supported" if support >= SUPPORTED else "unsupported"
     evidence = [] if claim.evidence is None else [int(i) for i in claim.evidence[:_EVIDENCE]]
     related = not evidence and bool(sentences)  # a language model reads all of a document and singles nothing out
     if related:
         evidence = list(retrieve(document, claim.claim, _EVIDENCE).sentences)
     return {
         "text": claim.claim,
-        "support": None if verdict == "unread" else claim.support,
+        "support": None if verdict == "unread" else support,
         "verdict": verdict,
         "reason": claim.reason,
         "evidence": evidence,

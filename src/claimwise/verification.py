@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pandas as pd
+
 from claimwise import prompts
 from claimwise.models.base import NAN, Model, Verdict
 
-#: A claim with less support counts as unsupported (the papers do not say; decided here).
+#: A claim that is supported with less probability counts as unsupported (the papers do not say; decided here).
 SUPPORTED = 0.5
 
 EMPTY_DOCUMENT = "empty document"
@@ -44,6 +46,23 @@ class PromptedVerifier:
             return self._model.verify([documents[i] for i in at], groups, self._prompt, shown)
 
         return skip_blank(documents, claims, ask)
+
+
+def probability(verdicts: pd.DataFrame) -> pd.Series:
+    """The probability that the document supports each claim, NaN where nothing could be read.
+
+    That is the verdict's ``support``, but ``p_entail`` where claims were aligned (FENICE): there ``support`` is
+    (NLIScore + 1) / 2, one half already where the document says nothing of the claim.
+
+    Args:
+        verdicts: a table of schema ``verdicts``.
+
+    >>> probability(pd.DataFrame({"support": [0.9, 0.2]})).tolist()
+    [0.9, 0.2]
+    >>> probability(pd.DataFrame({"support": [0.9, 0.6], "p_entail": [0.8, 0.2]})).tolist()
+    [0.8, 0.2]
+    """
+    return verdicts.get("p_entail", verdicts["support"])
 
 
 def skip_blank(

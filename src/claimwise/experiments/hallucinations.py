@@ -18,9 +18,9 @@ from claimwise import prompts, refinement
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.models.base import Model, Verdict
-from claimwise.refinement import SUPPORTED, Statement
+from claimwise.refinement import Statement
 from claimwise.statistics import Interval, bootstrap_mean, bootstrap_ratio, resample
-from claimwise.verification import PromptedVerifier
+from claimwise.verification import SUPPORTED, PromptedVerifier
 
 #: What the authors found by hand of about 100 of GPT-4's verdicts (sec. 3.4).
 PAPER_PRECISION = Interval(2 / 3, 2 / 3, 2 / 3)

@@ -16,8 +16,9 @@ from claimwise.easiness import rouge_l_f1
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.models.base import Feedback, Model
-from claimwise.refinement import SUPPORTED, revised
+from claimwise.refinement import revised
 from claimwise.statistics import bootstrap_mean
+from claimwise.verification import SUPPORTED, probability
 
 ORIGINAL, HOLISTIC, CLAIMS = "original", "holistic critique", "unsupported claims"
 
@@ -28,7 +29,7 @@ def choose(examples: pd.DataFrame, evaluation: Evaluation, per_origin: int, seed
     Raises:
         ClaimwiseError: there is none.
     """
-    wrong = evaluation.verdicts.loc[evaluation.verdicts["support"] < SUPPORTED, "example_id"].unique()
+    wrong = evaluation.verdicts.loc[probability(evaluation.verdicts) < SUPPORTED, "example_id"].unique()
     pool = examples[(examples["split"] == "test") & examples["id"].isin(wrong)]
     if pool.empty:
         raise ClaimwiseError(
@@ -54,7 +55,7 @@ def revise(
     """
     documents, summaries = examples["document"].tolist(), examples["summary"].tolist()
     rows = evaluation.judged_claims()
-    wrong = rows[rows["support"] < SUPPORTED].groupby("example_id")["claim"].agg(tuple)
+    wrong = rows[probability(rows) < SUPPORTED].groupby("example_id")["claim"].agg(tuple)
     by_claims = [Feedback(unsupported=wrong[key]) for key in examples["id"]]
     critiques = model.critique(documents, summaries, prompts.load(critique))
     by_comment = [Feedback(comment=c.text) for c in critiques]

@@ -33,6 +33,8 @@ _REFUSALS = {
         "the server's content filter refused the prompt"
     ),
 }
+# What servers of newer models say of a field of every request, and the setting that helps.
+_SETTINGS = {"max_completion_tokens": "token_limit: max_completion_tokens", "temperature": "temperature: null"}
 
 
 class BudgetError(ModelError):
@@ -175,7 +177,12 @@ class OpenAILanguageModel:
                     f"{self._where()} knows no such model or path: {error}. {self._options.base_url}/models lists its "
                     "models; `base_url` usually ends in /v1."
                 ) from None
-            raise ModelError(f"{self._where()} refused the request: {error}") from None
+            advice = [
+                f". Write `{setting}` beside the model in params.yaml"
+                for word, setting in _SETTINGS.items()
+                if word in message
+            ]
+            raise ModelError(f"{self._where()} refused the request: {error}{''.join(advice[:1])}") from None
         self._count(completion.get("usage"), start)
         return completion["choices"][0]
 
