@@ -10,6 +10,7 @@ from fakes import FakeModel
 from claimwise import corpora, published
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
+from claimwise.experiments import academic_display as display
 from claimwise.experiments import academic_summaries as summaries
 from claimwise.experiments import hallucinations, interactions
 from claimwise.models.base import Critique, Text, Verdict
@@ -142,7 +143,33 @@ def test_a_verdict_that_could_not_be_read_is_neither_right_nor_wrong(examples):
     table = summaries.originals(examples)
     counted = hallucinations.per_summary(table, hallucinations.judge(table, Mute(), VERIFY))
     assert counted.groupby("system")["unread"].mean().to_dict() == {"bad": 2, "good": 2}
-    assert counted.groupby("system")["hallucinations"].mean().to_dict() == {"bad": 1, "good": 0}
+    assert counted["hallucinations"].isna().all()  # no judge looks perfect because it says nothing
+    result = hallucinations.prevalence(counted, hallucinations.PAPER_PRECISION, 100, 0).set_index("system")
+    assert result[["n", "unread"]].to_numpy().tolist() == [[0, 6], [0, 6]]
+    assert result[["reported", "per_sentence", "with_any"]].isna().all(axis=None)
+
+
+def test_a_percentage_is_of_the_summaries_that_were_read():
+    assert hallucinations.with_any(pd.Series([2, 0, np.nan])).mean() == 50
+
+
+def test_the_cube_counts_only_what_every_sentence_of_was_read():
+    rows = pd.DataFrame(
+        {
+            "judge": "j",
+            "summary": "s",
+            "critique": ["none", "j", "k"] * 2,
+            "id": ["a"] * 3 + ["b"] * 3,
+            "document_id": ["a"] * 3 + ["b"] * 3,
+            "hallucinations": [2, 0, 1, 4, np.nan, np.nan],
+            "rouge_l": 1.0,
+        }
+    )
+    cells = interactions.cells(rows, 20, 0).set_index("critique")
+    assert cells["n"].to_dict() == {"none": 2, "j": 1, "k": 1}
+    assert cells.loc["j", ["found", "reported", "with_any"]].tolist() == [0, 0, 0]
+    [gain] = interactions.self_preference(rows, 20, 0).to_dict("records")
+    assert (gain["before"], gain["own_critique"], gain["other_critiques"]) == (2, 1, 0.5)  # of summary a alone
 
 
 def test_precision_and_recall_are_measured_on_labelled_validation_sentences():
@@ -255,7 +282,7 @@ def test_what_a_revision_kept(corpus, examples):
     change = summaries.change(counted, "round 2", 100, 0)
     assert change.value == -1.0
     prevalence = hallucinations.prevalence(counted, hallucinations.PAPER_PRECISION, 100, 0)
-    both = summaries.before_and_after(prevalence, "round 2").set_index("system")
+    both = display.before_and_after(prevalence, "round 2").set_index("system")
     assert both.loc["bad", ["reported before", "reported after"]].tolist() == [3, 1]
 
 
@@ -291,7 +318,8 @@ def test_the_cube_has_every_cell_with_counts_and_intervals(rows):
     assert cells["reported"].between(cells["reported_low"], cells["reported_high"]).all()
     across = interactions.across(cells).set_index(["summary", "critique"])
     assert across.columns.tolist() == ["n", "judge: lenient", "judge: strict"]
-    assert across.loc[("bad", "none"), "judge: lenient"].startswith("3.00 (")
+    # Every document's summary has three: no draw differs, and all have one.
+    assert across.loc[("bad", "none"), "judge: lenient"] == "3.00 (3.00 to 3.00), 100 %"
 
 
 def test_a_reply_that_is_no_summary_is_in_no_cell(examples):
@@ -343,6 +371,34 @@ def test_self_preference_is_what_a_judge_sees_gained_by_its_own_critiques():
     assert len(text) == 2
 
 
+def test_the_note_on_the_cube_says_what_each_judge_finds_after_whose_critiques():
+    rows = {
+        ("a", "none"): [2, 3, 0, 5],
+        ("a", "a"): [0, 0, 0, 1],
+        ("a", "b"): [2, 2, 0, 4],
+        ("b", "none"): [2, 2, 2, 2],
+        ("b", "a"): [2, 2, 2, 2],
+        ("b", "b"): [1, 1, 1, 1],
+    }
+
+    def note(rows):
+        frame = made(rows)
+        return interactions.note(interactions.cells(frame, 100, 0), interactions.self_preference(frame, 500, 0))
+
+    # Judge a: 10 in four originals, 1 after its own critiques, 8 after b's.
+    numbers, conclusion = note(rows)
+    assert (
+        "`a` finds 2.50 per summary in the originals, 0.25 after its own critiques, 2.00 after the others';" in numbers
+    )
+    assert conclusion.startswith("Each judge finds more gone after its own critiques than after the others'")
+    assert note(rows | {("b", "a"): [1, 1, 1, 1]})[1] == "Beyond chance more is gone after its own critiques for `a`."
+    fair = rows | {("b", "a"): [1, 1, 1, 1], ("a", "b"): [0, 0, 0, 1]}
+    assert note(fair)[1].startswith("No judge finds more gone after its own critiques")
+    numbers, conclusion = note({key: value for key, value in rows.items() if key in (("a", "none"), ("a", "a"))})
+    assert numbers.endswith("`a` finds 2.50 per summary in the originals, 0.25 after its own critiques.")
+    assert conclusion == "Whether a judge favours its own critiques cannot be told here."
+
+
 def test_a_cube_of_one_model_has_nobody_to_prefer_itself_to():
     found = interactions.self_preference(made({("a", "none"): [1, 2], ("a", "a"): [0, 1]}), 100, 0)
     assert found["difference"].isna().all()
@@ -352,6 +408,12 @@ def test_a_cube_of_one_model_has_nobody_to_prefer_itself_to():
 def test_the_published_cube_lacks_one_cell():
     cells = interactions.published_cells(published.table("factored_verification", "3"))
     assert len(cells) == 11
+    assert cells.columns.tolist() == ["summary", "critique", "judge", "reported", "with_any"]
+    across = interactions.across(cells).set_index(["summary", "critique"])
+    assert across.columns.tolist() == ["judge: GPT-4", "judge: ChatGPT"]
+    assert across.loc[("GPT-4", "none")].tolist() == ["1.55, 69.5 %", "0.84, 48 %"]
+    assert across.loc[("GPT-4", "GPT-4"), "judge: GPT-4"] == "0.51, 29.5 %"
+    assert pd.isna(across.loc[("GPT-4", "GPT-4"), "judge: ChatGPT"])
     every = {
         (s, c, j) for s in ("GPT-4", "ChatGPT") for c in ("none", "GPT-4", "ChatGPT") for j in ("GPT-4", "ChatGPT")
     }
@@ -372,16 +434,108 @@ def test_findings_say_which_way_it_came_out(corpus, examples):
     prevalence = hallucinations.prevalence(counted["critic"], hallucinations.PAPER_PRECISION, 100, 0)
     changes = {"round 2": {n: summaries.change(rows, "round 2", 100, 0) for n, rows in counted.items()}}
     by = summaries.standing_judge(corpus, judged, "critic")
-    text = summaries.findings(prevalence[prevalence["version"] == "original"], rounds, changes, "critic", by)
-    assert text[0].startswith("Judged by `critic`, `good` has the fewest")
+    kinds = {"critic": {"kind": "openai"}, "other": {"kind": "openai"}}
+    originals = prevalence[prevalence["version"] == "original"]
+    text = display.findings(originals, rounds, changes, "critic", by, kinds)
+    # Three of bad's three sentences are wrong in each summary, none of good's two.
+    assert text[0].startswith(
+        "Judged by `critic`, `good` has the fewest reported hallucinations per summary, 0.00 (0.00 to 0.00) in 2.0 checked "
+        "sentences, `bad` the most, 3.00 (3.00 to 3.00) in 3.0 checked sentences: their intervals do not overlap. Per "
+        "checked sentence `good` has the fewest, 0.00 (0.00 to 0.00), `bad` the most, 1.00 (1.00 to 1.00): their intervals "
+        "do not overlap. Adjusted"
+    )
     assert text[0].endswith("not among the sources: 3.")
     assert "judged by `other`, hallucinations per summary go from 1.50 to 0.50" in text[1]
     # Which sentences were supported is the critic's word, not that of the judge before.
     assert text[2] == (
-        "**round 2**: by the critic's own verdicts (`critic`), 100 % of the supported sentences still stand and 33 % of "
-        "the unsupported ones are left as they were."
+        "**round 2**: by the critic's own verdicts (`critic`), 100 % of the supported sentences still stand (it chose "
+        "what was criticised) and 33 % of the unsupported ones are left as they were."
     )
     assert len(text) == 3
+    # Of the embedded reviser, which edits nothing else, it is by construction; people's labels need no such word.
+    kinds |= {"critic": {"kind": "embedded"}}
+    [*_, stands] = display.findings(originals, rounds, changes, "critic", by, kinds)
+    assert "still stand (by construction: only what it rejects is edited) and 33 %" in stands
+    [*_, stands] = display.findings(originals, rounds, changes, "critic", summaries.PEOPLE, kinds)
+    assert "by people's labels, 100 % of the supported sentences still stand and 33 %" in stands
+
+
+def systems(**columns):
+    """``prevalence`` of systems with these (value, low, high) of reported and per_sentence."""
+    rows = []
+    for name, (checked, *intervals) in columns.items():
+        row = {"system": name, "n": 4, "checked": checked, "missing": 0.0, "adjusted": 0.0}
+        for column, (value, low, high) in zip(("reported", "per_sentence"), intervals, strict=True):
+            row |= {column: value, f"{column}_low": low, f"{column}_high": high}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def first_finding(prevalence):
+    return display.findings(prevalence, pd.DataFrame({"version": []}), {}, "j", summaries.PEOPLE, {"j": {}})[0]
+
+
+def test_what_length_makes_of_the_order_is_said():
+    # The terse one has fewer a summary and more a sentence.
+    terse = (2.0, (0.6, 0.5, 0.7), (0.3, 0.2, 0.4))
+    long = (5.0, (1.2, 1.0, 1.4), (0.24, 0.15, 0.3))
+    said = first_finding(systems(terse=terse, long=long))
+    assert "`terse` has the fewest reported hallucinations per summary, 0.60 (0.50 to 0.70) in 2.0 checked" in said
+    assert "Per checked sentence `long` has the fewest, 0.24 (0.15 to 0.30), `terse` the most, 0.30" in said
+    assert "their intervals overlap; what is told apart per summary may be length alone. Adjusted" in said
+    apart = first_finding(systems(terse=terse, long=(5.0, (3.0, 2.0, 4.0), (0.6, 0.5, 0.7))))
+    assert "length alone" not in apart
+    alone = first_finding(systems(terse=terse))
+    assert "Judged by `j`, `terse` has 0.60 (0.50 to 0.70) in 2.0 checked sentences reported hallucinations" in alone
+    nothing = first_finding(systems(mute=(0.0, (0.0, 0.0, 0.0), (np.nan, np.nan, np.nan))))
+    assert "Per checked sentence nothing was checked." in nothing
+
+
+def test_the_self_critique_is_not_judged_independently_by_what_it_is_made_of():
+    rounds = pd.DataFrame({"version": ["original", "self-critique"], "e": [1.0, 0.5], "w": [1.0, 0.4]})
+    rounds = rounds.assign(supported_kept=1.0, wrong_left=0.5)
+    changes = {"self-critique": {name: Interval(-0.5, -0.6, -0.4) for name in ("e", "w")}}
+    entries = {"e": {"kind": "embedded"}, "w": {"kind": "lexical"}}
+    told = {}
+    for kind in ("embedded", "openai"):
+        entries["e"] = {"kind": kind}
+        said = display.findings(systems(s=(1.0, (1, 1, 1), (1, 1, 1))), rounds, changes, "e", "the critic", entries)
+        told[kind] = said[1]
+        assert "still stand and" in said[2]  # a critique of the whole edits what it likes: nothing by construction
+    assert (
+        "judged by `w`, which compares words as this critique does, hallucinations per summary go" in told["embedded"]
+    )
+    assert "judged by `w`, hallucinations per summary go from 1.00 to 0.40" in told["openai"]
+
+
+def test_the_note_on_the_versions_says_whose_panel_is_evidence():
+    rounds = pd.DataFrame({"version": ["original", "round 2"], "a": [2.0, 1.0], "b": [1.0, 0.2], "c": [0.0, 0.1]})
+    own, others = display.versions_note(rounds, "round 2", "a", ["a", "b", "c"])
+    assert own.startswith("`a` is the critic, and its own panel no evidence")
+    assert "From the original to round 2 it goes from 2.00 to 1.00 (50 % fewer)" in own
+    assert others == "By the judges that gave no critique: `b` 1.00 to 0.20 (80 % fewer), `c` 0.00 to 0.10."
+    more = pd.DataFrame({"version": ["original", "round 2"], "a": [2.0, 1.0], "b": [1.0, 1.5]})
+    assert display.versions_note(more, "round 2", "a", ["a", "b"])[1].endswith(
+        "`b` 1.00 to 1.50 (50 % more). The critic itself sees the largest part gone."
+    )
+    [alone] = display.versions_note(rounds, "round 2", "a", ["a"])
+    assert alone.endswith("No other model judges here.")
+
+
+def test_caveats_are_those_of_the_models_that_judged():
+    entries = {
+        "e": {"kind": "embedded"},
+        "z": {"kind": "embedded", "weights": "zero-shot"},
+        "w": {"kind": "lexical"},
+        "o": {"kind": "openai"},
+    }
+    every = display.caveats(entries, ["e", "z", "w"], "e")
+    assert [sentence.split(" ")[0] for sentence in every] == ["`e`", "`z`", "`w`", "The"]
+    assert "Of the self-critique it is not independent" in every[2]
+    of_openai = display.caveats(entries, ["o", "w", "e"], "o")
+    assert len(of_openai) == 2
+    assert of_openai[1] == "`w` compares words: a weak judge, which rewards copying."
+    assert display.caveats(entries, ["o"], "o")[0].endswith("No other model judges here, so that is no evidence.")
 
 
 def test_versions_of_which_the_same_is_said_share_a_sentence(corpus, examples):
@@ -397,6 +551,7 @@ def test_versions_of_which_the_same_is_said_share_a_sentence(corpus, examples):
         "round 2": {"j": change},
         "round 3": {"j": change._replace(low=change.low + 1e-9)},
     }
-    text = summaries.findings(prevalence[prevalence["version"] == "original"], rounds, changes, "j", "people's labels")
+    originals = prevalence[prevalence["version"] == "original"]
+    text = display.findings(originals, rounds, changes, "j", summaries.PEOPLE, {"j": {"kind": "openai"}})
     assert [sentence.split(": ")[0] for sentence in text[1:]] == ["**round 1**"] * 2 + ["**round 2 and round 3**"] * 2
     assert text[3].startswith("**round 2 and round 3**: judged by `j`, hallucinations per summary go from 1.50 to 0.50")

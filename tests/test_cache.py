@@ -160,6 +160,25 @@ def test_only_what_is_missing_is_computed_and_equal_calls_once():
     assert asked == [[0, 3]]
 
 
+def test_the_value_that_was_stored_first_stays_under_the_last_name():
+    cache = ResponseCache(":memory:")
+    cache.put({"k": "first"}, model="one", role="verify")
+    cache.put({"k": "second", "l": "new"}, model="two", role="judge")
+    assert cache.get(["k", "l"]) == {"k": "first", "l": "new"}
+    assert [row[:3] for row in cache.stats()] == [("two", "judge", 2)]
+
+
+def test_what_another_process_stored_while_this_one_computed_is_the_value(tmp_path):
+    mine, other = ResponseCache(tmp_path / "calls.sqlite"), ResponseCache(tmp_path / "calls.sqlite")
+
+    def compute(positions):
+        other.put({"a": "theirs"}, model="m", role="r")
+        return ["mine"] * len(positions)
+
+    assert cached(mine, ["a", "b"], compute, model="m", role="r") == ["theirs", "mine"]
+    assert other.get(["a", "b"]) == {"a": "theirs", "b": "mine"}
+
+
 def test_nothing_to_compute_asks_nothing():
     assert cached(ResponseCache(":memory:"), [], lambda at: pytest.fail("asked"), model="m", role="r") == []
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise import claims, prompts
+from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Claim, Decomposition
 
 
@@ -75,6 +76,15 @@ def test_decomposers_by_name():
 def test_an_unknown_decomposer_lists_the_prompts():
     with pytest.raises(prompts.PromptError, match=r"no prompt named 'sentence'; there are: acueval-decompose-0shot"):
         claims.decomposer("sentence", FakeModel())
+
+
+def test_a_misspelt_recorded_decomposer_is_told_which_there_are():
+    recorded = pd.DataFrame({"example_id": ["e0", "e1", "e0"], "decomposer": ["fenice-t5", "gpt", "fenice-t5"]})
+    with pytest.raises(
+        ClaimwiseError,
+        match=r"no claims by 'fenice-t6' are recorded; did you mean 'fenice-t5'\?; there are those by fenice-t5, gpt$",
+    ):
+        claims.decomposer("recorded:fenice-t6", FakeModel(), recorded)
 
 
 @pytest.mark.parametrize("recorded", [None, pd.DataFrame({"decomposer": []})])

@@ -199,6 +199,7 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
         (["score", "mine.txt"], ["mine.txt", "expected a name that ends in .jsonl"]),
         (["evaluate", "acuevel"], ["unknown metric 'acuevel'"]),
         (["corpora", "--params", "absent.yaml"], ["absent.yaml is not there"]),
+        (["score", "mine.jsonl", "--params", "absent.yaml"], ["absent.yaml is not there"]),
     ],
 )
 def test_a_wrong_argument_is_a_message_and_exit_code_2(monkeypatch, capsys, arguments, parts):
@@ -271,9 +272,27 @@ def test_cache_stats_and_prune():
     ResponseCache("calls.sqlite").put({"k": "v" * 10}, model="embedded", role="verify")
     runner = CliRunner()
     assert runner.invoke(cli.app, ["cache", "stats"]).output == "embedded\tverify\t1 calls\t0.0 MB\n"
-    assert runner.invoke(cli.app, ["cache", "prune", "--model", "other"]).output == "0 calls deleted\n"
-    assert runner.invoke(cli.app, ["cache", "prune"]).output == "1 calls deleted\n"
+    prune = ["cache", "prune"]
+    assert runner.invoke(cli.app, [*prune, "--model", "other"]).output == "calls.sqlite: 0 calls deleted\n"
+    assert runner.invoke(cli.app, [*prune, "--all"]).output == "calls.sqlite: 1 calls deleted\n"
     assert runner.invoke(cli.app, ["cache", "stats"]).output == "no calls\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "calls.sqlite: say what to delete, either --model NAME (`cache stats` lists them) or --all"),
+        (["--all", "--model", "embedded"], "calls.sqlite: say what to delete, either --model NAME"),
+        (["--all", "--params", "parms.yaml"], "parms.yaml is not there"),
+    ],
+)
+def test_nothing_is_deleted_that_was_not_named(monkeypatch, capsys, arguments, message):
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
+    files = ("calls.sqlite", "home/claimwise/calls.sqlite")
+    for file in files:
+        ResponseCache(file).put({"k": "v"}, model="embedded", role="verify")
+    assert message in fail(monkeypatch, capsys, "cache", "prune", *arguments)
+    assert all(ResponseCache(file).get(["k"]) == {"k": "v"} for file in files)
 
 
 def test_replies_that_could_not_be_read_are_asked_again_after_the_command_that_the_summary_names(served):
@@ -284,7 +303,7 @@ def test_replies_that_could_not_be_read_are_asked_again_after_the_command_that_t
         assert "kept (1); to ask them again: `claimwise cache prune --model m:unread`" in garbage.output
     assert "(4 from the cache, 0 calls)" in garbage.output
     served.answer = good
-    assert runner.invoke(cli.app, ["cache", "prune", "--model", "m:unread"]).output == "1 calls deleted\n"
+    assert runner.invoke(cli.app, ["cache", "prune", "--model", "m:unread"]).output.endswith(": 1 calls deleted\n")
     mended = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert "(2 from the cache, 1 calls), 10 + 2 tokens, cost 1.00, 0 unparsed, " in mended.output
     assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
@@ -294,7 +313,7 @@ def test_without_a_file_of_calls_there_is_nothing_to_tell_and_none_is_made():
     runner = CliRunner()
     empty = runner.invoke(cli.app, ["cache", "stats"])
     assert (empty.stdout, empty.stderr) == ("no calls\n", "calls.sqlite is not there yet\n")
-    assert runner.invoke(cli.app, ["cache", "prune"]).stdout == "0 calls deleted\n"
+    assert runner.invoke(cli.app, ["cache", "prune", "--all"]).stdout == "calls.sqlite: 0 calls deleted\n"
     assert not Path("calls.sqlite").exists()
 
 
@@ -302,7 +321,8 @@ def test_without_settings_the_cache_is_that_of_score(monkeypatch):
     Path("params.yaml").unlink()
     monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
     ResponseCache("home/claimwise/calls.sqlite").put({"k": "v"}, model="embedded", role="verify")
-    assert CliRunner().invoke(cli.app, ["cache", "prune"]).output == "1 calls deleted\n"
+    pruned = CliRunner().invoke(cli.app, ["cache", "prune", "--all"])
+    assert pruned.output == f"{Path('home/claimwise/calls.sqlite')}: 1 calls deleted\n"
 
 
 def test_a_cache_that_is_a_folder_is_a_message(monkeypatch, capsys):

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from claimwise.corpora import ExamplesError, read_examples, read_file, user_columns
+from claimwise.corpora import ExamplesError, read_examples, read_file, user_columns, user_corpus
 
 GOOD = {"id": "a", "document": "It rained.", "summary": "Rain.", "label": 1}
 
@@ -421,3 +421,13 @@ def test_no_such_file(tmp_path):
 def test_a_folder_is_told_from_a_file_that_is_not_there(tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder; name one"):
         read_examples(tmp_path)
+
+
+def test_splits_are_the_notebooks_own_in_any_spelling_and_others_stay_as_they_are(tmp_path):
+    names = ["Test", " testing ", "TEST", "test", "Dev", "valid", "Train", "tests"]
+    file = jsonl(tmp_path, *({**GOOD, "id": str(i), "split": name} for i, name in enumerate(names)))
+    assert user_corpus.load(file).examples["split"].tolist() == [
+        *("test", "test", "test", "test"),
+        *("validation", "validation"),
+        *("Train", "tests"),
+    ]

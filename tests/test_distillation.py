@@ -13,6 +13,8 @@ from claimwise import corpora, distillation, models, prompts
 from claimwise.cli import app
 from claimwise.corpora.base import Rows
 from claimwise.distillation import DistillationError, DistillationSettings, Pair, pairs, target, train
+from claimwise.errors import ClaimwiseError
+from claimwise.models.base import Decomposition
 
 LESSONS = {
     "Leo won in Rome.": ["Leo won.", "It was in Rome."],
@@ -128,8 +130,41 @@ def test_the_test_split_is_never_learned_from_and_documents_stay_on_one_side():
     assert pairs(corpus, "recorded:teacher", FakeModel()) == parts
 
 
+def test_a_document_with_a_test_row_is_for_testing_only():
+    rows = Rows("lessons")
+    for number in range(40):
+        for split in ("validation", "test")[: 2 if number < 15 else 1]:
+            summary = f"Leo won {split} {number}."
+            example = rows.example(number, split, document=f"Document {number}.", summary=summary, split=split)
+            rows.recorded(example, "teacher", ["Leo won."])
+    corpus = rows.corpus()
+    parts = pairs(corpus, "recorded:teacher", FakeModel())
+    document = corpus.examples.set_index("id")["document"]
+    seen = {part: [document[key] for key, _, _ in found] for part, found in parts.items()}
+    assert sorted(seen["test"]) == sorted(f"Document {number}." for number in range(15))
+    assert sorted(seen["train"] + seen["validation"]) == sorted(f"Document {number}." for number in range(15, 40))
+
+
+def test_what_is_tested_is_drawn_from_all():
+    rows = list(range(1000))
+    draws = [distillation.drawn(rows, 200, seed) for seed in (0, 1)]
+    for found in draws:
+        assert found == sorted(set(found))
+        assert len(found) == 200
+        assert found[-1] > 900  # not the first of the file, which are of one kind
+    assert draws[0] != draws[1]
+    assert draws[0] == distillation.drawn(rows, 200, 0)
+    assert distillation.drawn(rows, None, 0) == distillation.drawn(rows, 1000, 0) == rows
+
+
 def test_a_teacher_without_claims_and_a_decoder_are_refused(t5, tmp_path):
+    class Silent(FakeModel):
+        def decompose(self, passages, prompt):
+            return [Decomposition((), "refused") for _ in passages]
+
     with pytest.raises(DistillationError, match="made no claims of 36 summaries outside of the test split"):
+        pairs(_corpus(), "fenice-decompose-json", Silent())
+    with pytest.raises(ClaimwiseError, match="no claims by 'nobody' are recorded; there are those by teacher"):
         pairs(_corpus(), "recorded:nobody", FakeModel())
     llama = tiny_checkpoints.make(tmp_path / "llama")
     with pytest.raises(DistillationError, match="is a llama, expected a sequence-to-sequence checkpoint"):
@@ -144,7 +179,7 @@ def test_a_folder_of_other_things_is_refused_before_training_and_stays(tmp_path)
     for name in ("config.json", "thesis.tex"):  # a checkpoint, and something dear beside it
         (tmp_path / "mixed" / name).write_text("{}")
     for out in (tmp_path, tmp_path / "thesis.tex", tmp_path / "mixed"):
-        with pytest.raises(DistillationError, match=r"params\.yaml, distillation\.out: found .* holds no checkpoint"):
+        with pytest.raises(DistillationError, match=r"^distillation\.out: found .* holds no checkpoint"):
             distillation.settings({"out": str(out)})
     assert (tmp_path / "thesis.tex").read_text() == "Chapter 1"
     (tmp_path / "new").mkdir()

@@ -113,6 +113,40 @@ def test_a_fingerprint_follows_the_weights_and_the_precision(checkpoint, tmp_pat
     assert SequenceClassifier(checkpoint).fingerprint in prints
 
 
+def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_device(checkpoint, monkeypatch):
+    import transformers
+
+    commits = iter(["aaa", "bbb", "aaa", None])
+
+    def of_hub(kind):
+        load = kind.from_pretrained
+
+        def from_hub(name, **options):
+            if name == checkpoint:  # asked by transformers itself
+                return load(name, **options)
+            assert (name, options.pop("revision")) == ("someone/some-nli", "main")
+            found = load(checkpoint, **options)
+            if kind is transformers.AutoConfig:
+                found._commit_hash = next(commits)
+            return found
+
+        return from_hub
+
+    for kind in (
+        transformers.AutoConfig,
+        transformers.AutoTokenizer,
+        transformers.AutoModelForSequenceClassification,
+    ):
+        monkeypatch.setattr(kind, "from_pretrained", of_hub(kind))
+    first, moved, again, unknown = (SequenceClassifier("someone/some-nli", "main").fingerprint for _ in range(4))
+    assert first == again != moved
+    assert unknown not in (first, moved)
+    assert "main" in unknown
+    monkeypatch.undo()
+    here, elsewhere = (SequenceClassifier(checkpoint, device=device).fingerprint for device in ("cpu", "meta"))
+    assert here != elsewhere
+
+
 def test_a_hub_id_needs_a_revision():
     with pytest.raises(EntailmentError, match="needs a `revision`"):
         load({"kind": "transformers", "checkpoint": "someone/some-nli"})
@@ -172,7 +206,9 @@ def test_the_embedded_fingerprint_covers_all_that_the_verifier_imports():
 
 #: Modules of the package that hold data, or read files and replies: no verdict of the embedded model depends on them.
 PLAIN = {"claimwise.errors", "claimwise.models.base", "claimwise.models.options", "claimwise.prompts"}
-PLAIN |= {f"claimwise.prompts.{name}" for name in ("decoding", "files", "lists", "parsers", "ratings", "sources")}
+PLAIN |= {
+    f"claimwise.prompts.{name}" for name in ("answers", "decoding", "files", "lists", "parsers", "ratings", "sources")
+}
 
 
 def test_the_embedded_models_fingerprint_covers_what_it_computes_with_outside_its_package():

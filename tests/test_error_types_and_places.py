@@ -60,11 +60,14 @@ def test_what_is_shown_has_a_column_a_metric_and_may_be_empty(typed):
     table = error_types.table(typed, draws=50, seed=0)
     shown = error_types.areas(table)
     assert shown.columns.tolist()[-2:] == ["own", "old (published)"]
-    assert shown["own"].tolist() == ["1.00 (1.00 to 1.00)"] * 3
+    assert shown["own"].tolist() == ["1.00 (–)"] * 3  # of fewer than ten summaries
     assert error_types.shares(table)["own"].tolist() == ["100 / 0"] * 3
     [said] = error_types.findings(table, "own")
-    assert "2 unfaithful and 1 faithful test summaries: `own` AUC 1.00 (1.00 to 1.00); the best published" in said
-    assert said.endswith("(with how many; not tested): none.")  # of fewer than 20 summaries
+    assert said.endswith(
+        "2 unfaithful and 1 faithful test summaries: `own` AUC 1.00 (too few for an interval); of the published metrics "
+        "old (published) has the highest there, 0.50 (too few for an interval). No type that annotators agreed on has 20 "
+        "summaries. All AUCs rest on the same 1 faithful ones."
+    )
     nothing = error_types.table(error_types.collect({}, ["own"], {}, "p", ""), 50, 0)
     assert nothing.empty
     assert error_types.areas(nothing).empty
@@ -75,14 +78,19 @@ def test_what_is_shown_has_a_column_a_metric_and_may_be_empty(typed):
 @pytest.mark.parametrize(
     ("counts", "told"),
     [
-        ({"EntE": 30, "OutE": 20, "LinkE": 19}, "OutE 0.90 (20), EntE 0.60 (30)."),
-        ({"EntE": 30, "OutE": 5, "LinkE": 19}, "EntE 0.60 (30)."),
+        (
+            {"EntE": 30, "OutE": 20, "LinkE": 19},
+            "with at least 20 summaries, not tested against each other: EntE 0.60 (0.50 to 0.70) on 30, OutE 0.90 (0.80 to "
+            "1.00) on 20.",
+        ),
+        ({"EntE": 30, "OutE": 5, "LinkE": 19}, "each other: EntE 0.60 (0.50 to 0.70) on 30."),
+        ({"EntE": 3, "OutE": 5, "LinkE": 19}, "No type that annotators agreed on has 20 summaries."),
     ],
 )
-def test_what_is_found_best_is_a_type_that_annotators_agreed_on_with_enough_summaries(counts, told):
+def test_types_that_annotators_agreed_on_are_named_with_their_intervals_where_they_are_not_rare(counts, told):
     areas = {"any": 0.7, "EntE": 0.6, "OutE": 0.9, "LinkE": 0.5, UNAGREED: 0.95}
     rows = [
-        ["toy", "x", "test", error, counts.get(error, 50), 60, "own", area, area, area, 0.5, 0.5]
+        ["toy", "x", "test", error, counts.get(error, 50), 60, "own", area, area - 0.1, area + 0.1, 0.5, 0.5]
         for error, area in areas.items()
     ]
     [said] = error_types.findings(pd.DataFrame(rows, columns=error_types.COLUMNS), "own")

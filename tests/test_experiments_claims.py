@@ -12,6 +12,8 @@ from claimwise.corpora.base import Rows
 from claimwise.experiments import acu_generation, acu_verification
 from claimwise.models.base import Decomposition
 
+ZERO_SHOT = "acueval-verify-zeroshot"
+
 # ---------------------------------------------------------------- acu_generation
 
 
@@ -205,13 +207,13 @@ def test_few_shot_prompts_are_shown_drawn_demonstrations_and_zero_shot_none(clai
 
 
 def verdicts(claims, **columns):
-    return claims.assign(task="support", prompt="acueval-verify-zeroshot", reason=None, **columns)
+    return claims.assign(task="support", prompt=ZERO_SHOT, reason=None, shown=False, **columns)
 
 
 def test_the_table_by_hand(claims):
     # Support 1, 0, 1, 2/3: at 0.5 three of four are right; a tuned threshold above 2/3 gets all of them.
     found = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
-    table = acu_verification.table(found.assign(task="support"), draws=200, seed=0)
+    table = acu_verification.table(found.assign(task="support"), ZERO_SHOT, draws=200, seed=0)
     row, constant = table.to_dict("records")
     assert (row["n"], row["unparsed"]) == (16, 0)
     assert row["accuracy"] == row["accuracy_low"] == row["accuracy_high"] == 75  # every document the same
@@ -225,13 +227,15 @@ def test_the_table_by_hand(claims):
 
 def test_a_support_of_one_half_is_accepted_in_every_column(claims):
     support = claims["label"].map({1: 0.5, 0: 0.4})
-    table = acu_verification.table(verdicts(claims[claims["split"] == "test"], support=support), draws=20, seed=0)
+    table = acu_verification.table(
+        verdicts(claims[claims["split"] == "test"], support=support), ZERO_SHOT, draws=20, seed=0
+    )
     assert table.loc[0, ["accuracy", "balanced_at_half", "balanced_accuracy"]].tolist() == [100, 100, 100]
 
 
 def test_unparsed_verdicts_are_counted_and_left_out(claims):
     support = np.where(claims["claim"] == "The cat sat.", np.nan, claims["label"])
-    table = acu_verification.table(verdicts(claims, support=support), draws=50, seed=0)
+    table = acu_verification.table(verdicts(claims, support=support), ZERO_SHOT, draws=50, seed=0)
     assert table.loc[0, ["n", "unparsed", "accuracy"]].tolist() == [12, 4, 100]
     assert table.loc[0, "supported"] == pytest.approx(1 / 3)
 
@@ -255,7 +259,8 @@ def test_the_accuracys_interval_is_over_documents():
     frame = pd.DataFrame(
         {
             "task": "support",
-            "prompt": "acueval-verify-zeroshot",
+            "prompt": ZERO_SHOT,
+            "shown": False,
             "split": "test",
             "example_id": np.repeat([f"d{number}" for number in range(40)], 20),
             "claim_index": np.tile(np.arange(20), 40),
@@ -265,9 +270,36 @@ def test_the_accuracys_interval_is_over_documents():
     )
     frame["support"] = np.where(np.repeat(right, 20), frame["label"], 1 - frame["label"])
     frame = pd.concat([frame, frame.assign(split="validation")])
-    row = acu_verification.table(frame, draws=2000, seed=0).iloc[0]
+    row = acu_verification.table(frame, ZERO_SHOT, draws=2000, seed=0).iloc[0]
     expected = stats.binom.interval(0.95, 40, 0.75)
     assert row[["accuracy_low", "accuracy_high"]].tolist() == pytest.approx([100 * e / 40 for e in expected], abs=3)
+
+
+def test_another_prompt_is_compared_with_the_reference_claim_by_claim(claims):
+    other_prompt = "factscore-verify-retrieved"
+    right = verdicts(claims, support=claims["label"])
+    other = right.assign(prompt=other_prompt, support=claims["label"].where(claims["claim"] != "It rained.", 0))
+    table = acu_verification.table(pd.concat([right, other]), ZERO_SHOT, draws=50, seed=0).set_index("prompt")
+    # One of the two supported claims in four is rejected: the same in every document, so that all draws are alike.
+    assert table.loc[other_prompt, ["change", "change_low", "change_high"]].tolist() == [-25, -25, -25]
+    assert table.loc[other_prompt, ["auc_change", "auc_change_high"]].tolist() == [-0.25, -0.25]
+    assert table.loc[[ZERO_SHOT, "always Yes"], "change"].isna().all()
+    changes = acu_verification.changes(table.reset_index())
+    assert changes["prompt"].tolist() == [other_prompt]
+    sentences = acu_verification.findings(table.reset_index(), other_prompt)  # the one that is reported, not the best
+    assert sentences[0].startswith("**support**: `factscore-verify-retrieved` agrees with people on 75.0 %")
+
+
+def test_claims_that_were_shown_as_demonstrations_tune_no_threshold():
+    many = acu_verification.labelled_claims(labelled(20, split="validation", rows=labelled(4)).corpus())
+    found = acu_verification.run(many, [ZERO_SHOT, "acueval-verify-fewshot"], FakeModel(), shots=8, seed=0)
+    shown = found[found["shown"]]
+    assert set(shown["prompt"]) == {"acueval-verify-fewshot"}
+    assert set(shown["split"]) == {"validation"}
+    assert len(shown) == 8
+    table = acu_verification.table(found.assign(task="support"), ZERO_SHOT, draws=20, seed=0).set_index("prompt")
+    assert table.loc[ZERO_SHOT, "tuned_on"] == (many["split"] == "validation").sum()
+    assert table.loc["acueval-verify-fewshot", "tuned_on"] == table.loc[ZERO_SHOT, "tuned_on"] - 8
 
 
 def test_prompts_are_compared_on_the_claims_that_all_of_them_were_read_on(claims):
@@ -276,7 +308,7 @@ def test_prompts_are_compared_on_the_claims_that_all_of_them_were_read_on(claims
     other = claims["label"].where(claims["claim"] != "It rained.", 0).where(claims["claim"] != "The cat sat.")
     hardly = claims["label"].where(claims["claim"] == "It rained.")
     found = [right, right.assign(prompt="other", support=other), right.assign(prompt="hardly", support=hardly)]
-    rows = acu_verification.table(pd.concat(found), draws=50, seed=0).set_index("prompt")
+    rows = acu_verification.table(pd.concat(found), ZERO_SHOT, draws=50, seed=0).set_index("prompt")
     assert rows["n"].tolist() == [12, 12, 0, 12]
     assert rows["unparsed"].tolist() == [0, 4, 12, 0]
     # Of the three claims left two are unsupported; the commoner answer is still that of the validation split.
@@ -293,7 +325,8 @@ def test_a_prompt_beats_the_constant_answer_by_their_difference_and_not_by_its_o
     frame = pd.DataFrame(
         {
             "task": "support",
-            "prompt": "acueval-verify-zeroshot",
+            "prompt": ZERO_SHOT,
+            "shown": False,
             "split": "test",
             "example_id": np.repeat(np.arange(40).astype(str), 10),
             "claim_index": number,
@@ -302,28 +335,28 @@ def test_a_prompt_beats_the_constant_answer_by_their_difference_and_not_by_its_o
             "support": np.where((number == 9) & (label == 0), 0.0, 1.0),
         }
     )
-    table = acu_verification.table(pd.concat([frame, frame.assign(split="validation")]), draws=500, seed=0)
+    table = acu_verification.table(pd.concat([frame, frame.assign(split="validation")]), ZERO_SHOT, draws=500, seed=0)
     row, constant = table.to_dict("records")
     assert (constant["prompt"], constant["accuracy"]) == ("always Yes", 55)
     assert row["accuracy_low"] < 55 < row["accuracy"] == 62.5  # the prompt's own interval does not tell
     assert (row["gain"], row["gain_low"] > 5, row["gain_high"] < 10) == (7.5, True, True)
-    [sentence] = acu_verification.findings(table)
+    [sentence] = acu_verification.findings(table, ZERO_SHOT)
     assert "more than always Yes (55.0 %): +7.5 points" in sentence
 
 
 def test_a_prompt_whose_replies_cannot_be_read_has_no_numbers_and_the_others_keep_theirs(claims):
     read = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
     noise = read.assign(prompt="factscore-verify-retrieved", support=np.nan)
-    table = acu_verification.table(pd.concat([read, noise]).assign(task="support"), draws=50, seed=0)
+    table = acu_verification.table(pd.concat([read, noise]).assign(task="support"), ZERO_SHOT, draws=50, seed=0)
     rows = table.set_index("prompt")
     assert rows.loc["factscore-verify-retrieved", ["n", "unparsed"]].tolist() == [0, 16]
     assert pd.isna(rows.loc["factscore-verify-retrieved", "accuracy"])
     assert rows.loc["acueval-verify-zeroshot", "accuracy"] == 75
-    assert "`acueval-verify-zeroshot`" in acu_verification.findings(table)[0]
+    assert "`acueval-verify-zeroshot`" in acu_verification.findings(table, ZERO_SHOT)[0]
     assert rows.loc["always Yes", "n"] == 16
-    silent = acu_verification.table(noise.assign(task="support"), draws=50, seed=0)
+    silent = acu_verification.table(noise.assign(task="support"), ZERO_SHOT, draws=50, seed=0)
     assert acu_verification.display(silent)[["n", "unparsed"]].to_numpy().tolist() == [[0, 16], [16, 0]]
-    assert acu_verification.findings(silent) == [
+    assert acu_verification.findings(silent, ZERO_SHOT) == [
         "**support**: no prompt's replies could be read for half of the claims."
     ]
 
@@ -340,8 +373,8 @@ def test_claims_that_cannot_be_read_are_said_to_be_so(references):
 
 def test_findings_name_the_best_prompt_and_the_constant_answer(claims):
     found = acu_verification.run(claims, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
-    table = acu_verification.table(found.assign(task="support"), draws=200, seed=0)
-    [sentence] = acu_verification.findings(table)
+    table = acu_verification.table(found.assign(task="support"), ZERO_SHOT, draws=200, seed=0)
+    [sentence] = acu_verification.findings(table, ZERO_SHOT)
     assert "`acueval-verify-zeroshot` agrees with people on 75.0 % of 16 claims" in sentence
     assert "more than always Yes (50.0 %): +25.0 points (+25.0 to +25.0) on the same claims" in sentence
     assert acu_verification.headline(table) == {"support": {"acueval-verify-zeroshot": 75.0, "always Yes": 50.0}}

@@ -39,7 +39,7 @@ def test_calibration_on_corpora_left_out_stands_behind_their_auc():
     wide = embedded_training.with_calibration(table).set_index("corpus")["ECE of shipped"]
     assert wide.to_dict() == pytest.approx({"a": 0.1, "b": 0.3, "c": float("nan"), "mean": 0.2}, nan_ok=True)
     assert (
-        "the calibration error of `shipped` is 0.20 on average (0.10 on a to 0.30 on b)"
+        "(on 2 corpora), the calibration error of `shipped` is 0.20 on average (0.10 on a to 0.30 on b)"
         in embedded_training._held_out(table)
     )
 
@@ -104,6 +104,49 @@ def test_the_committed_learning_curve_asks_the_same_corpora_at_every_share():
     overlap = pd.concat([curve, whole])
     overlap = overlap[overlap["model"] == "word overlap"].groupby("corpus")["auc"]
     assert (overlap.max() == overlap.min()).all()  # it learns nothing
+
+
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        ((0.72, 0.73, 0.60, 0.62), "Beyond 25 %, more documents bring at most +0.020 (-0.010, +0.020);"),
+        ((0.72, 0.73, 0.60, 0.59), "Beyond 25 %, more documents bring no gain (-0.010, +0.000);"),
+    ],
+)
+def test_findings_say_what_more_documents_brought_beyond_the_second_share(later, told):
+    values = {"a": (0.5, 0.74, *later[:2]), "b": (0.5, 0.60, *later[2:])}
+    rows = [
+        (panel, "shipped", share, 7, auc)
+        for panel, aucs in values.items()
+        for share, auc in zip((12.5, 25, 50, 100), aucs, strict=True)
+    ]
+    curve = pd.DataFrame(rows, columns=["panel", "model", "share", "corpora", "auc"])
+    assert told in embedded_training._curve(curve)
+
+
+@pytest.mark.parametrize(("outside", "follows"), [(-0.25, True), (0.125, False)])
+def test_findings_say_what_trees_bring_where_the_corpus_is_known_and_where_it_is_not(outside, follows):
+    def made(gap, corpora):
+        rows = [(c, "shipped", 0.5) for c in corpora] + [(c, "features and checker", 0.5 + gap) for c in corpora]
+        return pd.DataFrame(rows, columns=["corpus", "model", "auc"])
+
+    said = embedded_training._ablation(made(0.125, "abc"), made(outside, "bcd"))
+    assert "On the 2 corpora that were also left out, `features and checker` is +0.125 beside `shipped` where" in said
+    assert f"(above it on 2) and {outside:+.3f} where they are left out (above it on {0 if follows else 2})" in said
+    assert ("gain on corpora that they know and lose on others, so that the mean of both ships." in said) == follows
+
+
+def test_speed_has_one_place_for_each_number(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    measured = embedded_training.speed()
+    rates = embedded_training.rates(measured).set_index("metric")["pairs_per_second"]
+    assert rates.is_unique
+    _, beside = embedded_training.about_speed(measured)
+    for name, rate in rates.drop("word-overlap").items():
+        times = float(beside.split(f" (`{name}`)")[0].split()[-1])
+        assert times == pytest.approx(rates["word-overlap"] / rate, rel=0.05)
+    for column in ("start_seconds", "peak_gib", "cores", "corpus"):
+        assert (measured[column] == measured[column][0]).all()
 
 
 def test_findings_name_the_corpora_where_word_overlap_is_not_beaten(left_out):

@@ -12,7 +12,7 @@ from scipy import stats
 from claimwise import significance, statistics
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
-from claimwise.experiments import leaderboard, meta_evaluation, preference_bias
+from claimwise.experiments import leaderboard, meta_display, meta_evaluation, preference_bias
 from claimwise.published import table as published
 
 PUBLISHED = Path(__file__).parent.parent / "data" / "published"
@@ -158,7 +158,7 @@ def test_findings_of_the_meta_evaluation(corpus):
     rows = meta_evaluation.collect(corpus, {"ours": noisy(corpus, 0.9), "base": noisy(corpus, 0.6, 1)}, by_origin=False)
     table = meta_evaluation.table(rows, meta_evaluation.columns(rows), "base", 200, 0).assign(corpus="made")
     table = meta_evaluation.corrected(table)
-    [sentence, family, areas] = meta_evaluation.findings(table, "base")
+    [sentence, family, areas] = meta_display.findings(table, "base")
     best = table[~table["metric"].str.contains("published")].sort_values("balanced_accuracy").iloc[-1]
     assert sentence.startswith(f"**made**: `{best['metric']}` has the highest balanced accuracy of our metrics")
     assert f"{best['balanced_accuracy']:.1f}" in sentence
@@ -187,7 +187,7 @@ def test_significance_is_corrected_for_every_comparison_of_the_table():
     )
     table = meta_evaluation.corrected(rows)
     assert table["p_holm"].tolist() == pytest.approx([math.nan, 0.03, 0.06, math.nan, 0.06], nan_ok=True)
-    found = meta_evaluation.findings(table, "base")
+    found = meta_display.findings(table, "base")
     assert (
         "+10.0 points beside base (-2.0 to +12.0, p = 0.010; corrected for the table's 3 comparisons = 0.030)"
         in found[0]
@@ -341,6 +341,44 @@ def test_findings_of_the_leaderboard(systems):
     tied = leaderboard.findings(table, compared.assign(p_holm=of_both.map({True: 0.2, False: 0.01})), "m")[0]
     assert "Of 3 pairs of systems 2 are told apart" in tied
     assert tied.endswith("nothing tells these from the first: `poor`.")
+
+
+def test_each_system_has_those_that_nothing_tells_from_it_by_their_places(systems):
+    found = {"m": scores(ours(systems))}
+    table = leaderboard.table(systems, found, 200, 0)
+    compared = leaderboard.pairs(leaderboard.summaries(systems, found), "m")
+    shown = leaderboard.neighbours(table, compared)
+    assert shown.to_dict("list") == {
+        "place": [1, 2, 3],
+        "system": ["best", "shy", "poor"],
+        "ranks": ["1", "2", "3"],
+        "not_told_from": ["none"] * 3,
+    }
+    # "best" and "poor" are not told apart, whichever of the two the pair names first.
+    of_both = (compared["system"] == "best") & (compared["other"] == "poor")
+    open_pair = compared.assign(p_holm=of_both.map({True: math.nan, False: 0.01}))
+    assert leaderboard.neighbours(table, open_pair)["not_told_from"].tolist() == ["3", "none", "1"]
+    assert leaderboard.neighbours(table, compared.assign(p_holm=1.0))["not_told_from"].tolist() == [
+        "2, 3",
+        "1, 3",
+        "1, 2",
+    ]
+
+
+def test_a_mean_over_a_part_of_the_summaries_says_so(systems):
+    values = ours(systems)
+    table = leaderboard.table(systems, {"m": scores(values)}, 50, 0)
+    assert table["scored"].tolist() == [20, 15, 20]  # five of shy's are refusals
+    compared = leaderboard.pairs(leaderboard.summaries(systems, {"m": scores(values)}), "m")
+    said = leaderboard.findings(table, compared, "m")[0]
+    assert (
+        "0.220. Means are over answers with a score: of `shy` over 15 of 20 summaries, of the others over all. Of"
+        in said
+    )
+    lost = scores(values | {next(key for key in values if key.endswith("best")): math.nan})
+    assert leaderboard.table(systems, {"m": lost}, 50, 0)["scored"].tolist() == [19, 15, 20]
+    every = leaderboard.findings(table.assign(scored=20), compared, "m")[0]
+    assert "Means are over" not in every
 
 
 def test_a_system_alone_is_the_first_of_one(systems):
@@ -592,7 +630,7 @@ def test_raters_who_may_not_say_equal_have_two_cases():
     [
         (
             [("first", 0.5, 0.6, 9, 9), ("second", 0.5, 0.7, 9, 9)] * 6,
-            "higher in both cases: the pattern of a preference bias",
+            "higher in both cases: the pattern that ACUEval calls a preference bias",
         ),
         ([("second", 0.5, 0.7, 9, 9)], "in one case only: whether it favours either side cannot be told"),
         ([("equal", 0.5, 0.7, 9, 9)], "in one case only"),
@@ -619,7 +657,7 @@ def test_without_judgments_or_scores_there_is_an_error_that_says_so():
     [
         (
             by_case((0.1, 0.2, 0.3)),
-            "scores the model's summary higher in all three cases: the pattern of a preference bias (",
+            "scores the model's summary higher in all three cases: the pattern that ACUEval calls a preference bias (",
             "beyond chance for: model worse, equal, model better)",
         ),
         (
@@ -631,7 +669,7 @@ def test_without_judgments_or_scores_there_is_an_error_that_says_so():
         (by_case((0.1, 0.2, 0.3), documents=4), "higher in all three cases, but not beyond chance", "none is beyond"),
         (
             by_case((-0.1, -0.2, -0.3)),
-            "scores the person's summary higher in all three cases: no bias towards the model, rather against it (",
+            "scores the person's summary higher in all three cases: the reverse of what ACUEval calls a preference bias (",
             "beyond chance for: model worse, equal, model better)",
         ),
         (
@@ -647,6 +685,51 @@ def test_findings_of_the_bias(judgments, shape, certain):
     sentence = told(preferences(judgments))[0]
     assert shape in sentence
     assert certain in sentence
+
+
+def test_what_one_side_higher_in_every_case_can_mean_is_said():
+    one_sided, mixed = (preferences(by_case(gaps)) for gaps in ((0.1, 0.2, 0.3), (-0.1, 0.1, 0.3)))
+    [sentence] = [s for s in told(one_sided) if s.startswith("One side higher in every case proves no preference")]
+    assert sentence.endswith("gives the same, and without labels of faithfulness the two cannot be told apart.")
+    assert not any(s.startswith("One side higher") for s in told(mixed))
+    counting = [s for s in told(one_sided.assign(metric="word-overlap")) if s.startswith("One side higher")]
+    assert counting[0].endswith("which counts words and knows no author, it cannot be a preference.")
+
+
+def test_labels_of_faithfulness_stand_beside_the_differences():
+    rows, values = Rows("made"), {}
+    # The model's summary is faithful in all, the writer's in a quarter, half and three quarters of them.
+    for number in range(24):
+        case, within = divmod(number, 8)
+        labels = (int(within < 2 * (case + 1)), 1)
+        pair = [
+            rows.example(str(number), who, document=f"Document {number}.", summary="word", label=label)
+            for who, label in zip(("writer", "model"), labels, strict=True)
+        ]
+        rows.prefer(*pair, "r1", ("first", "equal", "second")[case])
+        values |= {pair[0]: 0.5, pair[1]: 0.7}
+    judged = preference_bias.pairs(rows.corpus(), {"m": scores(values)})
+    assert preference_bias.table(judged, 50, 0)["faithful"].tolist() == [0.75, 0.5, 0.25]
+    [sentence] = [s for s in told(judged) if s.startswith("One side higher")]
+    assert sentence.endswith(
+        "model minus writer, by +0.75 when model worse, +0.50 when equal, +0.25 when model better."
+    )
+    assert "faithful" not in preference_bias.table(preferences(CASES), 50, 0)
+
+
+def test_directions_stand_beside_those_of_the_paper():
+    shown = preference_bias.directions(preference_bias.table(preferences(by_case((-0.1, 0.0, 0.3))), 200, 0))
+    assert shown.columns.tolist() == ["metric", "model worse", "equal", "model better"]
+    assert shown.to_numpy().tolist() == [
+        ["m", "writer", "not told apart", "model"],
+        ["BelugaEval, holistic (published)", "model", "model", "model"],
+        ["ACUEval, claims (published)", "writer", "model, slightly", "model"],
+    ]
+    # A case that nobody judged, or no score has, has no direction.
+    judged = [("second", 0.5, 0.7, 9, 9)] * 6 + [("first", 0.5, math.nan, 9, 9)] * 6
+    row = preference_bias.directions(preference_bias.table(preferences(judged), 50, 0)).iloc[0]
+    assert row["model better"] == "model"
+    assert row[["model worse", "equal"]].isna().all()
 
 
 def two_metrics(gaps):

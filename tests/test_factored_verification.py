@@ -10,6 +10,7 @@ from scipy import stats
 
 from claimwise import corpora, figures, published
 from claimwise.corpora.base import Rows
+from claimwise.experiments import factored_display
 from claimwise.experiments import factored_verification as fv
 from claimwise.models.lexical import LexicalModel
 
@@ -152,7 +153,7 @@ def test_figures_draw_every_method_and_every_cell(rows, tmp_path):
 
 def test_findings_call_a_tie_a_tie(rows):
     result, thetas = fv.table(rows, "holistic", 100, 0), fv.best_thetas(rows, "holistic")
-    [first, *_] = fv.findings(result, thetas, "holistic", ["factored"])
+    [first, *_] = factored_display.findings(result, thetas, "holistic", ["factored"])
     assert first.startswith(
         "Of the methods that were not fitted to labels here, `factored` is the most accurate, 100.0 %"
     )
@@ -164,7 +165,7 @@ def test_the_most_accurate_is_sought_among_those_that_were_not_fitted():
     rows["trained_on"] = np.where(rows["method"] == "fitted", 2, np.nan)
     result = fv.table(rows, "plain", 100, 0)
     assert result["method"][0] == "fitted"
-    [first, *_] = fv.findings(result, fv.best_thetas(rows, "plain"), "plain", [])
+    [first, *_] = factored_display.findings(result, fv.best_thetas(rows, "plain"), "plain", [])
     assert first.startswith("Of the methods that were not fitted to labels here, `plain` is the most accurate, 90.0 %")
     assert first.endswith("the next, `bad`, is told apart from it (corrected p < .001).")
 
@@ -192,7 +193,9 @@ def test_a_difference_that_another_cut_takes_away_is_said_to_be_the_cuts():
     assert result.set_index("method").loc["one", "p_baseline"] < 0.001
     assert thetas.set_index("method")["its_accuracy"].to_dict() == {"one": 100, "other": 100}
     assert thetas["its_p_baseline"].tolist() == pytest.approx([1, np.nan], nan_ok=True)
-    [sentence] = [s for s in fv.findings(result, thetas, "other", ["one"]) if "`one` is significantly above" in s]
+    [sentence] = [
+        s for s in factored_display.findings(result, thetas, "other", ["one"]) if "`one` is significantly above" in s
+    ]
     assert (
         "and not told apart from it at the theta that is best on the validation split (100.0 against 100.0" in sentence
     )
@@ -223,8 +226,8 @@ def test_published_accuracies_stand_beside_the_methods_of_their_kind():
         "holistic": [0, 0],
     }
     assert fv.with_published(ours, theirs, "sample")[["GPT-4", "ChatGPT"]].isna().all(axis=None)
-    assert "published" not in fv.display(fv.with_published(ours, theirs, "sample"), [])
-    dots = fv.dots(table, [])
+    assert "published" not in factored_display.display(fv.with_published(ours, theirs, "sample"), [])
+    dots = factored_display.dots(table, [])
     assert sorted(dots["published"].dropna()) == [30.9, 58.5, 61.2, 63.3, 71.2, 75.5, 76.2]
     assert dots["accuracy"].count() == len(names)
 
@@ -233,11 +236,18 @@ def test_what_a_method_has_learned_of_the_corpus_is_told(rows):
     # One was fitted to labels, one asks a model that was trained on them, one asks nothing.
     learned = rows.assign(trained_on=np.where(rows["method"] == "holistic", 100, np.nan))
     table = fv.table(learned, "factored", 100, 0)
-    shown = fv.display(fv.with_published(table, published.table("factored_verification", "1"), "sample"), ["factored"])
+    shown = factored_display.display(
+        fv.with_published(table, published.table("factored_verification", "1"), "sample"), ["factored"]
+    )
     told = shown.set_index("method")["learned_of_this_corpus"].to_dict()
-    assert told == dict.fromkeys(METHODS, fv.NOTHING) | {"factored": fv.ITS_MODEL, "holistic": fv.FITTED}
-    kinds = fv.dots(fv.with_published(table, published.table("factored_verification", "1"), "sample"), ["factored"])
-    assert kinds.groupby("method")["kind"].first().str.endswith(fv.ITS_MODEL).sum() == 1
+    assert told == dict.fromkeys(METHODS, factored_display.NOTHING) | {
+        "factored": factored_display.ITS_MODEL,
+        "holistic": factored_display.FITTED,
+    }
+    kinds = factored_display.dots(
+        fv.with_published(table, published.table("factored_verification", "1"), "sample"), ["factored"]
+    )
+    assert kinds.groupby("method")["kind"].first().str.endswith(factored_display.ITS_MODEL).sum() == 1
 
 
 def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
@@ -259,13 +269,13 @@ def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
     assert below.loc["chain of thought", "reason"] == "this model does not reason in words"
     assert below.loc["few-shot", "reason"] == "this model does not learn from examples of whole summaries"
     printed = fv.with_published(table, published.table("factored_verification", "1"), "halueval")
-    assert fv.unscored(printed).set_index("method")["published"].to_dict() == {
+    assert factored_display.unscored(printed).set_index("method")["published"].to_dict() == {
         "factored, reasoned 0/1": "71.2 (ChatGPT)",
         "few-shot": "30.9 (GPT-4), 58.5 (ChatGPT)",
         "chain of thought": "75.5 (GPT-4), 61.2 (ChatGPT)",
         "single prompt": "63.3 (ChatGPT)",
     }
-    assert set(fv.display(printed, [])["method"]) == set(can)
+    assert set(factored_display.display(printed, [])["method"]) == set(can)
     # The others are compared on all summaries, as if the methods without scores were not there.
     assert table["n"][:2].tolist() == [60, 60]
     assert (
@@ -274,7 +284,9 @@ def test_a_method_that_the_model_cannot_do_is_a_row_that_says_so(corpus):
         == set(can)
     )
     assert set(fv.headline(table)) == set(can)
-    text = fv.findings(table, fv.best_thetas(rows, "holistic"), "holistic", ["factored, reasoned 0/1", "sentences"])
+    text = factored_display.findings(
+        table, fv.best_thetas(rows, "holistic"), "holistic", ["factored, reasoned 0/1", "sentences"]
+    )
     assert text[-2].startswith(
         "Without a result: `factored, reasoned 0/1`, `chain of thought`, `single prompt` (this model"
     )

@@ -152,10 +152,11 @@ def test_what_an_earlier_version_stored_in_place_of_a_text_is_asked_again():
     asked = PromptedModel(Scripted(lambda prompt: "Yes"), cache)
     asked.verify(["D."], [["C."]], ZERO)
     [key] = asked._keys(asked.language_model.asked, ZERO)
+    cache.prune()
     parts = [{"type": "text", "text": "No"}]
     cache.put({key: {"text": parts, "probabilities": None, "cut": False, "reason": None}}, model="m", role="verify")
     assert asked.verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
-    assert cache.get([key])[key]["text"] == "Yes"
+    assert len(asked.language_model.asked) == 2
 
 
 @pytest.mark.parametrize("blank", ["", " \n\t "])
@@ -251,12 +252,50 @@ def test_a_long_document_is_read_in_chunks_and_the_best_one_counts():
 def test_the_claim_of_most_tokens_decides_what_fits_not_that_of_most_characters():
     class Digits(Scripted):
         def count(self, text):
-            return len(text) + 60 * sum(character.isdigit() for character in text)
+            return len(text) // 4 + sum(character.isdigit() for character in text)
 
     document = "It rained and nobody said a word about that. " * 60
-    read = PromptedModel(Digits(lambda prompt: "Yes", context=900), ResponseCache(":memory:"))
-    read.verify([document], [["It was 2026.", "It rained and nobody said a word about it."]], ZERO)
-    assert max(map(read.language_model.count, read.language_model.asked)) <= 900 - ZERO.max_tokens
+    read = PromptedModel(Digits(lambda prompt: "Yes", context=400), ResponseCache(":memory:"))
+    read.verify([document], [["1234567890" * 10, "It rained and nobody said a word. " * 4]], ZERO)
+    assert max(map(read.language_model.count, read.language_model.asked)) <= 400 - ZERO.max_tokens
+
+
+@pytest.mark.parametrize("frame", [0, 800])
+def test_a_document_leaves_room_for_what_the_model_adds_to_a_prompt(frame):
+    class Framed(Scripted):
+        def count(self, text):
+            return len(text) + frame
+
+    read = PromptedModel(Framed(lambda prompt: "Yes", context=2100), ResponseCache(":memory:"))
+    read.verify(["It rained. " * 100], [["A claim."]], ZERO)
+    assert [len(read.language_model.asked) == 1, len(read.language_model.asked) > 1] == [frame == 0, frame > 0]
+    assert max(map(read.language_model.count, read.language_model.asked)) <= 2100 - ZERO.max_tokens
+
+
+class Late(ResponseCache):
+    """Another process has stored its own replies between this one's look and its own store."""
+
+    def __init__(self, path, value):
+        super().__init__(path)
+        self.value = value
+
+    def put(self, values, *, model, role):
+        super().put(dict.fromkeys(values, self.value), model="other", role=role)
+        super().put(values, model=model, role=role)
+
+
+def test_of_two_processes_that_ask_at_once_both_read_the_reply_that_was_stored_first():
+    read = PromptedModel(Scripted(lambda prompt: "Yes"), Late(":memory:", asdict(Reply("No"))))
+    for _ in range(2):
+        assert [v.support for v in read.verify(["D."], [["A.", "B."]], ZERO)[0]] == [0.0, 0.0]
+    assert len(read.language_model.asked) == 2
+    assert [row[:3] for row in read.cache.stats()] == [("scripted", "verify", 2)]
+
+
+def test_a_first_reply_that_cannot_be_read_is_kept_for_both_too():
+    read = PromptedModel(Scripted(lambda prompt: "Yes"), Late(":memory:", asdict(Reply("Hm."))))
+    assert math.isnan(read.verify(["D."], [["A."]], ZERO)[0][0].support)
+    assert [row[:3] for row in read.cache.stats()] == [("scripted:unread", "verify", 1)]
 
 
 def test_what_cannot_be_read_in_chunks_has_a_reason():

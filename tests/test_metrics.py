@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_language import Scripted
 
-from claimwise import metrics, schema
+from claimwise import metrics, models, prompts, schema, store
+from claimwise.alignment import Aligner
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
-from claimwise.models.base import Verdict
+from claimwise.models.base import Verdict, beyond
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 
@@ -21,6 +22,9 @@ ACUEVAL = MetricSpec(**DEFAULT_METRICS["acueval"])
 FACTORED = MetricSpec(**DEFAULT_METRICS["factored"])
 HOLISTIC = MetricSpec(**DEFAULT_METRICS["holistic"])
 OVERLAP = MetricSpec(**DEFAULT_METRICS["word-overlap"])
+
+#: A verification prompt that asks for reasons before the answer.
+REASONED = next(name for name in prompts.names("verify") if beyond(prompts.load(name)))
 
 SUPPORTS = st.lists(st.one_of(st.just(math.nan), st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=12)
 
@@ -111,13 +115,13 @@ def test_an_unknown_metric_is_suggested_or_listed():
         ({"judge": "j", "verify": "v"}, "either `judge`, or both"),
         ({"decompose": "d", "verify": "v", "aggregate": "median"}, "aggregate: .*'mean', 'product'"),
         ({"decompose": "d", "verfy": "v"}, "verfy: Extra inputs"),
-        (None, "metric 'mine' in params.yaml"),
+        (None, "metric 'mine' in the settings"),
     ],
 )
 def test_a_malformed_metric_is_named(entry, message):
     with pytest.raises(MetricError, match=message) as caught:
         specification("mine", {"mine": entry})
-    assert "metric 'mine' in params.yaml" in str(caught.value)
+    assert "metric 'mine' in the settings" in str(caught.value)
 
 
 # ---------------------------------------------------------------- evaluate
@@ -166,6 +170,72 @@ def test_unparsed_claims_are_left_out_and_counted(examples_table):
     assert scores["n_claims"].tolist() == [3, 2, 1]
     assert scores["n_unparsed"].tolist() == [1, 2, 0]
     assert scores["reason"].tolist() == [None, "no answer", None]
+
+
+class Letters:
+    """An NLI model whose probabilities the claim names; a token is a character."""
+
+    name, fingerprint, limit = "letters", "letters", 60
+
+    def count(self, texts):
+        return [len(text) for text in texts]
+
+    def scope(self, document):
+        return ""
+
+    def entail(self, premises, hypotheses, scope):
+        known = {"W": (0.85, 0.1, 0.05), "N": (0.2, 0.7, 0.1), "X": (math.nan,) * 3}
+        return np.array([known[claim[0]] for claim in hypotheses])
+
+
+@pytest.fixture
+def aligned(monkeypatch, examples_table):
+    """Scores of summaries by alignment: of a claim in W the support is 0.9, in N 0.55, and in X there is none."""
+    monkeypatch.setattr(Aligner, "of", lambda settings, cache=None: Aligner(Letters()))
+
+    def scores(how, *summaries):
+        spec = MetricSpec(decompose="sentences", verify="alignment", aggregate=how)
+        return run(spec, examples_table(*({"summary": summary} for summary in summaries))).scores
+
+    return scores
+
+
+def test_all_aligned_claims_are_supported_where_all_are_entailed(aligned):
+    """The support of a claim that the document says nothing of is one half and more."""
+    assert aligned("all", "Won it. Wept.", "Won it. No one.", "Won it. Xerxes.")["score"].tolist() == [1, 0, 1]
+    assert aligned("min", "Won it. No one.")["score"].tolist() == pytest.approx([0.55])
+    assert aligned("mean", "Won it. No one.")["score"].tolist() == pytest.approx([(0.9 + 0.55) / 2])
+
+
+def test_what_was_never_read_is_no_lost_reply(aligned):
+    endless = f"Wh{'y' * 60}."
+    scores = aligned("mean", f"Won it. {endless}", "Won it. Xerxes.", endless)
+    assert scores["n_claims"].tolist() == [2, 2, 1]
+    assert scores["n_unparsed"].tolist() == [0, 1, 0]
+    assert scores["reason"].tolist()[2].startswith("a claim of 63 tokens leaves no room for a premise")
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ({"judge": "chatgpt-judge-cot"}, "this model does not reason in words"),
+        ({"judge": "belugaeval-judge-consistency"}, None),
+        ({"decompose": "sentences", "verify": REASONED}, "this model does not reason in words"),
+    ],
+)
+def test_a_model_that_cannot_do_what_a_prompt_asks_was_not_asked(examples_table, spec, reason):
+    table = examples_table({"summary": "The cat sat. A cat ran."})
+    scores = run(MetricSpec(**spec), table, models.load({"kind": "lexical"})).scores
+    assert scores["reason"].tolist() == [reason]
+    assert scores["score"].isna().tolist() == [reason is not None]
+    assert scores["n_unparsed"].tolist() == [0]
+
+
+def test_what_does_not_fit_into_the_context_was_not_asked(examples_table):
+    model = PromptedModel(Scripted(lambda prompt: "Yes", context=10), ResponseCache(":memory:"))
+    scores = run(MetricSpec(decompose="sentences", verify=ACUEVAL.verify), examples_table({}), model).scores
+    assert scores["reason"].tolist() == ["longer than the model's context"]
+    assert (scores["n_claims"].tolist(), scores["n_unparsed"].tolist()) == ([1], [0])
 
 
 def test_sentences_that_a_language_model_made_no_claims_of_are_counted(examples_table):
@@ -364,6 +434,30 @@ def test_a_write_that_is_killed_leaves_no_half_folder(tmp_path, examples_table, 
     better.write(folder)
     assert Evaluation.read(folder).scores.equals(better.scores)
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_a_folder_that_was_killed_while_it_took_its_place_is_put_back(tmp_path, monkeypatch):
+    folder = tmp_path / "m"
+    with store.replaced(folder) as new:
+        (new / "one").write_text("1")
+    rename = type(folder).rename
+
+    def die(self, target):
+        if self.suffix == ".partial":
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(folder), "rename", die)
+        with pytest.raises(KeyboardInterrupt), store.replaced(folder):
+            pass
+    assert (tmp_path / "m.old" / "one").read_text() == "1"  # nothing is lost
+    with store.replaced(folder) as new:
+        assert [path.name for path in folder.iterdir()] == ["one"]  # until the new one is complete
+        assert list(new.iterdir()) == []
+        (new / "two").write_text("2")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    assert [path.name for path in folder.iterdir()] == ["two"]
 
 
 def test_a_missing_table_says_which_stage_makes_it(tmp_path):

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes import FakeModel
+from imports import ROOT
 from scipy import stats
 
-from claimwise import alignment
+from claimwise import alignment, published, tables
 from claimwise.corpora.base import Rows
 from claimwise.experiments import nli_alignment, nli_claims, nli_display
 from claimwise.experiments.nli_alignment import CLAIMS, COREFERENCE, FULL, SENTENCES
@@ -118,7 +119,7 @@ def test_the_table_has_the_step_from_the_row_above_and_the_published_scores(corp
     assert (rows["n"] == 15).all()
     rows = nli_alignment.corrected(rows.reset_index().assign(corpus="made"))
     sentences = nli_display.findings(rows, nli_alignment.granularity(corpus, runs[FULL]))
-    assert "full 100.0 (as in the paper)" in sentences[0]
+    assert "full 100.0 (no row below the one above it, as in FENICE's Table 4)" in sentences[0]
     assert "(faithful summaries)" in sentences[1]
 
 
@@ -142,6 +143,7 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     rows = pd.DataFrame(made, columns=["metric", "step_p"]).assign(corpus="made", group="all")
     rows = rows.assign(balanced_accuracy=[50, 52, 52, 60], difference=[0, 2, 2, 10], p=[np.nan, 0.02, 0.6, 0.03])
     rows = rows.assign(
+        step=[np.nan, 2, 0, 8],
         auc=[0.6, 0.61, 0.61, 0.75],
         auc_step=[np.nan, 0.01, 0.0, 0.14],
         auc_step_p=[np.nan, 0.03, 0.9, 0.004],
@@ -167,6 +169,28 @@ def test_a_step_is_told_apart_only_when_corrected_for_the_tables_steps():
     assert ["steps): full. Uncorrected only: claims. All" in sentence for sentence in found[:2]] == [True] * 2
     # Of the whole there are two comparisons in the table, not six: .03 x 2.
     assert ["= 0.060 corrected for such" in sentence for sentence in found[:2]] == [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("step", "auc_step", "told"),
+    [
+        (
+            -10.3,
+            -0.004,
+            "moves by -10.3 points and AUC by -0.004: that is mostly the threshold's doing (0.610 in the row above",
+        ),
+        (-10.3, -0.01, ""),  # the order of the summaries changed, too
+        (5.0, 0.0, ""),
+        (np.nan, np.nan, ""),
+    ],
+)
+def test_a_step_that_only_the_threshold_made_is_told(step, auc_step, told):
+    part = pd.DataFrame(index=list(nli_alignment.STEPS)).assign(threshold=[0.6, 0.61, 0.763, 0.8])
+    part = part.assign(step=[np.nan, 2, step, 13.6], auc_step=[np.nan, 0.0, auc_step, 0.09])
+    said = nli_display._moved_thresholds(part)
+    assert told in said
+    assert said.endswith("0.763 here), and the next step (+13.6) starts from there.") == bool(told)
+    assert bool(said) == bool(told)
 
 
 def test_claims_beyond_one_sentence_are_counted_over_all_corpora():
@@ -202,7 +226,16 @@ def test_sensitivity_reads_only_the_first_documents(corpus):
     rows = nli_alignment.sensitivity(corpus, SPEC, FakeModel(), [2], [0.8], documents=1)
     assert rows["n"].tolist() == [5]
     wide = nli_display.grid(rows.assign(corpus="made"))
-    assert wide.iloc[:, 0].tolist() == ["AUC, j = 2", "share gated"]
+    assert wide.columns[0] == "corpus"
+    assert wide["window"].tolist() == ["AUC, j = 2", "share gated"]
+
+
+@pytest.mark.parametrize(("number", "told"), [("1", "79.2 / 68.8 / 73.4"), ("6", "95.5 / 93.9 / 94.7")])
+def test_published_easiness_stands_as_it_is_printed(number, told, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    rows = pd.DataFrame({"decomposer": ["recorded:fenice-t5", "sentences"]})
+    found = nli_claims.easiness_published(rows, published.table("fenice", number))
+    assert found[nli_claims.PUBLISHED_EASINESS].fillna("none").tolist() == [told, "none"]
 
 
 def test_easiness_by_states_is_a_mean_over_test_references(monkeypatch):
@@ -326,8 +359,22 @@ def test_texts_of_public_corpora_are_not_shown(corpus):
     full = evaluate("m", SPEC, FakeModel(), corpus.examples, recorded=corpus.recorded_claims)
     _, rows = nli_display.example(corpus, full)
     assert nli_display.labels(rows, "public") == ["claim 1"]
-    assert not {"claim", "premise"} & set(nli_display.shown(rows, "public"))
-    assert {"claim", "premise"} <= set(nli_display.shown(rows, "sample"))
+    assert not {"text", "premise"} & set(nli_display.shown(rows, "public"))
+    assert {"text", "premise"} <= set(nli_display.shown(rows, "sample"))
+
+
+def test_claims_have_the_same_numbers_in_figure_and_table_and_probabilities_are_no_p_values():
+    alike = "It rained on the harbour town for the whole of the long night, "
+    rows = pd.DataFrame(
+        {"claim": [alike + "they said.", alike + "Ann said."], "level": "sentence", "premise": "It rained."}
+    )
+    rows = rows.assign(first=[0, 1], last=[0, 3], p_entail=[0.75, 0.5], p_neutral=[0.25, 0.5], p_contradict=[0.0, 0.0])
+    assert nli_display.labels(rows, "sample") == [f"{number}. {alike[:57]}..." for number in (1, 2)]
+    shown = nli_display.shown(rows, "public")
+    assert shown[["claim", "sentences"]].to_numpy().tolist() == [[1, "1"], [2, "2-4"]]
+    assert shown.columns.tolist()[-3:] == ["entailment", "neutral", "contradiction"]
+    assert tables.show(shown).data.count(">0.000<") == 2  # not "< .001"
+    assert nli_display.shown(rows, "sample")["text"].tolist() == rows["claim"].tolist()
 
 
 def test_verdicts_of_the_metric_name_level_premise_place_and_probabilities(corpus, tmp_path):

@@ -63,6 +63,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 fault(self)
             elif server.logprobs == "refused" and "logprobs" in body:
                 self.reply(400, {"error": {"message": "logprobs are not supported with this model"}})
+            elif server.logprobs == "five" and body.get("top_logprobs", 0) > 5:
+                self.reply(400, {"error": {"message": "top_logprobs must be <= 5"}})
             else:
                 self.reply(200, self.completion(body))
         finally:
@@ -74,7 +76,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         answer = self.server.answer(body["messages"][-1]["content"] if chat else body["prompt"])
         text, top = answer if isinstance(answer, tuple) else (answer, None)
         choice = {"index": 0, "finish_reason": "stop", "logprobs": None}
-        if body.get("logprobs") and self.server.logprobs == "given" and top:
+        if body.get("logprobs") and self.server.logprobs in ("given", "five") and top:
             rows = [{"token": token, "logprob": math.log(p), "bytes": None} for token, p in top.items()]
             if chat:
                 choice["logprobs"] = {"content": [{**rows[0], "top_logprobs": rows}]}
@@ -197,8 +199,53 @@ def test_a_server_without_probabilities_is_warned_of_once(serve, caplog, logprob
     assert len([r for r in caplog.records if "marked 'sampled'" in r.message]) == 1
 
 
+def test_what_a_server_says_as_it_refuses_probabilities_is_told(serve, caplog):
+    connect(serve(logprobs="refused")).verify(["D."], [["A."]], ZERO)
+    assert "(logprobs are not supported with this model (status 400)): verdicts without" in caplog.text
+
+
+def test_a_server_of_few_alternatives_is_asked_for_as_many_as_it_gives(serve, caplog):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}), logprobs="five")
+    verdicts = connect(server, concurrency=1).verify(["D."], [["A.", "B."]], ZERO)[0]
+    assert [v.support for v in verdicts] == pytest.approx([0.75, 0.75])
+    assert [v.reason for v in verdicts] == [None, None]
+    assert [body.get("top_logprobs") for _, body, _ in server.requests] == [20, 5, 5]
+    assert "(top_logprobs must be <= 5 (status 400)): it is asked for 5" in caplog.text
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_one_probability_without_an_alternative_is_no_support(serve, caplog, api):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.55}))
+    verdicts = connect(server, concurrency=1, api=api).verify(["D."], [["A.", "B."]], ZERO)[0]
+    assert [(v.support, v.reason) for v in verdicts] == [(1.0, "sampled")] * 2
+    assert len([r for r in caplog.records if "sends no alternatives" in r.message]) == 1
+    assert all(body["logprobs"] for _, body, _ in server.requests)  # the next reply may have some
+
+
+def test_one_alternative_is_too_few_to_ask_for():
+    with pytest.raises(ModelError, match="option 'top_logprobs': found 1"):
+        openai_model(ResponseCache(":memory:"), model="m", base_url="http://localhost:1/v1", top_logprobs=1)
+
+
+def test_a_reply_without_probabilities_among_others_is_marked_and_the_next_are_asked_for_them(serve, caplog):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}), faults=[None, odd(), None])
+    verdicts = connect(server, concurrency=1).verify(["D."], [["A.", "B.", "C."]], ZERO)[0]
+    assert [v.support for v in verdicts] == pytest.approx([0.75, 1.0, 0.75])
+    assert [v.reason for v in verdicts] == [None, "sampled", None]
+    assert "sends no logprobs with some replies" in caplog.text
+
+
+@pytest.mark.parametrize("asked", [{"logprobs": True}, {"top_logprobs": 5}])
+def test_a_sampled_reply_is_no_answer_to_a_run_that_asks_for_other_probabilities(serve, asked):
+    cache, server = ResponseCache(":memory:"), serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}))
+    sampled = connect(server, cache, logprobs=False).verify(["D."], [["C."]], ZERO)[0][0]
+    assert (sampled.support, sampled.reason) == (1.0, "sampled")
+    found = connect(server, cache, **asked).verify(["D."], [["C."]], ZERO)[0][0]
+    assert (found.support, found.reason) == (pytest.approx(0.75), None)
+
+
 def test_neither_answer_among_the_alternatives_is_nan(serve):
-    verdict = connect(serve(lambda prompt: ("Hm", {"Hm": 0.9}))).verify(["D."], [["C."]], ZERO)[0][0]
+    verdict = connect(serve(lambda prompt: ("Hm", {"Hm": 0.9, "Well": 0.1}))).verify(["D."], [["C."]], ZERO)[0][0]
     assert math.isnan(verdict.support)
     assert "none of Yes, No" in verdict.reason
 
@@ -264,7 +311,7 @@ def test_content_that_is_no_text_has_a_reason_and_is_asked_again_in_a_later_run(
 def test_unreadable_logprobs_are_as_none(serve, caplog, logprobs):
     verdict = connect(serve(faults=[odd(logprobs=logprobs)])).verify(["D."], [["C."]], ZERO)[0][0]
     assert (verdict.support, verdict.reason) == (1.0, "sampled")
-    assert "sends unreadable logprobs: verdicts are 0 or 1" in caplog.text
+    assert "sends unreadable logprobs: verdicts without" in caplog.text
 
 
 @pytest.mark.parametrize("usage", ["lots", None, {}, {"prompt_tokens": "12", "completion_tokens": None}])
@@ -336,6 +383,22 @@ def test_retry_after_is_honoured(serve):
     assert second - first >= 1.15
 
 
+def test_a_server_that_asks_for_no_pause_gets_one(serve):
+    server = serve(faults=[status(429, Retry_After="0")] * 2)
+    connect(server).verify(["D."], [["C."]], ZERO)
+    first, _, third = (at for at, _, _ in server.requests)
+    assert third - first >= 0.75  # at least halves of 0.5 s and of 1 s
+
+
+def test_a_server_that_asks_for_more_than_minutes_stops_the_run_at_once(serve, waits):
+    server = serve(faults=[status(429, Retry_After="3600")])
+    with pytest.raises(
+        ModelError, match=r"fault 429 .*asks to wait 3600 s, over the limit of 300 s\. Finished replies"
+    ):
+        connect(server).verify(["D."], [["C."]], ZERO)
+    assert waits == []
+
+
 def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
     down = itertools.chain([None] * 3, itertools.repeat(status(500)))
     cache = ResponseCache(":memory:")
@@ -374,6 +437,66 @@ def test_a_refused_prompt_has_a_reason_and_the_others_go_on(serve):
     assert second.support == 1.0
     with pytest.raises(ModelError, match="refused the request"):
         connect(serve(faults=[refuse])).verify(["D."], [["A."]], ZERO)
+
+
+TOO_LONG, FILTERED = "the server refused the prompt as too long", "the server's content filter refused the prompt"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        # What servers say of one prompt: OpenAI, vLLM (two versions), SGLang, llama.cpp, Mistral, Anthropic, Azure.
+        (
+            {
+                "message": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000.",
+                "code": "context_length_exceeded",
+                "param": "messages",
+            },
+            TOO_LONG,
+        ),
+        (
+            {
+                "message": "'max_tokens' or 'max_completion_tokens' is too large: 5. This model's maximum context length is "
+                "8192 tokens and your request has 8190 input tokens (5 > 8192 - 8190).",
+                "type": "BadRequestError",
+                "param": None,
+                "code": 400,
+            },
+            TOO_LONG,
+        ),
+        ({"message": "You passed 8190 input tokens; the model's context length is only 8192 tokens."}, TOO_LONG),
+        ({"message": "The input (5000 tokens) is longer than the model's context length (4096 tokens)."}, TOO_LONG),
+        ({"message": "too big", "code": 400, "type": "exceed_context_size_error"}, TOO_LONG),
+        ({"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}, TOO_LONG),
+        ({"message": "prompt is too long: 210000 tokens > 200000 maximum"}, TOO_LONG),
+        ({"message": "The response was filtered", "code": "content_filter", "param": "prompt"}, FILTERED),
+        ({"message": "Blocked for reasons of safety."}, FILTERED),
+        # What they say of the form of every request.
+        ({"message": "max_tokens is too large: 20000", "param": "max_tokens", "code": "invalid_value"}, None),
+        ({"message": "max_tokens is too large: 20000"}, None),
+        ({"message": "Request value of max_completion_tokens is too large"}, None),
+        ({"message": "The image is too large"}, None),
+        ({"message": "This prompt has a temperature that is too large"}, None),
+        ({"message": "Invalid 'safety_identifier': expected a hash"}, None),
+        ({"message": "Invalid 'seed' for the input: too large", "param": "seed"}, None),
+        ({"message": "max_tokens: 5 input tokens, and the context length is 5 tokens"}, None),
+    ],
+)
+def test_a_refusal_is_of_the_prompt_or_of_the_requests_form(serve, error, reason):
+    server = serve(faults=[lambda h: h.reply(400, {"error": error})])
+    model = connect(server, seed=1, extra_body={"safety_identifier": "me"})
+    if reason is None:
+        with pytest.raises(ModelError, match="refused the request") as caught:
+            model.verify(["D."], [["A."]], ZERO)
+        assert error["message"] in str(caught.value)
+        assert "token_limit" not in str(caught.value)
+    else:
+        assert model.verify(["D."], [["A."]], ZERO)[0][0].reason == reason
+
+
+def test_a_body_that_is_too_large_for_the_server_is_a_prompt_that_is(serve):
+    server = serve(faults=[lambda h: h.reply(413, b"<html>413 Request Entity</html>")])
+    assert connect(server).verify(["D."], [["A."]], ZERO)[0][0].reason == TOO_LONG
 
 
 def nowhere():
@@ -423,6 +546,28 @@ def test_tokens_are_counted_from_above():
     assert model.language_model.count("word " * 3000) >= 3000
 
 
+@pytest.mark.parametrize("frame", [{"system": "word " * 400}, {"api": "completions", "start": "word " * 400}])
+def test_a_document_leaves_room_for_what_stands_before_every_prompt(serve, frame):
+    document = " ".join(f"Sentence {k} says little." for k in range(100))
+    server = serve()
+    connect(server, context=1200, **frame).verify([document], [["A claim."]], ZERO)
+    assert len(server.requests) > 1
+    for _, body, _ in server.requests:
+        sent = body["prompt"] if "prompt" in body else "".join(m["content"] for m in body["messages"])
+        assert len(sent.split()) > 400
+        assert len(sent.encode()) / 3 + sum(map(str.isdigit, sent)) * 2 / 3 + ZERO.max_tokens <= 1200
+
+
+@pytest.mark.parametrize(("tokens", "warnings"), [(20, 1), (4096, 0), (0, 0)])
+def test_a_server_that_reads_fewer_tokens_than_a_prompt_has_words_is_told_of_once(serve, caplog, tokens, warnings):
+    usage = {"prompt_tokens": tokens, "completion_tokens": 1}
+    server = serve(faults=[odd(usage=usage)] * 2)
+    connect(server).verify(["It rained. " * 100], [["A.", "B."]], ZERO)
+    told = [r.getMessage() for r in caplog.records if "seems to cut prompts" in r.getMessage()]
+    assert len(told) == warnings
+    assert all(f"counts {tokens} tokens in a prompt of 2" in one and "num_ctx" in one for one in told)
+
+
 def test_a_server_that_has_answered_before_is_waited_for(serve, waits):
     server = serve(faults=[last])
     model = connect(server, retries=5)
@@ -464,6 +609,7 @@ def test_a_key_does_not_change_or_enter_the_fingerprint(serve, monkeypatch):
     assert connect(server).fingerprint == first.fingerprint
     assert connect(server, temperature=0.7).fingerprint != first.fingerprint
     assert connect(server, identity="x").fingerprint != first.fingerprint
+    assert len({connect(server, **o).fingerprint for o in ({}, {"logprobs": False}, {"top_logprobs": 5})}) == 3
 
 
 def test_the_vendor_needs_a_key(monkeypatch):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import math
 import re
 from pathlib import Path
 
@@ -12,10 +13,13 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise import deciding, own_file, own_output, statistics
+from claimwise import deciding, metrics, own_file, own_output, statistics
+from claimwise.alignment import AlignedVerdict
 from claimwise.corpora import ExamplesError
 from claimwise.deciding import ThresholdError
 from claimwise.errors import ClaimwiseError
+from claimwise.metrics import Evaluation
+from claimwise.models.base import Claim, Decomposition, Verdict
 from claimwise.own_output import OutputError
 from claimwise.prompts import PromptError
 
@@ -242,6 +246,60 @@ def test_json_lines_hold_the_claims_of_each_row(name):
     write([row | {"claims": "x"} for row in rows])
     with pytest.raises(ExamplesError, match="column 'claims' would stand twice"):
         score(out=Path(name))
+
+
+def test_json_lines_say_of_aligned_claims_what_decides_them():
+    examples = pd.DataFrame({"id": ["a"], "document": ["It rained. Lee won."], "summary": ["Lee won. Lee wept."]})
+    claims = metrics.claim_table(["a"], [Decomposition((Claim("Lee won."), Claim("Lee wept.")))])
+    aligned = AlignedVerdict(0.95, None, (1,), "sentence", "Lee won.", 11, 19, 0.92, 0.06, 0.02)
+    verdicts = metrics.verdict_table(["a"], [[aligned, Verdict(math.nan, "empty claim")]])
+    found = Evaluation(claims, verdicts, pd.DataFrame())
+    own_output.write(own_output.with_claims(examples[["id"]], found, examples), Path("s.jsonl"))
+    won, wept = json.loads(Path("s.jsonl").read_text())["claims"]
+    assert (won["support"], won["p_entail"], won["evidence"]) == (0.95, 0.92, ["Lee won."])
+    assert (wept["support"], wept["p_entail"], wept["evidence"]) == (None, None, [])
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl.gz"])
+def test_a_write_that_fails_leaves_the_earlier_result(folder, name):
+    path = Path(name)
+    own_output.write(pd.DataFrame({"id": ["a", "b"]}), path)
+    path.chmod(0o600)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        own_output.write(
+            pd.DataFrame({"id": ["c"] * 2, "tags": [[1], [object()]]}), path
+        )  # no JSON, after a row that is
+    assert path.read_bytes() == before
+    own_output.write(pd.DataFrame({"id": ["c"]}), path)
+    assert path.read_bytes() != before
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [found.name for found in folder.iterdir()] == [name]
+
+
+def test_half_a_result_never_stands_in_its_place():
+    with own_output.whole(Path("scores.csv")) as new:
+        new.write_text("half")
+        assert not Path("scores.csv").exists()
+    assert Path("scores.csv").read_text() == "half"
+    assert [found.name for found in Path().iterdir()] == ["scores.csv"]
+
+
+def test_a_link_stays_one_and_a_device_is_written_itself():
+    Path("deep").mkdir()
+    Path("scores.csv").symlink_to("deep/real.csv")
+    own_output.write(pd.DataFrame({"id": ["a"]}), Path("scores.csv"))
+    assert Path("scores.csv").is_symlink()
+    assert Path("deep/real.csv").read_text() == "id\na\n"
+    with own_output.whole(Path("/dev/null")) as new:
+        assert new == Path("/dev/null")
+
+
+def test_a_file_in_a_folder_that_takes_no_other_is_written_itself(folder, monkeypatch):
+    Path("scores.csv").write_text("old")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != folder.resolve())  # root may write everywhere
+    with own_output.whole(Path("scores.csv")) as new:
+        assert new == Path("scores.csv")
 
 
 def test_a_misspelt_label_is_told_of(capsys):

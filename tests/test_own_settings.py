@@ -33,6 +33,12 @@ def test_without_a_file_all_is_default():
     assert found.cache == Path("home/claimwise/calls.sqlite")
 
 
+def test_another_file_that_is_not_there_is_a_mistake():
+    for params in (Path("parms.yaml"), Path("deep/params.yaml")):
+        with pytest.raises(ParamsError, match=f"{params} is not there; run from the project's folder or name the file"):
+            own_settings.read(params)
+
+
 def test_the_default_models_are_those_of_the_projects_params():
     listed = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["models"]
     assert {name: listed[name] for name in DEFAULT_MODELS} == DEFAULT_MODELS

@@ -1,11 +1,14 @@
 """The page of a scored file, read back with a parser of HTML."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from claimwise import pages
+from claimwise import own_output, pages
 from claimwise.metrics import Evaluation
+from claimwise.models.base import Verdict
+from claimwise.models.chunks import retrieve
 
 EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
 
@@ -86,6 +89,51 @@ def test_where_all_of_a_document_was_read_the_nearest_sentences_are_shown_as_suc
     )
     assert "The whole document was read" in claim.get_text()
     assert "Ann won the race." in texts(claim, "blockquote")
+
+
+def with_spans(found):
+    return Evaluation(found.claims.assign(start=None, end=None), found.verdicts, found.scores)
+
+
+def test_of_a_passage_that_was_read_as_one_the_nearest_sentences_are_shown_best_first():
+    """Windows, chunks and documents are named in the document's order, whose first three say nothing."""
+    document = (
+        "It rained. They left. No more. Ann saw it. Ann won the race. It ended. Ann won the race again, they say."
+    )
+    table = examples(("a", document, "Ann won.", "x", None))
+    found = evaluation([("a", "Ann won the race.", 0.9, None, list(range(6)))], [("a", 0.9, 0, None)])
+    claim = render(found, table).select_one("li")
+    # The last sentence was not read; of the others number 4 has all of the claim's words, number 3 one, no other any.
+    assert texts(claim, "blockquote") == ["Ann won the race.", "Ann saw it.", "It rained."]
+    assert claim["data-evidence"] == "4 3 0"
+    assert "The whole document was read" not in claim.get_text()
+    report = own_output.claim_report(with_spans(found), table)
+    assert report["evidence"].tolist() == ["Ann won the race. | Ann saw it. | It rained."]
+    [[nested]] = own_output.with_claims(pd.DataFrame({"id": ["a"]}), with_spans(found), table)["claims"]
+    assert nested["evidence"] == ["Ann won the race.", "Ann saw it.", "It rained."]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_nearest_of_all_sentences_are_those_that_are_retrieved(seed):
+    generator = np.random.default_rng(seed)
+    lines = [" ".join(generator.choice(list("abcdefgh"), 4)) for _ in range(30)]
+    document = " ".join(f"X{line}." for line in lines)
+    claim = lines[7]
+    found = own_output.nearest(document, claim, Verdict(1.0, None, tuple(range(30))))
+    for count in (1, 2, 3):
+        assert set(found[:count]) == set(retrieve(document, claim, count).sentences)
+    part = tuple(sorted(generator.choice(30, 6, replace=False).tolist()))
+    assert set(own_output.nearest(document, claim, Verdict(1.0, None, part))) <= set(part)
+
+
+def test_of_a_claim_without_a_verdict_no_sentence_is_said_to_have_been_read():
+    table = examples(("a", "It rained. They left.", "Ann won.", "x", None))
+    unread = ("a", "Ann won.", float("nan"), "longer than the model's context", [])
+    found = evaluation([unread], [("a", float("nan"), 0, unread[3])])
+    claim = render(found, table).select_one("li")
+    assert texts(claim, "blockquote") == []
+    assert "The whole document was read" not in claim.get_text()
+    assert own_output.claim_report(with_spans(found), table)["evidence"].tolist() == [""]
 
 
 def test_counts_leave_unread_claims_out(page):

@@ -36,6 +36,20 @@ LISTS = [
     ("- 3.5 million people left.\n- The 2-1 win counted.", ("3.5 million people left.", "The 2-1 win counted.")),
     ("1. 1.5 million left.", ("1.5 million left.",)),
     ("---\n- It rained.\n---", ("It rained.",)),
+    ("- **Lee** won the race.", ("Lee won the race.",)),
+    ("- *Titanic* is a film.\n- It is _old_.", ("Titanic is a film.", "It is old.")),
+    ("*Titanic* is a film.\n*Jaws* is one, too.", ("Titanic is a film.", "Jaws is one, too.")),
+    ("* *Titanic* is a film.\n* It is old.", ("Titanic is a film.", "It is old.")),
+    ("- The **mayor** and the __judge__ resigned.", ("The mayor and the judge resigned.",)),
+    ("- ***Lee*** won.\n- **Lee, of *The Times*, lost.**", ("Lee won.", "Lee, of The Times, lost.")),
+    ("- **It rained.**\n- **We left.", ("It rained.", "We left.")),
+    ("**Fact 1:** It rained.\n**Fact 2:** We left.", ("It rained.", "We left.")),
+    ("**1.** It rained.\n**2.** We left.", ("It rained.", "We left.")),
+    ("**Claims:**\n- It rained.", ("It rained.",)),
+    ("*It rained.\n*We left.", ("It rained.", "We left.")),
+    ("- It cost 5* in all.\n- 2*3*4 is 24.", ("It cost 5* in all.", "2*3*4 is 24.")),
+    ("- A* search beats B* search.\n- It cost 5*.", ("A* search beats B* search.", "It cost 5*.")),
+    ("- The field my_old_name is gone.", ("The field my_old_name is gone.",)),
 ]
 
 JSON = [
@@ -50,6 +64,16 @@ JSON = [
     ('{"claims": ["It rained.", "We le', ("It rained.",)),
     ('{"claims": ["He said \\"no\\".", "We left."]}', ('He said "no".', "We left.")),
     ("- It rained.\n- We left.", ("It rained.", "We left.")),
+    ('{"reasoning": ["a", "b"], "claims": ["It rained."]}', ("It rained.",)),
+    ('{"notes": ["a"], "Facts": ["It rained."]}', ("It rained.",)),
+    ('{"facts": ["a"], "claims": ["It rained."]}', ("It rained.",)),
+    ('{’notes’: ["a"], ’claims’: ["Ann’s dog left."]}', ("Ann’s dog left.",)),
+    ('{"output": ["It rained."], "notes": ["a"]}', ("It rained.",)),
+    ('{"reasoning": ["a"], "claims": []}', None),
+    ('{"reasoning": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
+    ('{"claims": ["It rained [1]."], "notes": ["a", "b', ("It rained [1].",)),
+    ('[{"reasoning": "a", "claim": "It rained."}, {"claim": "We left."}]', ("It rained.", "We left.")),
+    ('[{"claim": "It rained."}, {"claim": "We le', ("It rained.",)),
 ]
 
 ANSWERS = [
@@ -76,15 +100,66 @@ ANSWERS = [
     ("final-yes-no", "A date differs. Therefore, the summary is not consistent with the article.", 0.0),
     ("final-yes-no", "A date differs. Therefore, the summary is inconsistent.", 0.0),
     ("final-yes-no", "Let us look at the dates.", None),
+    ("final-yes-no", "No contradictions were found. The summary is therefore consistent.", 1.0),
+    ("final-yes-no", "The summary is consistent with the article. No information has been added.", 1.0),
+    ("final-yes-no", "In conclusion, no contradictions were found; the summary is consistent.", 1.0),
+    ("final-yes-no", "Every fact is there. No untrue information is included.", None),
+    ("final-yes-no", "Answer: No contradictions were found.", None),
+    ("final-yes-no", "No. 1 seed Ann won, as the article says.", None),
+    ("final-yes-no", "Yes and no.", None),
+    ("final-yes-no", "1. Is the place right? Yes.\n2. Is the date? No.\n\n**Answer:** No", 0.0),
+    ("final-yes-no", "1. Place? Yes.\n2. Date? Yes.\nTherefore, the summary is inconsistent with the article.", 0.0),
+    ("final-yes-no", "1. Place? Yes.\n2. A date missing? No.\nThe summary is consistent.", None),
+    ("final-yes-no", "No. The date is wrong. The rest of the summary is consistent with the article.", 0.0),
+    ("final-yes-no", "Answer: Yes. No date is wrong, and the summary is not inconsistent.", 1.0),
+    ("final-yes-no", "Answer: no\n\nIt says Rome; a summary with Paris is consistent.", 0.0),
+    ("final-yes-no", "The answer is therefore no.", 0.0),
+    ("final-yes-no", "Answer (yes or no): Yes", 1.0),
+    ("final-yes-no", "Verdict - 'no'", 0.0),
+    ("final-yes-no", "Overall, yes.", 1.0),
+    ("final-yes-no", "## Answer\n\nYes", 1.0),
+    ("final-yes-no", "Yes the summary is right.", 1.0),
+    ("final-yes-no", "The summary isn't consistent with the article.", 0.0),
+    ("final-yes-no", "The summary is neither complete nor consistent.", 0.0),
+    ("final-yes-no", "The summary is highly inconsistent and names an unrelated wrestler.", 0.0),
+    ("final-yes-no", "The summary is partially consistent with the article.", None),
+    ("final-yes-no", "To see whether the summary is consistent, compare the dates.", None),
+    ("final-yes-no", "Is the summary consistent with the article?", None),
     ("supported-reasoning", 'Reasoning: it says "rain". Supported: Yes', 1.0),
     ("supported-reasoning", 'Reasoning: "Supported: Yes" is what I would say of "rain".\nSupported: **No**', 0.0),
     ("supported-reasoning", "Supported: [No]", 0.0),
     ("supported-reasoning", "Reasoning: it says rain.", None),
+    ("supported-reasoning", "Reasoning: The claim is fully supported. No discrepancy was found.", None),
+    ("supported-reasoning", "Reasoning: it is supported: no discrepancy was found.", None),
+    ("supported-reasoning", "Reasoning: it is supported - no doubt.\nSupported: Yes", 1.0),
+    ("supported-reasoning", "Reasoning: the claim is supported: yes.", 1.0),
+    ("supported-reasoning", "Supported (Yes/No): No", 0.0),
+    ("supported-reasoning", "Supported: [Yes/No]", None),
+    ("supported-reasoning", "Not supported: yes", None),
+    ("supported-reasoning", "**Supported** - Yes", 1.0),
+    ("supported-reasoning", "Supported? No. It rained.", 0.0),
+    ("supported-reasoning", "It rained.\n\nSUPPORTED\nNO", 0.0),
     ("supported-label", "<output><answer>partially_supported</answer></output>", 0.25),
     ("supported-label", "<explanation>Supported by 5.</explanation><answer>not_supported</answer>", 0.0),
     ("supported-label", "The claim is supported.", 1.0),
     ("supported-label", "The claim is unsupported.", 0.0),
     ("supported-label", "Partly supported and partly not supported.", None),
+    ("supported-label", "The claim is not fully supported.", None),
+    ("supported-label", "It cannot be fully supported.", None),
+    ("supported-label", "The text does not say that it is supported.", None),
+    ("supported-label", "The claim isn't supported.", 0.0),
+    ("supported-label", "It is not really supported.", 0.0),
+    ("supported-label", "Therefore, the claim cannot be supported by the evidence.", 0.0),
+    ("supported-label", "It is not, in fact, supported.", 0.0),
+    ("supported-label", "No part of the claim is supported.", 0.0),
+    ("supported-label", "un-supported", 0.0),
+    ("supported-label", "**Supported:** No", 0.0),
+    ("supported-label", "**Supported:** Yes", 1.0),
+    ("supported-label", "No, the claim is fully supported.", 1.0),
+    ("supported-label", "Although the year is not given, the claim is supported.", 1.0),
+    ("supported-label", "The year is not given but the claim is supported.", 1.0),
+    ("supported-label", "It does not give the year and is partially supported.", 0.25),
+    ("supported-label", "The claim is only partially supported.", 0.25),
     ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: Yes", 1.0),
     ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: [No]", 0.0),
     ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: Partially", None),
@@ -93,6 +168,9 @@ ANSWERS = [
     ("claims-supported", "- It rained. Supported: No\n- We left. Supported: Partially", 0.0),
     ("claims-supported", "The claims, and whether each is supported:\n- It rained. Supported: Yes", 1.0),
     ("claims-supported", "All fine.", None),
+    ("claims-supported", "- It rained (Supported: Yes)\n- We left, supported. No.", 0.0),
+    ("claims-supported", "- It rained. Supported Yes\n- We left. Supported No (see 3)", 0.0),
+    ("claims-supported", "- The claim is supported. No date is wrong. Supported: Yes", 1.0),
     ("rating-1-5", "4", 0.75),
     ("rating-1-5", "4.5", 0.875),
     ("rating-1-5", " 5 (perfect consistency)", 1.0),
@@ -107,9 +185,26 @@ ANSWERS = [
     ("rating-1-5", "Score: 4/5", 0.75),
     ("rating-1-5", "Score: 0", None),
     ("rating-1-5", "The summary is consistent.", None),
+    ("rating-1-5", "I would rate the summary as 2 stars out of 5.", 0.25),
+    ("rating-1-5", "I would rate the summary as a 2.5 out of 5.", 0.375),
+    ("rating-1-5", "I'd give it a 4 because it omits a name.", 0.75),
+    ("rating-1-5", "I'd give the summary a perfect score of 5.", 1.0),
+    ("rating-1-5", "I give it a score of 4 of 5, because a name is wrong.", 0.75),
+    ("rating-1-5", "I rate it low: 3 of 5 facts are missing.", None),
+    ("rating-1-5", "2 of 5 facts are wrong.", None),
+    ("rating-1-5", "I give it 4 out of ten.", None),
     ("stars", "Four stars. The summary misses the 2 goals.", 0.75),
     ("stars", "5 stars", 1.0),
     ("stars", "3", 0.5),
+    ("stars", "I'd give it 3 stars out of 5.", 0.5),
+    ("stars", "I'd give it three out of five stars.", 0.5),
+    ("stars", "I give the summary 4 of 5 stars", 0.75),
+    ("stars", "This deserves 4 out of 5 stars.", 0.75),
+    ("stars", "I award it 2 stars of 5.", 0.25),
+    ("stars", "One star out of five.", 0.0),
+    ("stars", "2 of 5", 0.25),
+    ("stars", "I'd give it 5 stars out of 5.", 1.0),
+    ("stars", "3 stars out of 10", None),
     ("rating-0-100", "85", 0.85),
     ("rating-0-100", "Scores: 100", 1.0),
     ("rating-0-100", "I would score it 40 out of 100 because it omits 3 names.", 0.4),
@@ -159,14 +254,57 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
     assert found == parsers.Parsed(None, parsers.REFUSAL)
 
 
-def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item():
-    assert parse("list", "- It rained.\n- We le", cut=True).value == ("It rained.",)
-    assert parse("list", "- It rained", cut=True).value == ("It rained",)  # the only one there is
+@pytest.mark.parametrize(
+    ("kind", "reply", "claims"),
+    [
+        ("list", "- It rained.\n- We le", ("It rained.",)),
+        ("list", "- It rained.\n- We left\n  on Sun", ("It rained.",)),
+        ("list", "- It rained.\n- We left.\n\nI hope this hel", ("It rained.", "We left.")),
+        ("list", "The claims are: - It rained. - We le", ("It rained.",)),
+        ("json-claims", "- It rained.\n- We le", ("It rained.",)),
+        ("json-claims", '{"claims": ["It rained.", "We le', ("It rained.",)),
+        ("sentences", "It rained. We le", ("It rained.",)),
+        (
+            "list",
+            "- It rained",
+            None,
+        ),  # on whom, or on nobody: an item that was cut off is no claim, be it the only one
+        ("list", "The claims", None),
+        ("json-claims", '{"claims": ["It rai', None),
+        ("sentences", "It rained", None),
+    ],
+)
+def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item(kind, reply, claims):
+    assert parse(kind, reply, cut=True) == parsers.Parsed(claims, None if claims else parsers.CUT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "value"),
+    [
+        ("final-yes-no", "2. Is the place right? Yes.\n3. Does the article say", None),
+        ("final-yes-no", "The summary is consistent so far. The da", None),
+        ("final-yes-no", "2. Is the place right? Yes.\n\nAnswer: No. The article does", 0.0),
+        ("final-yes-no", "Verdict: yes", 1.0),
+        ("supported-reasoning", 'Reasoning: "Supported: Yes" is what I would sa', None),
+        ("supported-reasoning", "Reasoning: The claim is supported. Yes, it r", None),
+        ("supported-reasoning", "Reasoning: it rained. Supported: No", 0.0),
+        ("supported-reasoning", "Reasoning: it rained.\n**Supported:** Yes, since it rai", 1.0),
+        ("supported-reasoning", "Reasoning: it rained. Supported: Yes\n\nBelow is a cl", 1.0),
+        ("supported-label", "<explanation>It is supported by 5, but no", None),
+        ("supported-label", "Not supported: the text sa", 0.0),
+        ("supported-label", "<answer>supported</answer> I ho", 1.0),
+        ("yes-no", "No, the pass", 0.0),
+    ],
+)
+def test_reasoning_that_was_cut_off_gives_no_answer_but_the_one_asked_for(kind, reply, value):
+    assert parse(kind, reply, cut=True) == parsers.Parsed(value, parsers.CUT if value is None else None)
 
 
 def test_labels_that_contradict_each_other_are_told_from_none():
     assert parse("supported-label", "Partly supported and partly not supported.").reason == "several labels"
     assert parse("supported-label", "Who knows.").reason == "no label"
+    assert parse("supported-label", "Not fully supported.").reason == "unclear whether in part or not supported"
+    assert parse("final-yes-no", "No. Its dates are consistent.").reason == "an answer, and then its opposite"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind not in ("text", "corrected-summary")])
@@ -194,6 +332,13 @@ def test_critiques():
     bold = "**Critique:** Wrong year.\n\n**Supported:** No\n\n**Revised Claim:** It was 2010."
     assert parse("critique-block", bold).value == CritiqueParts("Wrong year.", 0.0, "It was 2010.")
     assert parse("critique-block", "It is wrong. Supported: No").value == CritiqueParts("It is wrong.", 0.0, None)
+    for reply in (
+        "Critique: It says 12, not 20.\nSupported: No\nExplanation: see the text.",
+        "Sure!\n\n**Critique:** It says 12, not 20.\n**Supported:** No (see the text).",
+        '__Critique:__ It says 12, not 20.\n__Supported:__ "No", as said.',
+    ):
+        assert parse("critique-block", reply).value == CritiqueParts("It says 12, not 20.", 0.0, None)
+    assert parse("critique-block", "My critique is short. Supported: No").value.text == "My critique is short."
     assert parse("critique-block", "It is wrong.").value is None
     assert parse("rating-comment", "2\n\nThe summary gets the year wrong.").value == CritiqueParts(
         "The summary gets the year wrong.", 0.25
@@ -222,6 +367,62 @@ def test_texts_lose_their_preamble_only():
     assert parse("text", "Here the river is wide: 2 km.").value == "Here the river is wide: 2 km."
     assert parse("text", "**Here is the corrected summary:**\n\n**It rained.**").value == "It rained."
     assert parse("text", '"Summary: It rained."').value == "It rained."
+    for preamble in (
+        "Sure.\n\n",
+        "Sure thing!\n",
+        "OK:\n",
+        "Okay, here is the summary you asked for.\n\n",
+        "Of course! I can do that.\n\n",
+        "Certainly, I'll revise it.\n",
+    ):
+        assert parse("text", f"{preamble}It rained.").value == "It rained."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OK Go released a video.\nThe band won a prize.",
+        "OK Go released a video!\nThe band won a prize.",
+        "Sure enough, it rained.\nWe left.",
+        "Of course, it rained.\nWe left.",
+        "Unfortunately for United, Smith will not play on Sunday. He is ill.",
+        "Unfortunately, we cannot tell from Ling (2009).",
+        "As an AI researcher, Lee cannot vote on it.",
+        "Sorry is a song that Bieber cannot sing.",
+        "Unfortunately, Smith said: “I cannot play.”",
+        "“I cannot go on,” said Lee.",
+    ],
+)
+def test_texts_that_begin_like_a_preamble_or_a_refusal_are_kept_whole(text):
+    assert parse("text", text).value == text
+    for reply in (text, f"Corrected summary: {text}"):
+        assert parse("corrected-summary", reply).value == text
+
+
+def test_a_text_under_its_heading_is_no_refusal():
+    assert (
+        parse("corrected-summary", "Corrected summary: I cannot go on, Lee said.").value == "I cannot go on, Lee said."
+    )
+    assert parse("text", "Revised summary: I will not play, Lee said.").value == "I will not play, Lee said."
+    assert parse("corrected-summary", "Corrected summary: I cannot", cut=True).reason == parsers.CUT
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "I cannot revise this.",
+        "I'm unable to open the document.",
+        "I am not able to do so.",
+        "**I'm sorry**, I can’t help with that.",
+        "Unfortunately, the document is missing. I cannot revise the summary.",
+        "As an AI language model, I don't have access to it.",
+        "I apologize, but it is not possible for me to judge it.",
+        "Sorry, but unable to comply.",
+    ],
+)
+def test_an_inability_of_the_writers_own_is_a_refusal(refused):
+    for kind in ("text", "corrected-summary", "feedback", "final-yes-no", "supported-label"):
+        assert parse(kind, refused) == parsers.Parsed(None, parsers.REFUSAL)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_paired_differences_are_the_committed_ones():
     assert f"{-samsum.difference:.1f} lower on SamSum ({_short(-samsum.high, 1)} to {-samsum.low:.1f})" in text
     assert f"({xsum.difference:.1f} higher, {_short(xsum.low, 1)} to {xsum.high:.1f})" in text
     [shares] = pd.read_csv(PUBLIC / "preference_bias_shares.csv").itertuples()
-    assert f"({100 * shares.difference:+.0f} points, {100 * shares.low:.0f} to {100 * shares.high:+.0f}, on" in text
+    assert f"({100 * shares.difference:+.1f} points, {100 * shares.low:.1f} to {100 * shares.high:+.1f}, on" in text
     every = pd.read_csv(PUBLIC / "nli_alignment.csv")
     assert (every["step_p_holm"].dropna() > 0.05).all()
     whole = every[(every["metric"] == "full") & (every["corpus"] == "aggrefact_ftsota")]
@@ -120,7 +120,7 @@ def test_paired_differences_are_the_committed_ones():
         .set_index(["task", "prompt"])
         .loc[("support: wice", "acueval-verify-zeroshot")]
     )
-    assert f"{gain['gain']:.1f} points less, {gain['gain_low']:.1f} to {gain['gain_high']:.1f})" in text
+    assert f"{gain['gain']:.1f} points more, {gain['gain_low']:.1f} to {gain['gain_high']:.1f})" in text
 
 
 def bullet(name):
@@ -164,13 +164,13 @@ def test_corpora_left_out_are_the_committed_table(monkeypatch):
     pooling = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["embedded_model"]["pooling"]
     table = embedded_training.by_corpus(embedded_training.measured("held_out", pooling))
     means = table.iloc[-1]
-    told = f"its AUC is {means['shipped']:.2f}, word overlap's {means['word overlap']:.2f}".replace("0.", ".")
+    told = f"its AUC is {means['shipped']:.2f}, weighted overlap's {means['word overlap']:.2f}".replace("0.", ".")
     assert f"On {len(table) - 1} corpora left out of training {told}. " in bullet("The embedded model")
     wide = table.set_index("corpus").drop("mean")
     domains = wide.index.str.startswith("summedits")
     assert (domains.sum(), (~domains).sum()) == (5, 9)
     for part, words in (
-        (wide[domains], "On SummEdits' five domains it is {} (word overlap {})"),
+        (wide[domains], "On SummEdits' five domains it is {} (weighted overlap {})"),
         (wide[~domains], "on the other nine corpora {} ({})"),
     ):
         pair = (f"{part[model].mean():.2f}".removeprefix("0") for model in ("shipped", "word overlap"))

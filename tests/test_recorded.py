@@ -6,7 +6,7 @@ import pytest
 from fakes import FakeModel
 
 from claimwise.corpora.base import Rows
-from claimwise.experiments import acu_verification, meta_evaluation, recorded
+from claimwise.experiments import acu_verification, meta_display, meta_evaluation, recorded
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_they_are_rows_of_the_meta_evaluation_on_the_rows_that_all_scored(judged
     assert result.loc["gpt-9 stareval (recorded)", "balanced_accuracy"] == 100
     assert result.loc["lm-1 mcq (recorded)", ["balanced_accuracy", "unscored"]].tolist() == [50, 1]
     corrected = meta_evaluation.corrected(result.reset_index().assign(corpus="made"))
-    found = meta_evaluation.findings(corrected, "acueval")
+    found = meta_display.findings(corrected, "acueval")
     assert "`acueval` has the highest balanced accuracy of our metrics" in found[0]
     assert "replies on record, `gpt-9 stareval (recorded)` reaches 100.0" in found[1]
 
@@ -73,12 +73,12 @@ def test_a_metric_without_scores_has_no_numbers_and_does_not_narrow_the_others(j
     assert np.isnan(result.loc["acueval", "balanced_accuracy"])
     assert result.loc["holistic", "balanced_accuracy"] == 100
     rows = meta_evaluation.corrected(result.reset_index().assign(corpus="made"))
-    assert meta_evaluation.sizes(rows) == {"made/all": "8 (50 % faithful)"}
-    assert "`holistic` has the highest" in meta_evaluation.findings(rows, "holistic")[0]
+    assert meta_display.sizes(rows) == {"made/all": "8 (50 % faithful)"}
+    assert "`holistic` has the highest" in meta_display.findings(rows, "holistic")[0]
     # A baseline that scored nothing, or that is not there: nothing is claimed against it.
     for baseline in ("acueval", "word-overlap"):
         table = meta_evaluation.table(collected, ["acueval", "holistic"], baseline, draws=50, seed=0)
-        [sentence] = meta_evaluation.findings(meta_evaluation.corrected(table.assign(corpus="made")), baseline)
+        [sentence] = meta_display.findings(meta_evaluation.corrected(table.assign(corpus="made")), baseline)
         assert sentence.endswith(f"it cannot be compared with {baseline}, which has no result.")
 
 
@@ -88,7 +88,7 @@ def test_a_test_part_of_one_label_has_no_balanced_accuracy_and_says_so(judged):
     table = meta_evaluation.table(faithful, ["a", "b"], "b", draws=50, seed=0)
     assert table["n"].tolist() == [8, 8]
     assert table[["balanced_accuracy", "low", "auc", "difference", "p"]].isna().all(axis=None)
-    [sentence] = meta_evaluation.findings(meta_evaluation.corrected(table.assign(corpus="made")), "b")
+    [sentence] = meta_display.findings(meta_evaluation.corrected(table.assign(corpus="made")), "b")
     assert sentence == "**made**: none of our metrics can be compared with people's labels here."
 
 
@@ -142,13 +142,15 @@ def test_all_verify_the_claims_that_are_on_record(verified):
 
 def test_without_a_validation_part_balanced_accuracy_is_at_one_half(verified):
     found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
-    table = acu_verification.table(found.assign(task="support"), draws=50, seed=0).set_index("prompt")
+    table = acu_verification.table(found.assign(task="support"), "acueval-verify-zeroshot", draws=50, seed=0).set_index(
+        "prompt"
+    )
     # The claim whose reply cannot be read is left out for all.
     assert table["n"].tolist() == [3, 3, 3]
     assert table["unparsed"].tolist() == [0, 1, 0]
     row = table.loc["gpt-9 explained (recorded)"]
     assert row[["n", "unparsed", "accuracy", "balanced_accuracy", "auc"]].tolist() == [3, 1, 100, 100, 1]
-    sentences = acu_verification.findings(table.reset_index())
+    sentences = acu_verification.findings(table.reset_index(), "acueval-verify-zeroshot")
     assert "`acueval-verify-zeroshot` agrees with people on" in sentences[0]
     assert row["balanced_at_half"] == 100
     told = "`gpt-9 explained (recorded)` 100.0 (100.0 to 100.0) %, balanced 100.0 (100.0 to 100.0), AUC 1.00."

@@ -13,6 +13,7 @@ from claimwise.refinement import (
     CLEAN,
     LAST,
     UNCHANGED,
+    UNCHECKED,
     UNJUDGED,
     UNREAD,
     WORSE,
@@ -141,6 +142,14 @@ def test_summaries_end_by_themselves_and_keep_their_places():
     result = refine(model, ["one", "two", "three"], ["Cows ran.", "Ants ran.", ""], **PROMPTS, rounds=2)
     assert [[d.summary for d in drafts] for drafts in result] == [["Cows ran."], ["Ants ran.", "Bees ran."], [""]]
     assert model.calls["revise"] == 1
+    assert [drafts[-1].stopped for drafts in result] == [CLEAN, CLEAN, UNCHECKED]
+
+
+def test_a_summary_that_cites_nothing_is_not_called_supported():
+    model = Scripted({"It hailed."}, {})
+    [drafts] = refine(model, [PAPERS], ["It hailed."], **PROMPTS, rounds=2)
+    assert drafts == [Draft(0, "It hailed.", 0, 0, 0, UNCHECKED)]
+    assert model.seen == []
 
 
 class Mute(Scripted):

@@ -64,6 +64,30 @@ def test_a_duplicate_id_names_the_later_row():
     assert message == "mine.csv, row 4, column 'id': 'e0' stands in an earlier row too; make it unique"
 
 
+def test_of_a_key_of_two_columns_the_whole_is_named():
+    row = {"example_id": "a", "metric": "m", "score": 0.5, "n_claims": 1, "n_unparsed": 0}
+    table = pd.DataFrame([row, row | {"metric": "n"}, row, row | {"example_id": "b"}])
+    assert explain(table, "scores", "scores.csv") == (
+        "scores.csv, row 4, columns 'example_id', 'metric': 'a', 'm' stand together in an earlier row too; change one of "
+        "them, or leave one row out"
+    )
+
+
+def test_values_of_a_wrong_type_are_told_once_each():
+    assert explain(examples({"id": 1}, {"id": 2})).splitlines() == [
+        f"mine.csv, row {row}, column 'id': found {found} (no text), expected a text, unique in the table"
+        for row, found in ((2, 1), (3, 2))
+    ]
+    row = {"example_id": "a", "metric": "m", "score": "x", "n_claims": "two", "n_unparsed": 0}
+    assert explain(pd.DataFrame([row]), "scores", "s.csv").splitlines() == [
+        "s.csv, row 2, column 'score': found 'x', expected a number, or empty where there is none",
+        "s.csv, row 2, column 'n_claims': found 'two', expected number of claims",
+    ]
+    assert "row 2, column 'example_id': found 7 (no text), expected an id of" in explain(
+        pd.DataFrame([row | {"example_id": 7}]), "scores", "s.csv"
+    )
+
+
 @pytest.mark.parametrize("label", [2, -1, 0.5])
 def test_a_label_that_is_neither_0_nor_1(label):
     message = explain(examples({}, {"label": label}))

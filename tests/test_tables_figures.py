@@ -56,9 +56,10 @@ def test_a_shown_table_is_escaped_and_marks_gaps():
 
 def test_a_shown_p_value_is_never_zero():
     frame = pd.DataFrame({"p": [0.004, 0.0004], "its_p_holm": [1.0, np.nan], "step": [0.004, 1.0]})
+    frame = frame.assign(p_baseline=0.0004, p_entail=0.0)  # the latter is no p-value
     assert re.findall(r"<td[^>]*>([^<]*)", tables.show(frame, digits=2).data) == [
-        *("0.004", "1.000", "0.00"),
-        *("&lt; .001", "–", "1.00"),
+        *("0.004", "1.000", "0.00", "&lt; .001", "0.00"),
+        *("&lt; .001", "–", "1.00", "&lt; .001", "0.00"),
     ]
 
 
@@ -83,10 +84,13 @@ def test_an_interval_stands_with_its_value_and_large_numbers_have_fewer_decimals
     ]
 
 
-def test_a_table_without_rows_shows_its_header():
-    html = tables.show(pd.DataFrame({"p": [], "name": []})).data
-    assert re.findall(r"<th [^>]*>([^<]*)", html) == ["p", "name"]
-    assert "<td" not in html
+@pytest.mark.parametrize(
+    ("caption", "told"),
+    [("", "None in this run."), ("Words <b>", "Words &lt;b&gt;: none in this run."), ("No replies.", "No replies.")],
+)
+def test_of_a_table_without_rows_only_the_caption_is_shown(caption, told):
+    empty = pd.DataFrame({"p": [], "name": []})
+    assert tables.show(empty, caption).data == f"<p><b>{told}</b></p>"
 
 
 def test_plus_minus():
@@ -132,6 +136,51 @@ def test_series_on_one_line_do_not_hide_each_other():
     figure = figures.dots(rows, value="value", label="metric", panel="panel", hue="measure")
     first, second = (line.get_ydata() for line in figure.axes[0].lines)
     assert (second - first).tolist() == pytest.approx([0.18, 0.18])
+
+
+def test_a_published_value_stands_at_the_height_of_the_series_that_it_is_of():
+    series = [ROWS.assign(measure=name, published=math.nan) for name in ("P", "R", "F")]
+    series[0]["published"] = [61.0, math.nan, math.nan, 62.0]
+    rows = pd.concat(series)  # the same index three times
+    figure = figures.dots(rows, value="value", label="metric", panel="panel", hue="measure", published="published")
+    places = [[line.get_xydata().tolist() for line in axis.lines if line.get_marker() == "D"] for axis in figure.axes]
+    assert places == [[[[61.0, pytest.approx(-0.18)]]], [[[62.0, pytest.approx(1 - 0.18)]]]]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["P", "R", "F", "P, published"]
+
+
+def _heights(figure):
+    """Inches of each panel."""
+    return [axis.get_position().height * figure.get_figheight() for axis in figure.axes]
+
+
+def test_panels_with_few_of_the_lines_have_only_these_as_far_apart_as_elsewhere():
+    many = pd.DataFrame({"metric": list("abcdef"), "panel": "many", "value": range(6)})
+    few = pd.DataFrame({"metric": list("fab"), "panel": "few", "value": [1.0, 2.0, math.nan]})
+    figure = figures.dots(pd.concat([many, few]), value="value", label="metric", panel="panel")
+    names = [[text.get_text() for text in axis.get_yticklabels()] for axis in figure.axes]
+    assert names == [list("abcdef"), list("af")]  # in the order of all, without what has no value there
+    [dots_of_few] = [line for line in figure.axes[1].lines if line.get_marker() == "o"]
+    assert dots_of_few.get_xydata().tolist() == [[1, 1], [2, 0]]
+    first, second = _heights(figure)
+    assert second == pytest.approx(first / 3)
+    tops = [axis.get_position().y1 for axis in figure.axes]
+    assert tops[0] == pytest.approx(tops[1])
+
+
+def test_panels_with_nearly_all_lines_keep_them_in_common():
+    many = pd.DataFrame({"metric": list("abcd"), "panel": "many", "value": range(4)})
+    figure = figures.dots(
+        pd.concat([many, many[:3].assign(panel="three")]), value="value", label="metric", panel="panel"
+    )
+    assert figure.axes[1].get_ylim() == figure.axes[0].get_ylim() == (3.5, -0.5)
+
+
+def test_a_figure_of_one_panel_has_room_for_its_title_and_one_of_none_is_empty():
+    one = figures.dots(ROWS[:2], value="value", label="metric", panel="panel")
+    assert one.get_figwidth() == figures.ONE_PANEL
+    assert not any(
+        axis.get_visible() for axis in figures.dots(ROWS[:0], value="value", label="metric", panel="panel").axes
+    )
 
 
 def test_kinds_have_colours_and_names_and_stay_on_their_lines():

@@ -13,7 +13,7 @@ from typing import Protocol
 import pandas as pd
 
 from claimwise import prompts, text
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, near
 from claimwise.models.base import Claim, Decomposition, Model
 
 NO_CLAIMS = "no claims"
@@ -114,7 +114,7 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
 
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
-        ClaimwiseError: recorded claims were asked for and none were given.
+        ClaimwiseError: recorded claims were asked for and none were given, or none by that decomposer.
 
     >>> from claimwise import models
     >>> model = models.load({"kind": "lexical"})
@@ -131,5 +131,11 @@ def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) ->
                 f"decomposer {name!r} needs recorded claims, and these examples have none; take a metric whose "
                 "`decompose` is a prompt, `sentences` or `summary`"
             )
-        return RecordedClaims(recorded, name.removeprefix("recorded:"))
+        wanted, known = name.removeprefix("recorded:"), sorted(set(recorded["decomposer"]))
+        if wanted not in known:
+            raise ClaimwiseError(
+                f"decomposer {name!r}: no claims by {wanted!r} are recorded{near(wanted, known)}; there are those by "
+                f"{', '.join(known)}"
+            )
+        return RecordedClaims(recorded, wanted)
     return PromptedDecomposer(model, prompts.load_for("decompose", name))

@@ -66,7 +66,12 @@ def score(
             "prompt that you chose"
         ),
     ] = None,
-    claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
+    claims: Annotated[
+        Path | None,
+        typer.Option(
+            help="write every claim here, too, with its support and the nearest of the sentences it was checked against"
+        ),
+    ] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
     threshold: Annotated[
         float | None,
@@ -157,7 +162,7 @@ def distil(params: Params = PARAMS) -> None:
 @cache_app.command()
 def stats(params: Params = PARAMS) -> None:
     """How many finished calls are stored, by model and role."""
-    rows = _cache(params).stats()
+    rows = _cache(params)[1].stats()
     for name, role, calls, size in rows:
         typer.echo(f"{name}\t{role}\t{calls} calls\t{size / 1e6:.1f} MB")
     if not rows:
@@ -166,22 +171,29 @@ def stats(params: Params = PARAMS) -> None:
 
 @cache_app.command()
 def prune(
-    model: Annotated[str | None, typer.Option(help="only this model's calls")] = None, params: Params = PARAMS
+    model: Annotated[str | None, typer.Option(help="only this model's calls")] = None,
+    every: Annotated[bool, typer.Option("--all", help="the calls of all models")] = False,
+    params: Params = PARAMS,
 ) -> None:
-    """Delete finished calls, at once and for good: asking them again is computed, or paid for, again."""
-    typer.echo(f"{_cache(params).prune(model)} calls deleted")
+    """Delete a model's finished calls, or all, at once and for good: asking them again is computed, or paid for, again."""
+    from claimwise.errors import ClaimwiseError
+
+    path, cache = _cache(params)
+    if every == (model is not None):
+        raise ClaimwiseError(f"{path}: say what to delete, either --model NAME (`cache stats` lists them) or --all")
+    typer.echo(f"{path}: {cache.prune(model)} calls deleted")
 
 
 def _cache(params: Path):
-    """The cache that ``score`` uses with these settings; an empty one where it has made none yet, and no file."""
+    """The file that ``score`` uses with these settings, and its calls; none where it has made no such file yet."""
     from claimwise import own_settings
     from claimwise.models.cache import ResponseCache
 
     path = own_settings.read(params).cache
     if path.exists():
-        return ResponseCache(path)
+        return path, ResponseCache(path)
     typer.echo(f"{path} is not there yet", err=True)
-    return ResponseCache(":memory:")
+    return path, ResponseCache(":memory:")
 
 
 def main() -> None:

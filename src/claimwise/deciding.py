@@ -28,6 +28,11 @@ def check(threshold: float | None) -> None:
 
     Raises:
         ThresholdError: it is not from 0 to 1.
+
+    >>> check(1.5)
+    Traceback (most recent call last):
+    ...
+    claimwise.deciding.ThresholdError: threshold: expected a number from 0 to 1, as scores are, got 1.5
     """
     if threshold is not None and not 0 <= threshold <= 1:
         raise ThresholdError(f"threshold: expected a number from 0 to 1, as scores are, got {threshold}")
@@ -62,6 +67,10 @@ def untuned(scores: pd.DataFrame, examples: pd.DataFrame) -> str:
     Args:
         scores: one row an example with ``score``, in the same order as the examples.
         examples: the examples table.
+
+    >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6]}), pd.DataFrame({"split": ["test"] * 2, "label": [0, 1]}))
+    >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2]}), pd.DataFrame({"label": [None]}))
+    ("labelled rows found: 2 of split 'test'", '')
     """
     rows = labelled(scores, examples)
     if not rows.any():
@@ -115,7 +124,11 @@ def shortened(threshold: float, scores: pd.Series) -> float:
 
 
 def labelled(scores: pd.DataFrame, examples: pd.DataFrame) -> pd.Series:
-    """Which rows have a score and a label."""
+    """Which rows have a score and a label.
+
+    >>> labelled(pd.DataFrame({"score": [0.2, None, 0.6]}), pd.DataFrame({"label": [0, 1, None]})).tolist()
+    [True, False, False]
+    """
     return scores["score"].notna() & examples["label"].notna()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from claimwise import claims, models, prompts
+from claimwise import claims, models, prompts, store
 from claimwise.corpora import Corpus
 from claimwise.easiness import easiness
 from claimwise.errors import ClaimwiseError
@@ -43,7 +42,7 @@ class DistillationSettings(BaseModel):
     Attributes:
         student: the checkpoint to start from, a local folder or a hub id.
         revision: of a hub id.
-        corpus: whose summaries; documents of its test split are never learned from.
+        corpus: whose summaries; documents with a summary in its test split are never learned from.
         teacher: whose claims, a decomposer: ``recorded:NAME``, or a prompt that the run's model answers.
         out: the folder that the trained checkpoint and ``distillation.json`` are written to; an earlier checkpoint
             there is replaced, and a folder of anything else refused.
@@ -52,8 +51,9 @@ class DistillationSettings(BaseModel):
         learning_rate: of Adafactor, constant.
         evaluate_every: updates between two looks at the held-out loss; the best checkpoint so far is kept.
         max_tokens: summaries and claims longer than this are left out and counted, never cut.
-        tested: test summaries that the student is compared with its teacher on (Table 7); None for all.
-        seed: of the order of summaries and of dropout.
+        tested: test summaries, drawn from all of them, that the student is compared with its teacher on (Table 7);
+            None for all.
+        seed: of the order of summaries, of dropout, and of the test summaries that are drawn.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -94,14 +94,13 @@ def settings(section: Mapping[str, Any]) -> DistillationSettings:
     >>> settings({"steps": 0})
     Traceback (most recent call last):
     ...
-    claimwise.distillation.DistillationError: params.yaml, distillation.steps: found 0; Input should be greater than...
+    claimwise.distillation.DistillationError: distillation.steps: found 0; Input should be greater than or equal to 1
     """
     try:
         return DistillationSettings.model_validate(dict(section))
     except ValidationError as error:
         lines = [
-            f"params.yaml, distillation.{'.'.join(map(str, e['loc']))}: found {e['input']!r}; {e['msg']}"
-            for e in error.errors()
+            f"distillation.{'.'.join(map(str, e['loc']))}: found {e['input']!r}; {e['msg']}" for e in error.errors()
         ]
         raise DistillationError("\n".join(lines)) from None
 
@@ -126,13 +125,16 @@ def target(texts: Sequence[str]) -> str:
 def pairs(corpus: Corpus, teacher: str, model: Model) -> dict[str, list[tuple[str, Pair, list[str]]]]:
     """What there is to learn: for ``train``, ``validation`` and ``test`` (id, pair, the teacher's claims).
 
-    The corpus's test split stays the test split; a tenth of the other documents is held out for validation, by the
-    hash that is their id, whatever else is in the corpus.
+    The corpus's test split stays the test split, and other summaries of its documents are left out; a tenth of the other
+    documents is held out for validation, by the hash that is their id, whatever else is in the corpus.
 
     Raises:
         DistillationError: the teacher made no claims.
+        ClaimwiseError: no claims by this teacher are recorded.
     """
     examples = corpus.examples.drop_duplicates(["document_id", "summary"]).reset_index(drop=True)
+    test = examples["split"] == "test"
+    examples = examples[test | ~examples["document_id"].isin(examples.loc[test, "document_id"])]
     found = claims.decomposer(teacher, model, corpus.recorded_claims).decompose(examples)
     parts: dict[str, list[tuple[str, Pair, list[str]]]] = {"train": [], "validation": [], "test": []}
     for row, made in zip(examples.itertuples(), found, strict=True):
@@ -144,7 +146,7 @@ def pairs(corpus: Corpus, teacher: str, model: Model) -> dict[str, list[tuple[st
     if not parts["train"]:
         raise DistillationError(
             f"{teacher} made no claims of {(examples['split'] != 'test').sum()} summaries outside of the test split; "
-            "name another teacher or corpus in the section `distillation` of params.yaml"
+            "name another teacher or corpus in the section `distillation`"
         )
     return parts
 
@@ -232,13 +234,10 @@ class Student:
         ).loss
 
     def save(self, folder: Path) -> None:
-        """Weights (safetensors), config and tokenizer; the folder is complete or as it was, whenever this is killed."""
-        partial = folder.with_name(folder.name + ".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        self._model.save_pretrained(partial)
-        self._tokenizer.save_pretrained(partial)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
+        """Weights (safetensors), config and tokenizer; never half of them, whenever this is killed (``store.replaced``)."""
+        with store.replaced(folder) as new:
+            self._model.save_pretrained(new)
+            self._tokenizer.save_pretrained(new)
 
 
 def train(learned: Sequence[Pair], held_out: Sequence[Pair], settings: DistillationSettings) -> dict[str, Any]:
@@ -324,6 +323,17 @@ def against_teacher(student: Model, tested: Sequence[tuple[str, Pair, list[str]]
     }
 
 
+def drawn(rows: Sequence, count: int | None, seed: int) -> list:
+    """So many of the rows at random, in their order; all of them where there are no more, or None is asked for.
+
+    >>> drawn("abcdef", 3, seed=0), drawn("ab", 3, seed=0)
+    (['d', 'e', 'f'], ['a', 'b'])
+    """
+    if count is None or count >= len(rows):
+        return list(rows)
+    return [rows[i] for i in sorted(np.random.default_rng(seed).choice(len(rows), count, replace=False))]
+
+
 def distil(wanted: DistillationSettings, corpus: Corpus, model: Model) -> Path:
     """Train a claim extractor and compare it with its teacher on test summaries.
 
@@ -341,7 +351,7 @@ def distil(wanted: DistillationSettings, corpus: Corpus, model: Model) -> Path:
     parts = pairs(corpus, wanted.teacher, model)
     report = train(*([pair for _, pair, _ in parts[part]] for part in ("train", "validation")), wanted)
     student = models.load({"kind": "transformers", "model": wanted.out})
-    tested = parts["test"][: wanted.tested]
+    tested = drawn(parts["test"], wanted.tested, wanted.seed)
     record = {
         "settings": wanted.model_dump(),
         "summaries": {part: len(rows) for part, rows in parts.items()},

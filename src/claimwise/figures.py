@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
@@ -20,6 +19,10 @@ PUBLISHED = "0.45"
 SOLID_LINES = 5
 #: More panels than this go on further rows.
 MOST_PANELS_A_ROW = 4
+#: Inches of a figure of one panel, whose title would else be wider than the figure.
+ONE_PANEL = 7.5
+#: Where a panel has values on a smaller share of the lines, every panel has only its own lines, with their names.
+SHARED_LINES = 0.75
 
 
 def style() -> None:
@@ -60,57 +63,99 @@ def dots(
     Args:
         table: one row a dot.
         value: column of the dot's place; ``low`` and ``high`` of its interval's ends.
-        label: column that names the line (metric, prompt, system); lines keep the table's order.
+        label: column that names the line (metric, prompt, system); lines keep the table's order. All panels have the same
+            lines, unless one has values on less than ``SHARED_LINES`` of them: then each has its own.
         panel: column that names the panel.
         low: see ``value``.
         high: see ``value``.
         hue: column that separates dots on one line (P, R, F1).
         kind: column that gives the dots of a line their colour and name (ours, recorded); not with ``hue``.
-        published: column of the published value, NaN where there is none.
+        published: column of the published value, NaN where there is none; with ``hue`` it is of the row's own series.
         xlabel: name and unit of the value.
         title: what the figure shows.
         chance: where a value without information lies, drawn as a dashed line.
         one_scale: whether all panels have the same axis; not where each has a quantity of its own.
     """
     panels = list(dict.fromkeys(table[panel]))
-    labels = list(dict.fromkeys(table[label]))
+    table = table.reset_index(drop=True)
+    lines_of, shared = _lines(table, panels, panel, label, [value, *([published] if published else [])])
     series_column = hue or kind
     hues = list(dict.fromkeys(table[series_column])) if series_column else ["ours"]
     colours = sns.color_palette(PALETTE, len(hues))
     of_series = table[series_column] if series_column else pd.Series("ours", index=table.index)
     with_interval = set(of_series[table[low].notna()]) if low and high and not hue else set()
     names = {series: f"{series}, 95 % interval" if series in with_interval else series for series in hues}
-    columns = min(len(panels), MOST_PANELS_A_ROW)
-    rows_of_panels = -(-len(panels) // columns)
-    size = (3.4 * columns + 1.8, rows_of_panels * (0.36 * len(labels) + 1.6))
-    figure, grid = plt.subplots(rows_of_panels, columns, figsize=size, sharey=True, sharex=one_scale, squeeze=False)
+    columns = max(1, min(len(panels), MOST_PANELS_A_ROW))  # without a row, an empty figure
+    rows_of_panels = max(1, -(-len(panels) // columns))
+    size = (
+        _width(columns, lines_of, shared),
+        rows_of_panels * (0.36 * max(map(len, lines_of.values()), default=1) + 1.6),
+    )
+    figure, grid = plt.subplots(rows_of_panels, columns, figsize=size, sharey=shared, sharex=one_scale, squeeze=False)
+    if not shared:
+        figure.set_layout_engine("constrained")  # gives each column of panels the room that its own names take
     for spare in grid.flat[len(panels) :]:
         spare.set_visible(False)
     axes = grid.flat[: len(panels)]
     for axis, name in zip(axes, panels, strict=True):
-        part = table[table[panel] == name]
-        for shift, (series, colour) in enumerate(zip(hues, colours, strict=True)):
-            rows = part[part[series_column] == series] if series_column else part
-            y = np.array([labels.index(text) for text in rows[label]]) + (
-                (shift - (len(hues) - 1) / 2) * 0.18 if hue else 0
-            )
+        labels = lines_of[name]
+        part = table[(table[panel] == name) & table[label].isin(labels)]
+        heights = part[label].map(labels.index).astype(float)
+        if hue:
+            heights += (part[hue].map(hues.index) - (len(hues) - 1) / 2) * 0.18
+        for series, colour in zip(hues, colours, strict=True):
+            rows = part[of_series[part.index] == series]
             if rows.empty:
                 continue  # a panel need not have every kind, nor a legend a kind that is not there
+            y = heights[rows.index]
             if low and high:
                 axis.hlines(y, rows[low], rows[high], color=colour, linewidth=2, alpha=0.7)
             axis.plot(rows[value], y, "o", color=colour, label=names[series], zorder=3)
-        if published and part[published].notna().any():
-            rows = part[part[published].notna()]
-            y = [labels.index(text) for text in rows[label]]
-            axis.plot(rows[published], y, "D", color=PUBLISHED, markersize=5, label="published", zorder=2)
+        if published and (known := part[published].notna()).any():
+            # On a line of several series it is said whose the published values are.
+            whose = ", ".join(dict.fromkeys(part.loc[known, hue])) + ", published" if hue else "published"
+            axis.plot(
+                part.loc[known, published], heights[known], "D", color=PUBLISHED, markersize=5, label=whose, zorder=2
+            )
         if chance is not None:
             axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
         axis.set(title=name, xlabel=xlabel)
         axis.tick_params(labelbottom=True)  # also above another row of panels
         axis.set_yticks(range(len(labels)), labels)
-        axis.set_ylim(len(labels) - 0.5, -0.5)
+        axis.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     _legend(figure, axes)
-    return _finished(figure, title)
+    finished = _finished(figure, title)
+    if not shared:
+        _at_one_height_a_line(axes)
+    return finished
+
+
+def _lines(
+    table: pd.DataFrame, panels: Sequence[str], panel: str, label: str, values: Sequence[str]
+) -> tuple[dict[str, list[str]], bool]:
+    """The names of each panel's lines from above, and whether all panels have the same."""
+    every = list(dict.fromkeys(table[label]))
+    known = table[table[values].notna().any(axis=1)]
+    found = {name: set(known.loc[known[panel] == name, label]) for name in panels}
+    if all(len(own) >= SHARED_LINES * len(every) for own in found.values()):
+        return dict.fromkeys(panels, every), True
+    return {name: [text for text in every if text in own] for name, own in found.items()}, False
+
+
+def _width(columns: int, lines_of: dict[str, list[str]], shared: bool) -> float:
+    """Inches of a figure of panels side by side: names stand left of all panels, or left of each."""
+    if shared:
+        return max(3.4 * columns + 1.8, ONE_PANEL)
+    longest = [max((len(str(text)) for text in labels), default=0) for labels in lines_of.values()]
+    return max(3 * columns + 0.09 * sum(max(longest[place::columns]) for place in range(columns)), ONE_PANEL)
+
+
+def _at_one_height_a_line(axes: Sequence[Axes]) -> None:
+    """Panels with fewer lines than others become less high, so that lines are as far apart in all."""
+    most = max(axis.get_ylim()[0] for axis in axes) + 0.5
+    for axis in axes:
+        box, share = axis.get_position(), (axis.get_ylim()[0] + 0.5) / most
+        axis.set_position((box.x0, box.y1 - share * box.height, box.width, share * box.height))
 
 
 def pairs(
@@ -293,7 +338,11 @@ def spans(
 
 def _finished(figure: Figure, title: str) -> Figure:
     """The figure with its title at the left, the panels as near below it at any height."""
-    figure.tight_layout()
+    if figure.get_layout_engine() is None:
+        figure.tight_layout()
+    else:
+        figure.draw_without_rendering()  # lays the panels out once: what is done to them from here on stays
+        figure.set_layout_engine("none")
     inches = figure.get_figheight()
     figure.suptitle(title, x=0.01, ha="left", va="bottom", y=1 + 0.06 / inches)
     return figure

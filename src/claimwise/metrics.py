@@ -7,7 +7,6 @@ with sentences for claims, or with recorded claims, gives their ablations.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,10 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import claims, holistic, prompts, schema, store, verification
-from claimwise.alignment import AlignedVerdict, Aligner, AlignmentSettings
+from claimwise.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
 from claimwise.errors import ClaimwiseError, near
-from claimwise.models.base import Decomposition, Judgement, Model, Verdict
+from claimwise.models.base import Decomposition, Judgement, Model, Verdict, beyond
+from claimwise.models.language import TOO_LONG
 from claimwise.progress import bar
 
 #: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
@@ -45,11 +45,14 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
 #: What an aligned verdict says besides: where the best premise stands, and the three probabilities behind support.
 ALIGNMENT_COLUMNS = ("level", "premise", "premise_start", "premise_end", "p_entail", "p_neutral", "p_contradict")
 
-_NOT_ASKED = (claims.EMPTY_SUMMARY, verification.EMPTY_DOCUMENT, verification.EMPTY_CLAIM, holistic.NO_WORDS)
+#: Why nothing was asked, whatever the prompt: there was no reply that could have been read.
+_NOT_ASKED = frozenset(
+    {claims.EMPTY_SUMMARY, verification.EMPTY_DOCUMENT, verification.EMPTY_CLAIM, holistic.NO_WORDS, TOO_LONG}
+)
 
 
 class MetricError(ClaimwiseError):
-    """There is no metric of that name, or its definition in params.yaml is wrong."""
+    """There is no metric of that name, or its definition in the settings is wrong."""
 
 
 class MetricSpec(BaseModel):
@@ -111,17 +114,13 @@ class Evaluation:
     def write(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
         """Write parquet, and what made it as ``run.json``, where that is given.
 
-        The folder is complete or not there, whenever the process is killed.
+        The folder is never half written, whenever the process is killed (``store.replaced``).
         """
-        partial = folder.with_name(folder.name + ".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        for name in ("claims", "verdicts", "scores"):
-            getattr(self, name).to_parquet(partial / f"{name}.parquet", index=False)
-        if record is not None:
-            (partial / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
+        with store.replaced(folder) as new:
+            for name in ("claims", "verdicts", "scores"):
+                getattr(self, name).to_parquet(new / f"{name}.parquet", index=False)
+            if record is not None:
+                (new / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
@@ -141,7 +140,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:
         where = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
-        raise MetricError(f"metric {name!r} in params.yaml: {where}") from None
+        raise MetricError(f"metric {name!r} in the settings: {where}") from None
 
 
 def aggregate(supports: np.ndarray, how: str) -> float:
@@ -149,7 +148,8 @@ def aggregate(supports: np.ndarray, how: str) -> float:
 
     ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``geometric`` the
     product's n-th root, so that a summary is not the less faithful for having more claims, ``min`` the weakest claim;
-    ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2).
+    ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2). Of aligned
+    claims ``evaluate`` gives it p_entail, as ``verification.probability`` says: their support has another middle.
 
     >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
     (0.25, nan)
@@ -251,16 +251,17 @@ def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
 
 def _judged(spec: MetricSpec, model: Model):
     judge = holistic.judge(spec.judge, model)
+    not_asked = _not_asked("judge", None if spec.judge == holistic.WordOverlap.name else spec.judge)
 
     def run(examples: pd.DataFrame):
         for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
-            yield Decomposition(()), [], _judged_row(judgement)
+            yield Decomposition(()), [], _judged_row(judgement, not_asked)
 
     return run
 
 
-def _judged_row(judgement: Judgement) -> tuple:
-    return judgement.score, 0, _unread([judgement.score], [judgement.reason]), judgement.reason
+def _judged_row(judgement: Judgement, not_asked: frozenset) -> tuple:
+    return judgement.score, 0, int(_lost(judgement.score, judgement.reason, not_asked)), judgement.reason
 
 
 def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
@@ -268,37 +269,60 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
         verifier = Aligner.of(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
+        not_asked = _NOT_ASKED
     else:
         verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
+        not_asked = _not_asked("verify", spec.verify)
 
     def run(examples: pd.DataFrame):
         decompositions = decomposer.decompose(examples)
         groups = [[claim.text for claim in d.claims] for d in decompositions]
         verdicts = verifier.verify(examples["document"].tolist(), groups)
         for decomposition, group in zip(decompositions, verdicts, strict=True):
-            yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate)
+            yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate, not_asked)
 
     return run
 
 
-def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str) -> tuple:
-    supports = np.array([verdict.support for verdict in verdicts], float)
-    score = aggregate(supports, how)
+def _claimed_row(
+    decomposition: Decomposition, verdicts: list[Verdict], how: str, not_asked: frozenset
+) -> tuple[float, int, int, str | None]:
+    # Neutral claims have an aligned support of one half and more: whether a claim is supported, p_entail says.
+    decides = [getattr(v, "p_entail", v.support) if how == "all" else v.support for v in verdicts]
+    score = aggregate(np.array(decides, float), how)
     reason = None
     if np.isnan(score):
         reason = decomposition.reason or (verdicts[0].reason if verdicts else claims.NO_CLAIMS)
-    unread = decomposition.unread + _unread(supports, [verdict.reason for verdict in verdicts])
-    return score, len(verdicts), unread, reason
+    lost = [_lost(v.support, v.reason, not_asked) for v in verdicts if not _without_room(v)]
+    return score, len(verdicts), decomposition.unread + sum(lost), reason
 
 
-def _unread(values: Sequence[float], reasons: Sequence[str | None]) -> int:
-    """How many replies had no value; where nothing was asked there was no reply."""
-    pairs = zip(values, reasons, strict=True)
-    return sum(bool(np.isnan(value)) and reason not in _NOT_ASKED for value, reason in pairs)
+def _not_asked(role: str, prompt: str | None) -> frozenset:
+    """The reasons of results that nothing was asked for; of some prompts there is one more (``models.base.beyond``)."""
+    return _NOT_ASKED | ({beyond(prompts.load_for(role, prompt))} - {None} if prompt else set())
+
+
+def _lost(value: float, reason: str | None, not_asked: frozenset) -> bool:
+    """Whether there was a reply and no value in it."""
+    return bool(np.isnan(value)) and reason not in not_asked
+
+
+def _without_room(verdict: Verdict) -> bool:
+    """Whether a claim is so long that the aligner had no room to read a premise with it."""
+    return isinstance(verdict, AlignedVerdict) and verdict.reason not in (None, NO_PROBABILITY)
 
 
 def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataFrame:
-    """Decompositions as a table of schema ``claims``."""
+    """Decompositions as a table of schema ``claims``.
+
+    Args:
+        ids: of the examples.
+        decompositions: of each example.
+
+    >>> from claimwise.models.base import Claim
+    >>> claim_table(["a", "b"], [Decomposition((Claim("It rained.", 0, 10),)), Decomposition(())]).values.tolist()
+    [['a', 0, 'It rained.', 0, 10]]
+    """
     rows = [
         (key, i, claim.text, claim.start, claim.end)
         for key, decomposition in zip(ids, decompositions, strict=True)
@@ -309,7 +333,15 @@ def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataF
 
 
 def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame:
-    """Verdicts as a table of schema ``verdicts``, with the alignment's columns where there is one."""
+    """Verdicts as a table of schema ``verdicts``, with the alignment's columns where there is one.
+
+    Args:
+        ids: of the examples.
+        verdicts: of each example's claims.
+
+    >>> verdict_table(["a"], [[Verdict(0.9, None, (1,)), Verdict(0.2)]]).values.tolist()
+    [['a', 0, 0.9, None, [1]], ['a', 1, 0.2, None, []]]
+    """
     flat = [(key, i, verdict) for key, group in zip(ids, verdicts, strict=True) for i, verdict in enumerate(group)]
     aligned = any(isinstance(verdict, AlignedVerdict) for _, _, verdict in flat)
     columns = ["support", "reason", *(ALIGNMENT_COLUMNS if aligned else ())]

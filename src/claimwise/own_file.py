@@ -49,9 +49,10 @@ def score(
             columns but id, document and summary, as they stood (one of ``columns`` under the name of its field); if not
             given, beside the file, named after it, the metric and, where they are not the usual ones, the model and the
             prompts.
-        claims: where to write every claim with its support and evidence, if anywhere.
+        claims: where to write every claim with its support and evidence, if anywhere; see ``own_output.claim_report``.
         page: where to write a page of HTML to read claims and evidence on, if anywhere.
-        params: the settings file; what it leaves out, or all of it where it is not there, is as in ``own_settings``.
+        params: the settings file; what it leaves out, or all of it where there is no params.yaml, is as in
+            ``own_settings``.
         dry_run: only say what would be asked of the model; None is returned.
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
@@ -105,9 +106,9 @@ def score(
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
-        page.parent.mkdir(parents=True, exist_ok=True)
         html = pages.render(evaluation, examples, metric=metric, model=asked, source=file.name, threshold=cut)
-        page.write_text(html, encoding="utf-8")
+        with own_output.whole(page) as new:
+            new.write_text(html, encoding="utf-8")
     _tell(scores, examples, f" by model {asked}" if asked else "", out)
     if cut is not None:
         typer.echo(deciding.report(scores, examples, cut, tuned=threshold is None))

@@ -39,10 +39,11 @@ def read(params: Path) -> OwnSettings:
     A file without the pipeline's sections is enough: its models and metrics are added to the default ones.
 
     Args:
-        params: the settings file; where it is not there, all is default.
+        params: the settings file; where there is no params.yaml, and no other file is named, all is default.
 
     Raises:
-        ParamsError: the file is malformed, or has a section of another name: it may be a misspelt one.
+        ParamsError: a file of another name is not there, or the file is malformed, or has a section of another name: it
+            may be a misspelt one.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "params.yaml")
@@ -52,7 +53,7 @@ def read(params: Path) -> OwnSettings:
     ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'gpt'], True)
     """
     given: dict[str, Any] = {}
-    if params.is_file():
+    if params.is_file() or params != settings.PARAMS:
         try:
             found = settings.read(params)
             return OwnSettings(found.metrics, found.models, found.model, Path(found.cache))

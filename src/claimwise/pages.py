@@ -11,16 +11,12 @@ from importlib import resources
 import jinja2
 import pandas as pd
 
-from claimwise import deciding, text
+from claimwise import deciding, own_output, text
 from claimwise.metrics import Evaluation
-from claimwise.models.chunks import retrieve
 from claimwise.verification import SUPPORTED, probability
 
 #: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
 MOST = 300
-
-#: Sentences of evidence shown of each claim, the best ones.
-_EVIDENCE = 3
 
 
 def render(
@@ -94,17 +90,15 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
     support = claim.probability
     verdict = "unread" if pd.isna(support) else "supported" if support >= SUPPORTED else "unsupported"
-    evidence = [] if claim.evidence is None else [int(i) for i in claim.evidence[:_EVIDENCE]]
-    related = not evidence and bool(sentences)  # a language model reads all of a document and singles nothing out
-    if related:
-        evidence = list(retrieve(document, claim.claim, _EVIDENCE).sentences)
+    evidence = own_output.nearest(document, claim.claim, claim)
     return {
         "text": claim.claim,
         "support": None if verdict == "unread" else support,
         "verdict": verdict,
         "reason": claim.reason,
         "evidence": evidence,
-        "related": related,
+        # A language model reads all of a document and singles nothing out.
+        "related": bool(evidence) and (claim.evidence is None or not len(claim.evidence)),
         "sentences": [sentences[i].text for i in evidence],
     }
 

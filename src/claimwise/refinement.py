@@ -16,9 +16,11 @@ from claimwise.prompts import Prompt
 from claimwise.prompts.sources import joined, separated
 from claimwise.verification import SUPPORTED
 
-#: Why a summary's rounds ended. ``UNJUDGED``: nothing was found unsupported, and of some sentences nothing was found.
-CLEAN, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (
+#: Why a summary's rounds ended. ``UNCHECKED``: no sentence cites a paper, or there is none. ``UNJUDGED``: nothing was found
+#: unsupported, and of some sentences nothing was found.
+CLEAN, UNCHECKED, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (
     "nothing unsupported",
+    "nothing to check",
     "critiques not read",
     "unchanged",
     "revision not read",
@@ -75,6 +77,17 @@ def criticise(model: Model, groups: Sequence[Sequence[Statement]], prompt: Promp
     """A critique of every statement (Algorithm 1, line 3).
 
     The model is not asked about a statement that cites a paper that is not there: that is the critique.
+
+    Args:
+        model: what is asked.
+        groups: the statements of each summary.
+        prompt: for the role ``critique``.
+
+    >>> from claimwise import models, prompts
+    >>> group = [Statement("It snowed.", "It rained."), Statement("It hailed (Ek, 1999).", "", ("Ek (1999)",))]
+    >>> model, prompt = models.load({"kind": "lexical"}), prompts.load("factored-critique-claim")
+    >>> [(critique.text, critique.support) for critique in criticise(model, [group], prompt)[0]]
+    [('Not in the document: snowed.', 0.0), ('Ek (1999) is not among the papers.', 0.0)]
     """
     flat = [statement for group in groups for statement in group]
     results = [_not_there(statement.missing) if statement.missing else None for statement in flat]
@@ -110,6 +123,19 @@ def revised(
     """Revisions with, where a reply could not be read, the summary as it was and the reason.
 
     The model is not asked to revise by feedback that says nothing: the critique was not read.
+
+    Args:
+        model: what is asked.
+        documents: n sources.
+        summaries: n summaries.
+        feedback: what each is revised by.
+        prompt: for the role ``revise``.
+
+    >>> from claimwise import models, prompts
+    >>> model, prompt = models.load({"kind": "lexical"}), prompts.load("factored-revise-critiques")
+    >>> told = [Feedback(unsupported=("It snowed.",)), Feedback()]
+    >>> revised(model, ["It rained."] * 2, ["It rained. It snowed."] * 2, told, prompt)
+    [('It rained.', None), ('It rained. It snowed.', 'no feedback to revise by')]
     """
     results: list[tuple[str, str | None]] = [(summary, NO_FEEDBACK) for summary in summaries]
     told = [i for i, one in enumerate(feedback) if one.unsupported or one.comment]
@@ -147,7 +173,7 @@ def refine(
 ) -> list[list[Draft]]:
     """Criticise and revise each summary until nothing is found unsupported, or no more is gained.
 
-    A summary's rounds end when the critic finds nothing unsupported, when a revision changes nothing or cannot be
+    A summary's rounds end when the critic finds nothing unsupported or has nothing to check, when a revision changes nothing or cannot be
     read, after ``rounds`` revisions, and when a revision has no fewer unsupported sentences than the draft
     before it, which is then the result. A sentence without a verdict is no better than an unsupported one, but says
     nothing to revise by. One round is the paper's Algorithm 1, but for the look at the revision after it.
@@ -204,7 +230,7 @@ def _look(
             history[i].pop()
             draft = replace(history[i][-1], stopped=WORSE)
         elif not wrong:
-            draft = replace(draft, stopped=UNJUDGED if unread else CLEAN)
+            draft = replace(draft, stopped=UNJUDGED if unread else CLEAN if group else UNCHECKED)
         history[i][-1] = draft
     return feedback
 

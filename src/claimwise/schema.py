@@ -152,7 +152,10 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         claim_index=_count("0, 1, 2, ... within its example"),
         support=_number("a probability in [0, 1], or empty where the reply had none", 0, 1),
         reason=_optional("why there is no support value, or empty"),
-        evidence=_optional("indices of the document's sentences that were looked at, best first"),
+        evidence=_optional(
+            "indices of the document's sentences that were looked at, best first, or in its order where they were read as "
+            "one text; none where all of it was"
+        ),
         level=_optional("sentence, coreference, window or document, where the claim was aligned"),
         premise=_optional("the text that entails the claim best, with a mention replaced at level coreference"),
         premise_start=_optional("first character of the document that the premise stands at, or empty"),
@@ -223,27 +226,36 @@ def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, mo
     """Turn pandera's failure cases into sentences a user can act on, the first few of them."""
     required = [name for name, column in schema.columns.items() if column.required]
     messages: list[str] = []
+    # A check that fails on a value of a wrong type says nothing that its row and type do not say.
+    told = set(failures.loc[failures["index"].notna(), "column"])
     for case in failures.itertuples():
         if case.check == "column_in_dataframe":
             messages.append(f"{source}: column {case.failure_case!r} is missing; expected {', '.join(required)}")
         elif case.check == "column_in_schema":
             messages.append(f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}")
         elif case.check == "multiple_fields_uniqueness":
-            messages.append(
-                f"{source}, row {int(case.index) + 2}, column {case.column!r}: {case.failure_case!r} stands in an "
-                "earlier row too; make it unique"
-            )
-        elif pd.isna(case.index):
-            messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
-        else:
+            twice = failures[(failures["check"] == case.check) & (failures["index"] == case.index)]
+            messages.append(f"{source}, row {int(case.index) + 2}, {_twice(twice)}")
+        elif not pd.isna(case.index):
             column = schema.columns[case.column]
+            kind = " (no text)" if case.check.startswith("dtype('str") else ""
             messages.append(
-                f"{source}, row {int(case.index) + 2}, column {case.column!r}: found {shorten(case.failure_case)}, "
+                f"{source}, row {int(case.index) + 2}, column {case.column!r}: found {shorten(case.failure_case)}{kind}, "
                 f"expected {column.description}"
             )
+        elif case.column not in told:
+            messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
     messages = list(dict.fromkeys(messages))
     more = f"\n... and {len(messages) - most} more" if len(messages) > most else ""
     return "\n".join(messages[:most]) + more
+
+
+def _twice(cases: pd.DataFrame) -> str:
+    """What is wrong with a row whose key another row has, in the columns of the key."""
+    columns, values = (", ".join(map(repr, cases[name])) for name in ("column", "failure_case"))
+    if len(cases) == 1:
+        return f"column {columns}: {values} stands in an earlier row too; make it unique"
+    return f"columns {columns}: {values} stand together in an earlier row too; change one of them, or leave one row out"
 
 
 def document_id(document: str) -> str:

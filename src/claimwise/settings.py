@@ -9,11 +9,14 @@ from typing import Annotated, Any, Literal, get_args
 
 import pooch
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from claimwise.errors import ClaimwiseError, near
 
 DataName = Literal["sample", "public", "own"]
+
+#: The settings file where no other is named.
+PARAMS = Path("params.yaml")
 
 #: The value of ``data`` that reads the user's files.
 OWN = "own"
@@ -85,6 +88,8 @@ class Settings(BaseModel):
     score: ScoreSettings
     distillation: dict[str, Any] = Field(default_factory=dict)
 
+    _file: Path = PrivateAttr(PARAMS)
+
     @model_validator(mode="after")
     def _model_is_listed(self) -> Settings:
         if self.model not in self.models:
@@ -135,7 +140,7 @@ class Settings(BaseModel):
                 of ``data`` has none for the one that is chosen.
         """
         if name not in self.sections:
-            raise ParamsError(f"params.yaml has no section {name!r}{near(name, self.sections)}")
+            raise ParamsError(f"{self._file} has no section {name!r}{near(name, self.sections)}")
         return {key: self._of_data(f"{name}.{key}", value) for key, value in (self.sections[name] or {}).items()}
 
     def _of_data(self, place: str, value: Any) -> Any:
@@ -145,7 +150,7 @@ class Settings(BaseModel):
         if self.data not in value:
             found = ", ".join(f"{data}: {entry}" for data, entry in value.items())
             raise ParamsError(
-                f"params.yaml, {place} has no entry {self.data!r}, which `data` chooses; found {found}; add one of the "
+                f"{self._file}, {place} has no entry {self.data!r}, which `data` chooses; found {found}; add one of the "
                 "same kind for your files, if they have what this notebook reads"
             )
         return value if self.data == OWN else {data: entry for data, entry in value.items() if data != OWN}
@@ -170,7 +175,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def read(path: str | Path = "params.yaml") -> Settings:
+def read(path: str | Path = PARAMS) -> Settings:
     """Read params.yaml.
 
     Raises:
@@ -184,7 +189,7 @@ def read(path: str | Path = "params.yaml") -> Settings:
         if not isinstance(content, dict):
             found = "nothing" if content is None else f"a {type(content).__name__}"
             raise ParamsError(f"{path}: expected `key: value` at the top, as in `data: sample`; found {found}")
-        return Settings.model_validate(content)
+        result = Settings.model_validate(content)
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
         raise ParamsError(f"{path} is not UTF-8 ({found}); save the file as UTF-8") from None
@@ -196,6 +201,8 @@ def read(path: str | Path = "params.yaml") -> Settings:
             for e in error.errors()
         ]
         raise ParamsError("\n".join(lines)) from None
+    result._file = path
+    return result
 
 
 def _misspelt(place: tuple, kind: str, content: dict) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -9,8 +12,40 @@ import pandas as pd
 from claimwise import schema
 
 
+@contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """Gives an empty folder to fill; at the end of the block it takes the place of the other, all of it at once.
+
+    Nothing is lost and nothing half written is taken for whole, whenever the process is killed. Killed while the folders
+    change places, the earlier one stands beside as ``NAME.old``, and the next block puts it back first.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp(), "m")
+    >>> for text in ("one", "two"):
+    ...     with replaced(folder) as new:
+    ...         _ = (new / text).write_text(text)
+    >>> [path.name for path in folder.iterdir()], [path.name for path in folder.parent.iterdir()]
+    (['two'], ['m'])
+    """
+    partial, old = (folder.with_name(f"{folder.name}.{state}") for state in ("partial", "old"))
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    for left in (partial, old):
+        shutil.rmtree(left, ignore_errors=True)
+    partial.mkdir(parents=True)
+    yield partial
+    if folder.exists():
+        folder.rename(old)
+    partial.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def corpus_folder(data: str, corpus: str) -> Path:
-    """Tables of one corpus."""
+    """Tables of one corpus.
+
+    >>> corpus_folder("sample", "news").as_posix(), scores_folder("sample", "acueval").as_posix()
+    ('data/corpora/sample/news', 'data/scores/sample/acueval')
+    """
     return Path("data/corpora") / data / corpus
 
 

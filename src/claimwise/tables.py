@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import partial
 from html import escape
@@ -67,11 +68,18 @@ def p_value(value: float) -> str:
     return "< .001" if value < 0.001 else f"= {value:.3f}"
 
 
+#: What stands where a table without caption has no rows.
+NONE = "None in this run."
+#: Names of columns that hold p-values: ``p`` or ``..._p``, also with what it is against and the name of a correction.
+_P_VALUES = re.compile(r"(?:^|_)p(?:_baseline)?(?:_holm)?$")
+
+
 def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> HTML:
     """A table for a notebook: no index, escaped text, gaps as an en dash, a value and its interval in one column.
 
     ``x``, ``x_low`` and ``x_high`` become one column ``x (95 %)``; ``low`` and ``high`` belong to the column before them.
-    A column of p-values (``p`` is a word of its name, as in ``p_holm``) has three decimals or ``< .001``, never a zero.
+    A column of p-values (``p``, ``step_p``, ``p_holm``, but not ``p_entail``) has three decimals or ``< .001``, never a zero.
+    Of a table without rows there is only the caption: a whole sentence as it is, else with "none in this run".
     Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes.
 
     Args:
@@ -84,7 +92,11 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
     >>> import re
     >>> re.findall(r">([^<>]+)</t[dh]>", show(frame).data)
     ['auc (95 %)', 'accuracy', '0.732 (0.700 to 0.760)', '71.2', '0.500', '9.5']
+    >>> show(frame[:0], "Errors").data, show(frame[:0]).data
+    ('<p><b>Errors: none in this run.</b></p>', '<p><b>None in this run.</b></p>')
     """
+    if table.empty:
+        return HTML(_title(caption if caption.endswith(".") else f"{caption}: none in this run." if caption else NONE))
     table = table.reset_index(drop=True)
     numeric, columns = [], {}
     ends = {end for column in table for end in _ends(table, column) or ()}
@@ -93,7 +105,7 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
             continue
         limits, title = _ends(table, name), str(name).replace("_", " ")
         decimals = _decimals(table[name]) if digits is None else digits
-        write = _p if "p" in title.split() else partial(_number, decimals=decimals)
+        write = _p if _P_VALUES.search(str(name)) else partial(_number, decimals=decimals)
         cells = table[name].map(write)
         if limits:
             low, high = (table[end].map(write) for end in limits)
@@ -108,8 +120,11 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
         for row in shown.itertuples(index=False)
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    title = f"<p><b>{escape(caption)}</b></p>" if caption else ""
-    return HTML(f"{title}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>")
+    return HTML(f"{_title(caption)}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def _title(caption: str) -> str:
+    return f"<p><b>{escape(caption)}</b></p>" if caption else ""
 
 
 def _ends(table: pd.DataFrame, column: str) -> tuple[str, str] | None:

@@ -20,6 +20,9 @@ FOLDER = Path("data/own")
 #: What people call the part of their data that a threshold is tuned on, in a file's column ``split``, in any case.
 VALIDATION = ("validation", "valid", "val", "dev")
 
+#: The same of the part that notebooks report on, which is also all of a file without this column.
+TEST = ("test", "testing")
+
 
 def is_validation(split: pd.Series) -> pd.Series:
     """Which rows a threshold is tuned on.
@@ -27,7 +30,11 @@ def is_validation(split: pd.Series) -> pd.Series:
     >>> is_validation(pd.Series(["Validation", " dev", "train", "test"])).tolist()
     [True, True, False, False]
     """
-    return split.str.strip().str.casefold().isin(VALIDATION)
+    return _is_one_of(split, VALIDATION)
+
+
+def _is_one_of(split: pd.Series, names: tuple[str, ...]) -> pd.Series:
+    return split.str.strip().str.casefold().isin(names)
 
 
 def find(name: str, folder: str | Path = FOLDER) -> Path:
@@ -76,7 +83,8 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
 
     Args:
         path: see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes ``validation``, on
-            which the notebooks tune.
+            which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report. Other
+            names stay.
         columns: the column that holds a field, where the file has another name for it; see ``user.read_file``, too.
 
     Raises:
@@ -86,13 +94,14 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.csv")
-    >>> _ = file.write_text("id,document,summary,label,split\\na,It rained.,Rain.,1,dev\\n")
+    >>> _ = file.write_text("id,document,summary,label,split\\na,It rained.,Rain.,1,dev\\nb,It rained.,Rain.,1,Test\\n")
     >>> load(file).examples[["id", "corpus", "split"]].values.tolist()
-    [['a', 'mine', 'validation']]
+    [['a', 'mine', 'validation'], ['b', 'mine', 'test']]
     """
     path = Path(path)
     examples = read_examples(path, columns)
-    split = examples["split"].mask(is_validation(examples["split"]), "validation")
+    split = examples["split"].mask(is_validation(examples["split"]), VALIDATION[0])
+    split = split.mask(_is_one_of(split, TEST), TEST[0])
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
     asked = _only(stem(path) + SUFFIX, _files(path.parent))
     return replace(corpus, preferences=read_preferences(asked, examples)) if asked else corpus

@@ -18,6 +18,9 @@ from claimwise.statistics import Interval, bootstrap_mean
 
 ORIGINAL, SELF_CRITIQUE = "original", "self-critique"
 
+#: Who says which sentences are supported, where a corpus has labels.
+PEOPLE = "people's labels"
+
 #: A sentence still stands in a revision that has one at least this near to it (ROUGE-L F1).
 STANDS = 0.8
 
@@ -107,7 +110,7 @@ def originals(examples: pd.DataFrame) -> pd.DataFrame:
 
 def standing_judge(corpus: Corpus, sentences: pd.DataFrame, judge: str) -> str:
     """Whose verdicts ``standing`` takes, in words for the findings."""
-    return f"the critic's own verdicts (`{judge}`)" if _labelled(corpus, sentences).empty else "people's labels"
+    return f"the critic's own verdicts (`{judge}`)" if _labelled(corpus, sentences).empty else PEOPLE
 
 
 def _labelled(corpus: Corpus, sentences: pd.DataFrame) -> pd.DataFrame:
@@ -197,112 +200,7 @@ def change(counted: pd.DataFrame, version: str, draws: int, seed: int) -> Interv
     return bootstrap_mean(wide[version] - wide[ORIGINAL], wide["document_id"], draws, seed)
 
 
-# -- what the notebook shows -------------------------------------------------------------------------
-
-
 def first(examples: pd.DataFrame, documents: int | None) -> pd.DataFrame:
     """The answered summaries of the first so many documents (by id); of all, if None."""
     chosen = sorted(examples["document_id"].unique())[:documents]
     return examples[examples["document_id"].isin(chosen) & examples["answered"]].reset_index(drop=True)
-
-
-def before_and_after(prevalence: pd.DataFrame, last: str) -> pd.DataFrame:
-    """``hallucinations.prevalence`` as the paper's Table 2: one row a system, the original beside the last round."""
-    columns = ["n", "reported", "adjusted", "with_any"]
-    sides = [prevalence[prevalence["version"] == version].set_index("system") for version in (ORIGINAL, last)]
-    frame = sides[0][["n"]].assign(
-        **{
-            f"{name} {when}": side[name]
-            for name in columns[1:]
-            for when, side in zip(("before", "after"), sides, strict=True)
-        }
-    )
-    return frame.reset_index()
-
-
-def dots(prevalence: pd.DataFrame) -> pd.DataFrame:
-    """One row a dot: ``system, measure, value, low, high, panel``, best system first."""
-    rows = prevalence.sort_values("reported", kind="stable")
-    parts = [
-        rows[["system"]].assign(
-            measure=name, value=rows[name], low=rows[f"{name}_low"], high=rows[f"{name}_high"], panel="before revision"
-        )
-        for name in ("reported", "adjusted")
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def rounds_dots(rows: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
-    """One row a dot: ``version, judge, value, low, high``."""
-    parts = [
-        rows[["version"]].assign(judge=name, value=rows[name], low=rows[f"{name}_low"], high=rows[f"{name}_high"])
-        for name in judges
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def headline(prevalence: pd.DataFrame, rounds: pd.DataFrame, judges: Sequence[str]) -> dict:
-    """Hallucinations per summary by system, and by version and judge, for ``dvc metrics show``."""
-    return {
-        "per summary": dict(zip(prevalence["system"], prevalence["reported"], strict=True)),
-        "versions": {row["version"]: {name: row[name] for name in judges} for _, row in rounds.iterrows()},
-    }
-
-
-def findings(
-    prevalence: pd.DataFrame,
-    rounds: pd.DataFrame,
-    changes: Mapping[str, Mapping[str, Interval]],
-    critic: str,
-    standing_by: str,
-) -> list[str]:
-    """What the tables say, in words, whichever way it came out.
-
-    Args:
-        prevalence: of the originals.
-        rounds: what ``by_version`` returned.
-        changes: by version and judge, the change of hallucinations per summary (``change``).
-        critic: the judge that is the same model as the critic.
-        standing_by: who says which sentences are supported, in words (``standing_judge``).
-    """
-    ordered = prevalence.sort_values("reported", kind="stable")
-    least, most = ordered.iloc[0], ordered.iloc[-1]
-    apart = "their intervals overlap" if least["reported_high"] >= most["reported_low"] else "beyond their intervals"
-    sentences = [
-        f"Judged by `{critic}`, `{least['system']}` has the fewest reported hallucinations per summary, "
-        f"{least['reported']:.2f} in {least['checked']:.1f} checked sentences, `{most['system']}` the most, "
-        f"{most['reported']:.2f} in {most['checked']:.1f} ({apart}); per checked sentence they are "
-        f"{ordered['per_sentence'].min():.2f} to {ordered['per_sentence'].max():.2f}. Adjusted by precision, "
-        f"over all systems: {_mean(ordered, 'adjusted'):.2f} of {_mean(ordered, 'reported'):.2f} reported. "
-        f"Sentences that cite a paper that is not among the sources: {(ordered['missing'] * ordered['n']).sum():.0f}."
-    ]
-    told: dict[str, list[str]] = {}  # by sentence the versions: rounds that changed nothing are told with those before
-    for version, by_judge in changes.items():
-        for sentence in _of_version(rounds.set_index("version"), version, by_judge, critic, standing_by):
-            told.setdefault(sentence, []).append(version)
-    return sentences + [f"**{' and '.join(versions)}**: {sentence}" for sentence, versions in told.items()]
-
-
-def _of_version(
-    versions: pd.DataFrame, version: str, by_judge: Mapping[str, Interval], critic: str, standing_by: str
-) -> list[str]:
-    """What a version changed: by each judge that is not the critic, if there are others, and in what stands."""
-    sentences = []
-    for name, change in by_judge.items():
-        if name == critic and len(by_judge) > 1:
-            continue
-        moved = "fewer" if change.high < 0 else "more" if change.low > 0 else "no change beyond chance"
-        sentences.append(
-            f"judged by `{name}`, hallucinations per summary go from {versions.loc[ORIGINAL, name]:.2f} to "
-            f"{versions.loc[version, name]:.2f} ({change.value:+.2f}, {change.low:+.2f} to {change.high:+.2f}: {moved})."
-        )
-    row = versions.loc[version]
-    sentences.append(
-        f"by {standing_by}, {100 * row['supported_kept']:.0f} % of the supported sentences still stand and "
-        f"{100 * row['wrong_left']:.0f} % of the unsupported ones are left as they were."
-    )
-    return sentences
-
-
-def _mean(rows: pd.DataFrame, column: str) -> float:
-    return float((rows[column] * rows["n"]).sum() / rows["n"].sum())

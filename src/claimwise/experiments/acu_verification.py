@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import prompts, statistics
+from claimwise import prompts, significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments import recorded, report
 from claimwise.models.base import Model
@@ -35,7 +35,8 @@ HALF = float(np.nextafter(0.5, 0))
 COLUMNS = (
     *("task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "gain", "gain_low", "gain_high"),
     *("balanced_at_half", "balanced_at_half_low", "balanced_at_half_high"),
-    *("balanced_accuracy", "balanced_accuracy_low", "balanced_accuracy_high"),
+    *("balanced_accuracy", "balanced_accuracy_low", "balanced_accuracy_high", "threshold", "tuned_on"),
+    *("change", "change_low", "change_high", "auc_change", "auc_change_low", "auc_change_high", "auc_change_p"),
     *("auc", "ece", "ece_exact", "ece_exact_high", "yes", "supported"),
 )
 
@@ -109,7 +110,9 @@ def unparsed(verdicts: pd.DataFrame) -> pd.DataFrame:
 def run(
     claims: pd.DataFrame, prompt_names: Sequence[str], model: Model, shots: int, seed: int, batch: int = 64
 ) -> pd.DataFrame:
-    """Verdicts of every prompt on the validation and test claims: adds ``prompt, support, reason``.
+    """Verdicts of every prompt on the validation and test claims: adds ``prompt, support, reason`` and ``shown``.
+
+    ``shown`` marks the validation claims that stand in the prompt as demonstrations, with their labels.
 
     A prompt that shows another text beside is left out where the corpus has none to show.
     """
@@ -122,7 +125,8 @@ def run(
     for name in prompt_names:
         if prompts.load(name).context == "document+extra" and not beside:
             continue
-        verifier = PromptedVerifier(model, _prompt(name, claims, shots, seed))
+        prompt = _prompt(name, claims, shots, seed)
+        verifier = PromptedVerifier(model, prompt)
         verdicts = []
         steps = bar(len(documents), name, "document")
         for at in range(0, len(documents), batch):
@@ -131,7 +135,15 @@ def run(
             verdicts += verifier.verify(documents[part], texts[part], extras[part] if beside else None)
         steps.close()
         flat = [verdict for group in verdicts for verdict in group]
-        results.append(claims.assign(prompt=name, support=[v.support for v in flat], reason=[v.reason for v in flat]))
+        shown = {(example.passage, example.claim) for example in prompt.demonstrations}
+        results.append(
+            claims.assign(
+                prompt=name,
+                support=[v.support for v in flat],
+                reason=[v.reason for v in flat],
+                shown=[pair in shown for pair in zip(claims["document"], claims["claim"], strict=True)],
+            )
+        )
     return pd.concat(results, ignore_index=True).drop(columns=["document", "extra"])
 
 
@@ -140,25 +152,32 @@ def _prompt(name: str, claims: pd.DataFrame, shots: int, seed: int) -> Prompt:
     return prompt.with_demonstrations(draw_demonstrations(claims, shots, seed)) if prompt.demonstrations else prompt
 
 
-def table(verdicts: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+def table(verdicts: pd.DataFrame, reference: str, draws: int, seed: int) -> pd.DataFrame:
     """One row a (task, prompt) on the test split, and a row for the answer that is always the same.
 
     Prompts are compared on the claims that all of them have a verdict on. One whose replies could be read for less than
     half of the claims has no numbers, and does not narrow the others' claims.
 
+    Args:
+        verdicts: what ``of_corpus`` returned, with ``task``.
+        reference: the prompt that the others are compared with.
+        draws: bootstrap samples of every interval.
+        seed: of the draws.
+
     Returns:
         ``task, prompt, n, unparsed`` (claims without a verdict by this prompt, left out for all), ``accuracy`` and
-        ``balanced_at_half`` (balanced accuracy; both at 0.5), ``balanced_accuracy`` (at the threshold tuned on validation,
-        and at 0.5 where that has no verdicts, as with replies on record), each in percent with ``_low`` and ``_high``;
-        ``gain``, accuracy less that of the answer that is always the same, in points with ``_low`` and ``_high``;
+        ``balanced_at_half`` (balanced accuracy; both at 0.5), ``balanced_accuracy`` (at the ``threshold`` tuned on ``tuned_on``
+        validation claims, and at 0.5 where there are none, as with replies on record), each in percent with ``_low`` and
+        ``_high``; ``change`` and ``auc_change``, by how much accuracy (points) and AUC differ from the reference prompt's on the
+        same claims, with ``_low`` and ``_high`` (and ``auc_change_p``); ``gain``, accuracy less that of the answer that is always the same, in points with ``_low`` and ``_high``;
         ``auc, ece`` with what exact probabilities would have (``report.calibration``), ``yes`` (share answered Yes) and
         ``supported`` (share labelled so: an answer of Yes to everything has this accuracy).
     """
-    rows = [row for task, part in verdicts.groupby("task") for row in _rows(task, part, draws, seed)]
+    rows = [row for task, part in verdicts.groupby("task") for row in _rows(task, part, reference, draws, seed)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _rows(task: str, verdicts: pd.DataFrame, draws: int, seed: int) -> list[dict]:
+def _rows(task: str, verdicts: pd.DataFrame, reference: str, draws: int, seed: int) -> list[dict]:
     """One task's rows."""
     test, validation = verdicts[verdicts["split"] == "test"], verdicts[verdicts["split"] == "validation"]
     share = test["support"].notna().groupby(test["prompt"]).mean()
@@ -171,8 +190,10 @@ def _rows(task: str, verdicts: pd.DataFrame, draws: int, seed: int) -> list[dict
     for name, part in test.groupby("prompt", sort=False):
         row = {"task": task, "prompt": name, "n": 0, "unparsed": int(part["support"].isna().sum())}
         if name in read and len(compared):
-            tuning = validation[validation["prompt"] == name].dropna(subset=["support"])
+            tuning = validation[(validation["prompt"] == name) & ~validation["shown"]].dropna(subset=["support"])
             row |= _agreement(compared[compared["prompt"] == name], tuning, common, draws, seed)
+            if reference in read and name != reference:
+                row |= _change(compared, name, reference, draws, seed)
         rows.append(row)
     return [*rows, {"task": task} | _constant(compared.drop_duplicates(_CLAIM)["label"], common)]
 
@@ -203,11 +224,26 @@ def _agreement(test: pd.DataFrame, validation: pd.DataFrame, common: float, draw
         "balanced_accuracy": 100 * tuned.value,
         "balanced_accuracy_low": 100 * tuned.low,
         "balanced_accuracy_high": 100 * tuned.high,
+        "threshold": threshold,
+        "tuned_on": len(validation) if tunable else 0,
         "auc": statistics.auc(test["label"], test["support"]),
         **report.calibration(test["label"], test["support"]),
         "yes": float((test["support"] >= 0.5).mean()),
         "supported": float(test["label"].mean()),
     }
+
+
+def _change(test: pd.DataFrame, prompt: str, reference: str, draws: int, seed: int) -> dict[str, float]:
+    """How a prompt's verdicts differ from those of another prompt on the same claims."""
+    keys = [*_CLAIM, "document_id", "label"]
+    wide = test.pivot_table("support", keys, "prompt", aggfunc="first").reset_index()
+    right = (wide[[prompt, reference]] >= 0.5).eq(wide["label"] == 1, axis=0)
+    gap = 100 * (right[prompt].astype(int) - right[reference])
+    change = statistics.bootstrap_mean(gap, wide["document_id"], draws, seed)
+    area, p = significance.paired_auc(wide, prompt, reference, seed=seed)
+    names = ("", "_low", "_high")
+    row = {f"change{name}": value for name, value in zip(names, change, strict=True)}
+    return row | {f"auc_change{name}": value for name, value in zip(names, area, strict=True)} | {"auc_change_p": p}
 
 
 def _constant(labels: pd.Series, answer: float) -> dict:
@@ -247,8 +283,15 @@ def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
     columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high"]
-    columns += ["gain", "gain_low", "gain_high", "balanced_at_half", "balanced_accuracy"]
-    return rows[[*columns, "auc", "ece", "ece_exact_high", "yes", "supported"]]
+    columns += ["gain", "gain_low", "gain_high", "balanced_at_half", "balanced_accuracy", "threshold"]
+    columns += ["auc", "ece", "ece_exact_high", "yes", "supported"]
+    return rows[[name for name in columns if name != "unparsed" or rows[name].any()]]
+
+
+def changes(rows: pd.DataFrame) -> pd.DataFrame:
+    """What another prompt than the reference changes, as the notebook shows it."""
+    columns = ["change", "change_low", "change_high", "auc_change", "auc_change_low", "auc_change_high", "auc_change_p"]
+    return rows.dropna(subset=["change"])[["task", "prompt", "n", *columns]]
 
 
 def kind(prompt: str) -> str:
@@ -260,8 +303,13 @@ def kind(prompt: str) -> str:
     return "one answer" if prompt.startswith("always") else recorded.kind(prompt)
 
 
-def findings(rows: pd.DataFrame) -> list[str]:
-    """What the table says, in words, whichever way it came out."""
+def findings(rows: pd.DataFrame, reference: str) -> list[str]:
+    """What the table says, in words, whichever way it came out.
+
+    Args:
+        rows: what ``table`` returned.
+        reference: the prompt that is reported; where its replies could not be read, the most accurate one.
+    """
     sentences = []
     for task, part in rows.groupby("task", sort=False):
         constant = part[part["prompt"].str.startswith("always")].iloc[0]
@@ -271,19 +319,27 @@ def findings(rows: pd.DataFrame) -> list[str]:
         if not part["n"].any():
             sentences.append(f"**{task}**: no prompt's replies could be read for half of the claims.")
             continue
-        best = part["accuracy"].idxmax()
-        low, high = part.loc[best, "gain_low"], part.loc[best, "gain_high"]
+        chosen = reference if part["n"].get(reference, 0) else part["accuracy"].idxmax()
+        row = part.loc[chosen]
+        low, high = row["gain_low"], row["gain_high"]
         verdict = "more than" if low > 0 else "less than" if high < 0 else "not clearly more or less than"
         sentences.append(
-            f"**{task}**: `{best}` agrees with people on {part.loc[best, 'accuracy']:.1f} % of {part.loc[best, 'n']} "
-            f"claims ({part.loc[best, 'accuracy_low']:.1f} to {part.loc[best, 'accuracy_high']:.1f}), {verdict} "
-            f"{constant['prompt']} ({constant['accuracy']:.1f} %): {part.loc[best, 'gain']:+z.1f} points "
-            f"({low:+z.1f} to {high:+z.1f}) on the same claims. Balanced accuracy, 50 for one answer to all, is "
-            f"{_interval(part.loc[best], 'balanced_at_half')} at the same 0.5 and "
-            f"{_interval(part.loc[best], 'balanced_accuracy')} at the threshold tuned on validation. Its supports rank "
-            f"claims with an AUC of {part.loc[best, 'auc']:.2f}; {report.calibrated(part.loc[best])}."
-            + report.beside_chance(part["auc"].max())
+            f"**{task}**: `{chosen}` agrees with people on {row['accuracy']:.1f} % of {row['n']} claims "
+            f"({row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}), {verdict} {constant['prompt']} "
+            f"({constant['accuracy']:.1f} %): {row['gain']:+z.1f} points ({low:+z.1f} to {high:+z.1f}) on the same claims. "
+            f"Balanced accuracy, 50 for one answer to all, is {_interval(row, 'balanced_at_half')} at the same 0.5 and "
+            f"{_interval(row, 'balanced_accuracy')} at the threshold tuned on validation. Its supports rank claims with an "
+            f"AUC of {row['auc']:.2f}.{report.beside_chance(row['auc'])} Of its probabilities {report.calibrated(row)}."
         )
+        others = part.dropna(subset=["change"])
+        if len(others):
+            told = [
+                f"`{name}` accuracy {other['change']:+z.1f} points ({other['change_low']:+z.1f} to {other['change_high']:+z.1f}), "
+                f"AUC {other['auc_change']:+z.3f} ({other['auc_change_low']:+z.3f} to {other['auc_change_high']:+z.3f}), "
+                f"balanced accuracy at 0.5 {other['balanced_at_half']:.1f} instead of {row['balanced_at_half']:.1f}"
+                for name, other in others.iterrows()
+            ]
+            sentences.append(f"**{task}**: what another prompt changes, on the same claims: {'; '.join(told)}.")
         if read["n"].any():
             known = [
                 f"`{name}` {_interval(row, 'accuracy')} %, balanced {_interval(row, 'balanced_at_half')}, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from claimwise import models, statistics
@@ -75,7 +76,10 @@ def summary_scores(
 def verdicts(
     corpora: Sequence[Corpus], checked: Sequence[str], entries: Mapping[str, Mapping[str, Any]], verify: str, cache: str
 ) -> pd.DataFrame:
-    """Verdicts of every model on the corpora's labelled test claims: ``corpus, model, label, error, support, ...``.
+    """Verdicts of every model on the corpora's labelled test claims that all of them have a verdict on.
+
+    Returns:
+        ``corpus, model, label, error, support, ...`` and ``unread``, how many claims of the corpus the model had none on.
 
     Args:
         corpora: with gold claims that have labels.
@@ -91,11 +95,15 @@ def verdicts(
         for name in checked:
             found = acu_verification.run(test, [verify], models.load(entries[name], cache), 0, 0)
             parts.append(found.assign(corpus=corpus.examples["corpus"].iloc[0], model=name))
-    return pd.concat(parts, ignore_index=True).dropna(subset=["support"])
+    found = pd.concat(parts, ignore_index=True)
+    lost = found["support"].isna()
+    found["unread"] = lost.groupby([found["corpus"], found["model"]]).transform("sum")
+    read = ~lost.groupby([found[key] for key in ("corpus", "example_id", "claim_index")]).transform("any")
+    return found[read].reset_index(drop=True)
 
 
 def table(found: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
-    """One row a corpus and model: ``n, supported, auc, balanced_accuracy`` (percent, at 0.5, with interval), ``ece`` with
+    """One row a corpus and model: ``n, unread, supported, auc, balanced_accuracy`` (percent, at 0.5, with interval), ``ece`` with
     what exact probabilities would have (``report.calibration``)."""
     rows = []
     for (corpus, model), part in found.groupby(["corpus", "model"], sort=False):
@@ -107,6 +115,7 @@ def table(found: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                 "corpus": corpus,
                 "model": model,
                 "n": len(part),
+                "unread": part["unread"].iloc[0],
                 "supported": part["label"].mean(),
                 "auc": statistics.auc(part["label"], part["support"]),
                 "balanced_accuracy": 100 * accuracy.value,
@@ -118,52 +127,90 @@ def table(found: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def by_error(found: pd.DataFrame) -> pd.DataFrame:
-    """One row a corpus, model and type of error: ``n``, ``found`` (share under 0.5) and ``auc``.
+#: Of fewer claims no bin is drawn, and no interval told: they say nothing.
+FEW = 10
+
+
+def by_error(found: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
+    """One row a corpus, model and type of error: ``n``, ``found`` (share under 0.5) and ``auc`` with ``low`` and ``high``.
 
     ``auc`` sets the type's unsupported claims against all supported claims of the corpus: how often one of the former
-    has the lower support.
+    has the lower support. It has no interval where there are fewer than ``FEW`` of either.
 
-    >>> rows = [("c", "m", 1, None, 0.9), ("c", "m", 1, None, 0.4), ("c", "m", 0, "number", 0.6)]
-    >>> by_error(pd.DataFrame(rows, columns=["corpus", "model", "label", "error", "support"])).to_dict("records")
-    [{'corpus': 'c', 'model': 'm', 'error': 'number', 'n': 1, 'found': 0.0, 'auc': 0.5}]
+    Args:
+        found: what ``verdicts`` returned.
+        draws: of the bootstrap over documents.
+        seed: of the draws.
+
+    >>> rows = [("c", "m", 1, None, 0.9, "d"), ("c", "m", 1, None, 0.4, "d"), ("c", "m", 0, "number", 0.6, "d")]
+    >>> rows = pd.DataFrame(rows, columns=["corpus", "model", "label", "error", "support", "document_id"])
+    >>> by_error(rows, 9, 0)[["error", "n", "found", "auc", "low"]].to_dict("records")
+    [{'error': 'number', 'n': 1, 'found': 0.0, 'auc': 0.5, 'low': nan}]
     """
+    columns = ["corpus", "model", "error", "n", "found", "auc", "low", "high"]
     rows = []
     for (corpus, model), part in found.groupby(["corpus", "model"], sort=False):
         right = part[part["label"] == 1]
         for error, wrong in part[part["label"] == 0].groupby("error"):
             both = pd.concat([right, wrong])
-            rows.append(
-                {
-                    "corpus": corpus,
-                    "model": model,
-                    "error": error,
-                    "n": len(wrong),
-                    "found": (wrong["support"] < SUPPORTED).mean(),
-                    "auc": statistics.auc(both["label"], both["support"]),
-                }
-            )
-    return pd.DataFrame(rows)
+            area = statistics.bootstrap_auc(both["label"], both["support"], both["document_id"], draws, seed)
+            ends = (area.low, area.high) if min(len(right), len(wrong)) >= FEW else (np.nan, np.nan)
+            share = (wrong["support"] < SUPPORTED).mean()
+            rows.append((corpus, model, error, len(wrong), share, area.value, *ends))
+    return pd.DataFrame(rows, columns=columns)
 
 
-#: Bins of fewer claims are not drawn: their share is anything.
-FEWEST_IN_A_BIN = 10
+def error_lines(errors: pd.DataFrame) -> pd.DataFrame:
+    """``by_error`` with the names of a figure's lines, which have the number of claims in them, in ``line``.
+
+    >>> errors = pd.DataFrame({"corpus": ["c", "c"], "model": ["m", "o"], "error": ["number"] * 2, "n": [3, 3]})
+    >>> error_lines(errors)["line"].tolist()
+    ['number (3)', 'number (3)']
+    """
+    most = errors.groupby(["corpus", "error"])["n"].transform("max")
+    return errors.assign(line=[f"{error} ({n})" for error, n in zip(errors["error"], most, strict=True)])
 
 
 def reliability(found: pd.DataFrame, model: str = "embedded") -> pd.DataFrame:
     """Reliability of one model's supports, one row a corpus and bin: ``corpus, support, supported, n, panel``.
 
-    Bins of fewer than ``FEWEST_IN_A_BIN`` claims are left out; the ECE in the name of the corpus is over all.
+    Bins of fewer than ``FEW`` claims are left out; the ECE in the name of the corpus is over all.
     """
     parts = []
     for corpus, part in found[found["model"] == model].groupby("corpus", sort=False):
         error, bins = statistics.calibration(part["label"], part["support"])
-        parts.append(
-            bins[bins["n"] >= FEWEST_IN_A_BIN].assign(
-                corpus=f"{corpus} (ECE {error:.2f})", panel="test claims, ten bins"
-            )
-        )
+        parts.append(bins[bins["n"] >= FEW].assign(corpus=f"{corpus} (ECE {error:.2f})", panel="test claims, ten bins"))
     return pd.concat(parts, ignore_index=True)
+
+
+def about_reliability(found: pd.DataFrame, draws: int, seed: int, model: str = "embedded") -> list[str]:
+    """How many claims stand behind the bins, and on which side supports are off on average, in words.
+
+    Args:
+        found: what ``verdicts`` returned.
+        draws: of the bootstrap over documents.
+        seed: of the draws.
+        model: whose supports.
+    """
+    sentences = []
+    for corpus, part in found[found["model"] == model].groupby("corpus", sort=False):
+        _, bins = statistics.calibration(part["label"], part["support"])
+        drawn = bins.loc[bins["n"] >= FEW, "n"]
+        behind = f", of {drawn.min()} to {drawn.max()} claims each" if len(drawn) else ""
+        off = statistics.bootstrap_mean(part["support"] - part["label"], part["document_id"], draws, seed)
+        side = (
+            "too high on average"
+            if off.low > 0
+            else "too low on average"
+            if off.high < 0
+            else "not told from it on average"
+        )
+        sentences.append(
+            f"**{corpus}**: {len(drawn)} of the {len(bins)} bins that hold claims are drawn{behind}. The mean support is "
+            f"{part['support'].mean():.2f}, the share that people accepted {part['label'].mean():.2f}: supports are {side} "
+            f"({off.value:+.2f}, {off.low:+.2f} to {off.high:+.2f})."
+        )
+    return sentences
 
 
 def confident_mistakes(found: pd.DataFrame, corpus: str, model: str = "embedded", most: int = 8) -> pd.DataFrame:
@@ -191,11 +238,12 @@ def findings(rows: pd.DataFrame, variants: pd.DataFrame) -> list[str]:
     sentences = _variants(variants)
     for corpus, part in rows.groupby("corpus", sort=False):
         own = part[part["model"] == "embedded"].iloc[0]
-        beside = ", ".join(f"{row.model} {row.auc:.2f}" for row in part.itertuples() if row.model != "embedded")
+        others = ", ".join(f"{row.model} {row.auc:.2f}" for row in part.itertuples() if row.model != "embedded")
+        beside = f" ({others})" if others else ""
         sentences.append(
-            f"**{corpus}**, {own['n']} test claims: AUC {own['auc']:.2f} ({beside}), balanced accuracy "
-            f"{own['balanced_accuracy']:.1f} % ({own['low']:.1f} to {own['high']:.1f}) at 0.5; "
-            f"{report.calibrated(own)}.{report.beside_chance(own['auc'])}"
+            f"**{corpus}**, {own['n']} test claims: AUC {own['auc']:.2f}{beside}.{report.beside_chance(own['auc'])} Balanced "
+            f"accuracy is {own['balanced_accuracy']:.1f} % ({own['low']:.1f} to {own['high']:.1f}) at 0.5; "
+            f"{report.calibrated(own)}."
         )
     return sentences
 

@@ -15,12 +15,14 @@ from claimwise import statistics
 from claimwise.corpora import Corpus
 from claimwise.corpora.frank import UNAGREED
 from claimwise.experiments import meta_evaluation
-from claimwise.experiments.embedded_model import summary_scores
+from claimwise.experiments.embedded_model import FEW, summary_scores
 
 #: The row in which all types stand together.
 ANY = "any"
 #: A type of fewer test summaries is in the table, but no finding: its AUC may be anything.
 FEWEST = 20
+
+_TOO_FEW = "too few for an interval"
 
 #: Of ``table``.
 COLUMNS = (
@@ -94,10 +96,19 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 
 
 def areas(found: pd.DataFrame) -> pd.DataFrame:
-    """AUC of test rows with its interval, types down and metrics across."""
+    """AUC of test rows with its interval, a dash for that of few summaries, types down and metrics across."""
     test = found[found["split"] == "test"]
-    text = test.apply(lambda r: f"{r.auc:.2f} ({r.low:.2f} to {r.high:.2f})", axis=1, result_type="reduce")
-    return _wide(test, text)
+    return _wide(test, test.apply(_area, axis=1, result_type="reduce"))
+
+
+def _area(row: pd.Series, few: str = "–") -> str:
+    """An AUC with its interval, which means nothing where it rests on fewer than ``FEW`` summaries of either kind.
+
+    >>> row = pd.Series({"auc": 0.7, "low": 0.6, "high": 0.8, "n": 12, "faithful": 30})
+    >>> _area(row), _area(row.replace(12, 3))
+    ('0.70 (0.60 to 0.80)', '0.70 (–)')
+    """
+    return f"{row.auc:.2f} ({few if min(row.n, row.faithful) < FEW else f'{row.low:.2f} to {row.high:.2f}'})"
 
 
 def shares(found: pd.DataFrame) -> pd.DataFrame:
@@ -116,22 +127,27 @@ def _wide(found: pd.DataFrame, text: pd.Series) -> pd.DataFrame:
 
 
 def findings(found: pd.DataFrame, model: str) -> list[str]:
-    """For each corpus and origin, on test: what the model finds best and worst, and the best published metric."""
+    """For each corpus and origin, on test: what the model finds of all types and of each that is not rare, and what the best
+    published metric does."""
     sentences = []
     for (corpus, group), part in found[found["split"] == "test"].groupby(["corpus", "group"], sort=False):
         own = part[part["model"] == model]
         overall = own[own["error"] == ANY].iloc[0]
-        types = own[~own["error"].isin([ANY, UNAGREED]) & (own["n"] >= FEWEST)].sort_values("auc")
-        told = ", ".join(f"{r.error} {r.auc:.2f} ({r.n})" for r in types.iloc[[-1, 0][: len(types)]].itertuples())
-        others = part[(part["error"] == ANY) & part["model"].str.endswith("(published)")].sort_values("auc")
-        beside = (
-            f"; the best published metric there, {others.iloc[-1].model}, {others.iloc[-1].auc:.2f}"
-            if len(others)
-            else ""
+        types = own[~own["error"].isin([ANY, UNAGREED]) & (own["n"] >= FEWEST)]
+        told = ", ".join(f"{r.error} {_area(r, _TOO_FEW)} on {r.n}" for _, r in types.iterrows())
+        by_type = (
+            f"Types with at least {FEWEST} summaries, not tested against each other: {told}."
+            if told
+            else f"No type that annotators agreed on has {FEWEST} summaries."
         )
+        others = part[(part["error"] == ANY) & part["model"].str.endswith("(published)")]
+        beside = ""
+        if len(others):
+            best = others.loc[others["auc"].idxmax()]
+            beside = f"; of the published metrics {best.model} has the highest there, {_area(best, _TOO_FEW)}"
+        few = f" All AUCs rest on the same {overall.faithful} faithful ones." if overall.faithful < FEWEST else ""
         sentences.append(
             f"**Types of error, {corpus}, {group}**, {overall.n} unfaithful and {overall.faithful} faithful test "
-            f"summaries: `{model}` AUC {overall.auc:.2f} ({overall.low:.2f} to {overall.high:.2f}){beside}. Of "
-            f"types with at least {FEWEST} summaries, found best and worst (with how many; not tested): {told or 'none'}."
+            f"summaries: `{model}` AUC {_area(overall, _TOO_FEW)}{beside}. {by_type}{few}"
         )
     return sentences

@@ -229,7 +229,8 @@ def findings(found: Mapping[str, Reliability]) -> list[str]:
 
 def per_summary(table: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
     """One row a version: ``checked`` sentences, ``hallucinations`` among them, ``missing`` (sentences that cite a paper
-    that is not there), ``unread`` (without a verdict)."""
+    that is not there), ``unread`` (without a verdict; a summary that has any has no number of hallucinations: those
+    that were read would be too few)."""
     groups = sentences.groupby(["id", "version"])
     counted = pd.DataFrame(
         {
@@ -240,7 +241,13 @@ def per_summary(table: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
         }
     )
     frame = table.merge(counted, left_on=["id", "version"], right_index=True, how="left")
-    return frame.fillna(dict.fromkeys(counted.columns, 0))
+    frame = frame.fillna(dict.fromkeys(counted.columns, 0))
+    return frame.assign(hallucinations=frame["hallucinations"].where(frame["unread"] == 0))
+
+
+def with_any(hallucinations: pd.Series) -> pd.Series:
+    """100 where a summary has any, 0 where it has none, NaN where that is not known: their mean is a percentage."""
+    return 100.0 * (hallucinations > 0).where(hallucinations.notna())
 
 
 def prevalence(counted: pd.DataFrame, precision: Interval, draws: int, seed: int) -> pd.DataFrame:
@@ -253,18 +260,19 @@ def prevalence(counted: pd.DataFrame, precision: Interval, draws: int, seed: int
         seed: of the draws.
 
     Returns:
-        ``system, version, n, unanswered, checked`` (sentences a summary), ``reported`` hallucinations per summary,
+        ``system, version, n`` (summaries whose sentences all have a verdict), ``unanswered, checked`` (sentences a summary), ``reported`` hallucinations per summary,
         ``per_sentence`` (per checked sentence), ``with_any`` (percent of summaries), ``missing`` (per summary) and
         ``adjusted``, each of reported, per_sentence, with_any and adjusted with ``_low`` and ``_high``. The ends of ``adjusted`` are products of ends: a wide interval.
     """
     results = []
     for (system, version), every in counted.groupby(["system", "version"], sort=False):
-        part = every[every["answered"]]
+        answered = every[every["answered"]]
+        part = answered.dropna(subset=["hallucinations"])
         reported = bootstrap_mean(part["hallucinations"], part["document_id"], draws, seed)
         rate = bootstrap_ratio(part["hallucinations"], part["checked"], part["document_id"], draws, seed)
-        share = bootstrap_mean(100 * (part["hallucinations"] > 0), part["document_id"], draws, seed)
+        share = bootstrap_mean(with_any(part["hallucinations"]), part["document_id"], draws, seed)
         missing = part["missing"].mean()
-        row = {"system": system, "version": version, "n": len(part), "unanswered": len(every) - len(part)}
+        row = {"system": system, "version": version, "n": len(part), "unanswered": len(every) - len(answered)}
         row["checked"] = part["checked"].mean()
         for name, interval in (("reported", reported), ("per_sentence", rate), ("with_any", share)):
             row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
@@ -272,5 +280,5 @@ def prevalence(counted: pd.DataFrame, precision: Interval, draws: int, seed: int
         for end in ("value", "low", "high"):
             name = "adjusted" if end == "value" else f"adjusted_{end}"
             row[name] = missing + max(getattr(reported, end) - missing, 0) * getattr(precision, end)
-        results.append(row | {"unread": int(part["unread"].sum())})
+        results.append(row | {"unread": int(answered["unread"].sum())})
     return pd.DataFrame(results)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from claimwise.easiness import rouge_l_f1
 from claimwise.experiments.academic_summaries import revisions, round_name
-from claimwise.experiments.hallucinations import judge, per_summary, versions
+from claimwise.experiments.hallucinations import judge, per_summary, versions, with_any
 from claimwise.models.base import Model
 from claimwise.statistics import bootstrap_mean, bootstrap_ratio
 
@@ -55,24 +55,38 @@ def cells(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         seed: of the draws.
 
     Returns:
-        ``judge, summary, critique, n`` (summaries), ``found`` (hallucinations in all of them), ``reported`` (per
+        ``judge, summary, critique, n`` (summaries whose sentences all have a verdict), ``found`` (hallucinations in all of them), ``reported`` (per
         summary) with ``reported_low`` and ``reported_high``, ``with_any`` (percent of summaries), ``rouge_l``.
     """
     results = []
     for key, part in rows.groupby(_CELL, sort=False):
         wrong = part["hallucinations"]
         mean = bootstrap_mean(wrong, part["document_id"], draws, seed)
-        numbers = (len(part), int(wrong.sum()), *mean, 100 * (wrong > 0).mean(), part["rouge_l"].mean())
+        numbers = (wrong.count(), int(wrong.sum()), *mean, with_any(wrong).mean(), part["rouge_l"].mean())
         results.append((*key, *numbers))
     columns = [*_CELL, "n", "found", "reported", "reported_low", "reported_high", "with_any", "rouge_l"]
     return pd.DataFrame(results, columns=columns).sort_values(["judge", "summary"], kind="stable", ignore_index=True)
 
 
 def across(table: pd.DataFrame) -> pd.DataFrame:
-    """``cells`` with one column a judge: hallucinations per summary with their 95 % interval."""
-    text = table.apply(lambda r: f"{r.reported:.2f} ({r.reported_low:.2f} to {r.reported_high:.2f})", axis=1)
-    wide = table.assign(judge="judge: " + table["judge"], text=text).pivot_table(
-        index=["summary", "critique", "n"], columns="judge", values="text", aggfunc="first", sort=False
+    """``cells``, or ``published_cells``, with one column a judge: hallucinations per summary, with their 95 % interval
+    where there is one, and the percentage of summaries with any.
+
+    >>> across(pd.DataFrame({"summary": "a", "critique": "none", "judge": ["j"], "reported": 0.5, "with_any": 37.5}))
+      summary critique      judge: j
+    0       a     none  0.50, 37.5 %
+    """
+    ends = "reported_low" in table
+    cells = [
+        f"{r.reported:.2f}{f' ({r.reported_low:.2f} to {r.reported_high:.2f})' if ends else ''}, {r.with_any:.3g} %"
+        for r in table.itertuples()
+    ]
+    wide = table.assign(judge="judge: " + table["judge"], cell=cells).pivot_table(
+        index=[name for name in ("summary", "critique", "n") if name in table],
+        columns="judge",
+        values="cell",
+        aggfunc="first",
+        sort=False,
     )
     return wide.reset_index().rename_axis(columns=None)
 
@@ -93,7 +107,7 @@ def self_preference(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     """
     results = []
     for name, part in rows.groupby("judge", sort=False):
-        wide = part.pivot_table(index=["document_id", "id"], columns="critique", values="hallucinations")
+        wide = part.pivot_table(index=["document_id", "id"], columns="critique", values="hallucinations").dropna()
         before, documents = wide[NO_CRITIQUE], wide.index.get_level_values("document_id")
         others = wide.drop(columns=[name, NO_CRITIQUE]).mean(axis=1)
         shares = {
@@ -114,9 +128,47 @@ def self_preference(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 
 
 def published_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """The paper's Table 3 as ``cells`` returns ours; the twelfth cell, which the paper lacks, stays empty."""
+    """The paper's Table 3 as ``cells`` returns ours: ``summary, critique, judge, reported, with_any``. The twelfth cell,
+    which the paper lacks, is not there."""
     parts = rows["row"].str.extract(r"summary (?P<summary>.+), critique (?P<critique>.+), judge (?P<judge>.+)")
-    return parts.assign(reported=rows["value"])[rows["measure"] == "reported"].reset_index(drop=True)
+    measures = rows["measure"].replace("percent_with_any", "with_any")
+    wide = parts.assign(measure=measures, value=rows["value"]).pivot_table(
+        index=["summary", "critique", "judge"], columns="measure", values="value", sort=False
+    )
+    return wide.reset_index().rename_axis(columns=None)
+
+
+def note(table: pd.DataFrame, preference: pd.DataFrame) -> list[str]:
+    """What the cube's figure shows: each judge's findings after its own critiques and after the others'.
+
+    Args:
+        table: what ``cells`` returned.
+        preference: what ``self_preference`` returned.
+    """
+    sentences = []
+    for name, part in table.groupby("judge", sort=False):
+        whose = part["critique"].map({NO_CRITIQUE: NO_CRITIQUE, name: "own"}).fillna("others")
+        sums = part.groupby(whose)[["found", "n"]].sum()
+        per = (sums["found"] / sums["n"]).map("{:.2f}".format)
+        after = f"{per['own']} after its own critiques"
+        others = f", {per['others']} after the others'" if "others" in per else ""
+        sentences.append(f"`{name}` finds {per[NO_CRITIQUE]} per summary in the originals, {after}{others}")
+    known = preference.dropna(subset=["difference"])
+    sure = known.loc[known["low"] > 0, "judge"]
+    if known.empty:
+        conclusion = "Whether a judge favours its own critiques cannot be told here."
+    elif len(sure) == len(preference):
+        conclusion = (
+            "Each judge finds more gone after its own critiques than after the others', beyond chance: that a model sees "
+            "fewer hallucinations in what it revised by its own verdicts is no evidence that there are fewer."
+        )
+    elif len(sure):
+        conclusion = (
+            f"Beyond chance more is gone after its own critiques for {', '.join(f'`{name}`' for name in sure)}."
+        )
+    else:
+        conclusion = "No judge finds more gone after its own critiques than after the others', beyond chance."
+    return [f"Darker is more hallucinations: {'; '.join(sentences)}.", conclusion]
 
 
 def findings(table: pd.DataFrame, preference: pd.DataFrame) -> list[str]:

@@ -72,9 +72,10 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
         seed: of the draws.
 
     Returns:
-        ``system, ranks`` (see ``ranks``; missing for a system without a scored answer), ``n`` (summaries), ``answered`` (percent), ``words`` (mean of the answers),
-        and for every metric, ours and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for
-        the first one; ``faithful``: share of summaries that people labelled faithful, where there are labels.
+        ``system, ranks`` (see ``ranks``; missing for a system without a scored answer), ``n`` (summaries), ``answered``
+        (percent), ``scored`` (answers with a score by the first metric), ``words`` (mean of the answers), and for every
+        metric, ours and published, the mean over answers with ``<metric>_low`` and ``<metric>_high`` for the first one;
+        ``faithful``: share of summaries that people labelled faithful, where there are labels.
     """
     first, frame = next(iter(scores)), summaries(corpus, scores)
     metrics = [*scores, *corpus.scores["metric"].unique()]
@@ -87,6 +88,7 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
                 "system": system,
                 "n": len(part),
                 "answered": 100 * part["answered"].mean(),
+                "scored": int(kept[first].notna().sum()),
                 "words": kept["words"].mean(),
                 f"{first}_low": interval.low,
                 f"{first}_high": interval.high,
@@ -98,8 +100,9 @@ def table(corpus: Corpus, scores: Mapping[str, pd.DataFrame], draws: int, seed: 
     places = ranks(pairs(frame, first))
     found = result["system"].map(lambda system: places.get(system, "1"))  # a system alone is in no pair
     result["ranks"] = found.where(result[first].notna())
-    ordered = ["system", "ranks", "n", "answered", "words", first, f"{first}_low", f"{first}_high", *metrics[1:]]
-    return result[[*ordered, "faithful"]].dropna(axis=1, how="all")
+    counted = ["system", "ranks", "n", "answered", "scored", "words"]
+    ordered = [*counted, first, f"{first}_low", f"{first}_high", *metrics[1:], "faithful"]
+    return result[ordered].dropna(axis=1, how="all")
 
 
 def pairs(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -152,13 +155,34 @@ def ranks(compared: pd.DataFrame) -> dict[str, str]:
     return found
 
 
+def neighbours(rows: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
+    """The systems in rank order, each with those that no test tells from it.
+
+    Args:
+        rows: what ``table`` returned; systems without a scored answer are left out.
+        compared: what ``pairs`` returned for the same summaries.
+
+    Returns:
+        ``place, system, ranks`` and ``not_told_from``: the places of those systems.
+
+    >>> compared = pd.DataFrame({"system": list("aab"), "other": list("bcc"), "p_holm": [0.01, 0.2, 0.01]})
+    >>> rows = pd.DataFrame({"system": list("abc"), "ranks": ["1 to 2", "2", "1 to 3"]})
+    >>> neighbours(rows, compared)["not_told_from"].tolist()
+    ['3', 'none', '1']
+    """
+    ranked = rows.dropna(subset=["ranks"])[["system", "ranks"]].reset_index(drop=True)
+    places = {name: str(place) for place, name in enumerate(ranked["system"], start=1)}
+    tied = [", ".join(places[other] for other in _tied(ranked, compared, name)) or "none" for name in ranked["system"]]
+    return ranked.assign(not_told_from=tied).reset_index(names="place").assign(place=lambda frame: frame["place"] + 1)
+
+
 def agreement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Kendall's tau-b and Pearson's r between the metric's system means and every other column's.
 
     Returns:
         ``beside, systems`` (how many have both), ``kendall, p, pearson``.
     """
-    skipped = {"system", "ranks", "n", "answered", metric, f"{metric}_low", f"{metric}_high"}
+    skipped = {"system", "ranks", "n", "answered", "scored", metric, f"{metric}_low", f"{metric}_high"}
     results = []
     for name in [column for column in rows.columns if column not in skipped]:
         both = rows[[metric, name]].dropna()
@@ -227,17 +251,18 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
         compared: what ``pairs`` returned for the same summaries.
         metric: that ranks.
     """
+    partly = _partly_scored(rows)
     rows = rows.dropna(subset=[metric])
     best, last = rows.iloc[0], rows.iloc[-1]
     if len(rows) == 1:
         return [
             f"`{best['system']}`, the only system with scored answers, has a mean {metric} score of {best[metric]:.3f}: nothing to rank."
         ]
-    tied = _tied(rows, compared)
+    tied = _tied(rows, compared, best["system"])
     sure = int((compared["p_holm"] < 0.05).sum())
     sentences = [
         f"`{best['system']}` has the highest mean {metric} score, {best[metric]:.3f}, `{last['system']}` the lowest, "
-        f"{last[metric]:.3f}. Of {len(compared)} pairs of systems {sure} are told apart (paired t-tests, p < .05 after "
+        f"{last[metric]:.3f}.{partly} Of {len(compared)} pairs of systems {sure} are told apart (paired t-tests, p < .05 after "
         "Holm's correction); "
         + (
             f"nothing tells these from the first: {', '.join(f'`{name}`' for name in tied)}."
@@ -254,18 +279,32 @@ def findings(rows: pd.DataFrame, compared: pd.DataFrame, metric: str) -> list[st
     return sentences
 
 
-def _tied(rows: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
-    """The systems that no test tells from the first. ``ranks`` would not say: a system may be surely worse than the
+def _partly_scored(rows: pd.DataFrame) -> str:
+    """Which systems' means are not over all of their summaries, in words; nothing if all are.
+
+    >>> _partly_scored(pd.DataFrame({"system": ["a", "b"], "n": 9, "scored": [8, 9]}))
+    ' Means are over answers with a score: of `a` over 8 of 9 summaries, of the others over all.'
+    """
+    short = rows[rows["scored"] < rows["n"]]
+    if short.empty:
+        return ""
+    told = ", ".join(f"of `{row.system}` over {row.scored} of {row.n} summaries" for row in short.itertuples())
+    return (
+        f" Means are over answers with a score: {told}{', of the others over all' if len(short) < len(rows) else ''}."
+    )
+
+
+def _tied(rows: pd.DataFrame, compared: pd.DataFrame, system: str) -> list[str]:
+    """The systems that no test tells from one. ``ranks`` would not say: a system may be surely worse than the
     second and yet not told from the first, where their scores differ less evenly.
 
     >>> compared = pd.DataFrame({"system": list("aab"), "other": list("bcc"), "p_holm": [0.01, 0.2, 0.01]})
-    >>> _tied(pd.DataFrame({"system": list("abc")}), compared)
+    >>> _tied(pd.DataFrame({"system": list("abc")}), compared, "a")
     ['c']
     """
-    best = rows["system"].iloc[0]
     sure = compared[compared["p_holm"] < 0.05]
-    with_best = sure[(sure["system"] == best) | (sure["other"] == best)]
-    apart = {best, *with_best["system"], *with_best["other"]}
+    with_it = sure[(sure["system"] == system) | (sure["other"] == system)]
+    apart = {system, *with_it["system"], *with_it["other"]}
     return [name for name in rows["system"] if name not in apart]
 
 

@@ -6,16 +6,14 @@ reported. Metrics are compared on the rows that all of them scored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from claimwise import correlation, significance, statistics
+from claimwise import correlation, schema, significance, statistics
 from claimwise.corpora import Corpus
-from claimwise.experiments.recorded import MARK
 from claimwise.published import printed
-from claimwise.tables import p_value
 
 #: Rows of ACUEval's Table 1 that stand beside ours, by metric.
 PUBLISHED_ROWS = {
@@ -27,6 +25,9 @@ PUBLISHED_ROWS = {
 }
 
 HUMAN = "human"
+
+#: Between the means of fewer systems an order says too little.
+LEAST_SYSTEMS = 8
 
 #: Of ``table``.
 COLUMNS = (
@@ -46,6 +47,11 @@ COLUMNS = (
     *("published_interval", "auc", "difference", "difference_low", "difference_high", "p"),
     *("auc_difference", "auc_difference_low", "auc_difference_high", "auc_p"),
     *("systems", "kendall_system", "kendall_summary", "kendall_documents"),
+)
+#: Of ``pairs``.
+PAIR_COLUMNS = (
+    *("group", "metric", "against", "difference", "difference_low", "difference_high", "p"),
+    *("auc_difference", "auc_difference_low", "auc_difference_high", "auc_p"),
 )
 
 
@@ -81,6 +87,20 @@ def collect(corpus: Corpus, scores: Mapping[str, pd.DataFrame], by_origin: bool)
     return frame[["id", "group", "split", "system", "document_id", "label", "rating", *columns]]
 
 
+def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same rows split anew, about half of the documents (by a hash) on either side with all their summaries.
+
+    Args:
+        rows: what ``collect`` returned of a corpus whose own split puts summaries of one document on both sides.
+
+    >>> rows = pd.DataFrame({"document_id": ["a", "a", "d", "d"], "split": ["validation", "test"] * 2})
+    >>> split_by_documents(rows)["split"].tolist()
+    ['validation', 'validation', 'test', 'test']
+    """
+    odd = rows["document_id"].map(lambda key: int(schema.document_id(key), 16) % 2)
+    return rows.assign(split=odd.map({0: "validation", 1: "test"}))
+
+
 def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int, seed: int) -> pd.DataFrame:
     """One row a (group, metric).
 
@@ -90,19 +110,17 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
         over documents), ``tuned_low`` and ``tuned_high`` (the same with the threshold tuned anew on each draw of
         validation documents) and ``published_interval`` (the papers' narrower ±), ``auc``, ``difference`` to the baseline in
         points with ``_low`` and ``_high`` and its two-sided ``p`` (both thresholds tuned anew on each draw, too),
-        ``auc_difference`` with the same and ``auc_p``; of test and validation rows, for no threshold is asked, Kendall's ``kendall_system`` over ``systems`` and ``kendall_summary`` over ``kendall_documents`` with the human rating.
+        ``auc_difference`` with the same and ``auc_p``; of test and validation rows, for no threshold is asked, Kendall's
+        ``kendall_system`` over ``systems`` (``LEAST_SYSTEMS`` or more) and ``kendall_summary`` over ``kendall_documents``
+        with the human rating.
         A metric that scored too little to have a threshold has no numbers, and does not narrow the others' rows;
         where no row has all the others' scores, no metric has numbers.
     """
     results = []
     for group, part in rows.groupby("group"):
         everything = part[part["split"] == "test"]
-        # A metric that did not score enough (its replies cannot be read) would leave no row to compare the others on.
-        usable = [metric for metric in metrics if _has_threshold(part.dropna(subset=[metric]))]
-        if not _has_threshold(part.dropna(subset=usable)):
-            usable = []  # each scored some rows, none scored the same ones
-        scored = part.dropna(subset=usable)
-        test, validation = scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
+        usable, scored = _comparable(part, metrics)
+        test, validation = _splits(scored)
         thresholds = {m: statistics.best_threshold(validation[m], validation["label"]) for m in usable}
         systems = scored["system"].nunique()
         for metric in metrics:
@@ -112,23 +130,62 @@ def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int,
                 tuned = statistics.bootstrap_tuned(validation, test, metric, draws, seed)
                 row |= {"tuned_low": 100 * tuned.low, "tuned_high": 100 * tuned.high}
             if {metric, baseline} <= set(usable):
-                difference, p = significance.paired_tuned(validation, test, metric, baseline, seed=seed)
-                names = ("difference", "difference_low", "difference_high")
-                row |= dict(zip(names, 100 * np.array(difference), strict=True))
-                area, area_p = significance.paired_auc(test, metric, baseline, seed=seed)
-                row |= dict(zip(("auc_" + name for name in names), area, strict=True))
-                row |= {"p": p, "auc_p": area_p} if metric != baseline else {}
+                row |= _difference(scored, metric, baseline, seed)
             if metric in usable and systems > 2:
                 values, ratings = scored[metric], scored["rating"]
                 within, documents = correlation.kendall_summary(values, ratings, scored["document_id"])
-                row |= {
-                    "systems": systems,
-                    "kendall_system": correlation.kendall_system(values, ratings, scored["system"]),
-                    "kendall_summary": within,
-                    "kendall_documents": documents,
-                }
+                row |= {"systems": systems, "kendall_summary": within, "kendall_documents": documents}
+                if systems >= LEAST_SYSTEMS:
+                    row["kendall_system"] = correlation.kendall_system(values, ratings, scored["system"])
             results.append(row)
     return pd.DataFrame(results, columns=COLUMNS)
+
+
+def pairs(rows: pd.DataFrame, metrics: Sequence[str], named: Iterable[Sequence[str]], seed: int) -> pd.DataFrame:
+    """Metrics against each other, on the rows that all metrics scored.
+
+    Args:
+        rows: what ``collect`` returned.
+        metrics: all that ``table`` compares.
+        named: pairs of metrics; one that is not among ``metrics``, or scored too little, is left out.
+        seed: of the draws.
+
+    Returns:
+        One row a (group, pair): ``group, metric, against`` and, as in ``table``, ``difference`` and ``auc_difference`` (the
+        first less the second) with their intervals and ``p``.
+    """
+    results = []
+    for group, part in rows.groupby("group"):
+        usable, scored = _comparable(part, metrics)
+        for metric, against in named:
+            if {metric, against} <= set(usable):
+                row = {"group": group, "metric": metric, "against": against}
+                results.append(row | _difference(scored, metric, against, seed))
+    return pd.DataFrame(results, columns=PAIR_COLUMNS)
+
+
+def _comparable(part: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], pd.DataFrame]:
+    """The metrics that scored enough of a group to have a threshold, and the rows that all of these scored."""
+    # A metric that did not score enough (its replies cannot be read) would leave no row to compare the others on.
+    usable = [metric for metric in metrics if _has_threshold(part.dropna(subset=[metric]))]
+    if not _has_threshold(part.dropna(subset=usable)):
+        usable = []  # each scored some rows, none scored the same ones
+    return usable, part.dropna(subset=usable)
+
+
+def _splits(scored: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Test and validation rows."""
+    return scored[scored["split"] == "test"], scored[scored["split"] == "validation"]
+
+
+def _difference(scored: pd.DataFrame, metric: str, against: str, seed: int) -> dict[str, float]:
+    """How much more a metric has than another, in balanced accuracy and AUC; of a metric and itself there is no p."""
+    test, validation = _splits(scored)
+    gap, p = significance.paired_tuned(validation, test, metric, against, seed=seed)
+    area, area_p = significance.paired_auc(test, metric, against, seed=seed)
+    row = {"difference": 100 * gap.value, "difference_low": 100 * gap.low, "difference_high": 100 * gap.high}
+    row |= {"auc_difference": area.value, "auc_difference_low": area.low, "auc_difference_high": area.high}
+    return row | ({"p": p, "auc_p": area_p} if metric != against else {})
 
 
 def _has_threshold(scored: pd.DataFrame) -> bool:
@@ -171,6 +228,12 @@ def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return ours.assign(published=[values.get(key, np.nan) for key in keys])
 
 
+def columns(rows: pd.DataFrame) -> list[str]:
+    """The metrics among the columns of ``collect``."""
+    fixed = {"id", "group", "split", "system", "document_id", "label", "rating"}
+    return [name for name in rows.columns if name not in fixed]
+
+
 def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
     """Balanced accuracy by corpus, group and metric, for ``dvc metrics show``."""
     return {
@@ -179,51 +242,9 @@ def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
     }
 
 
-def columns(rows: pd.DataFrame) -> list[str]:
-    """The metrics among the columns of ``collect``."""
-    fixed = {"id", "group", "split", "system", "document_id", "label", "rating"}
-    return [name for name in rows.columns if name not in fixed]
-
-
-def sizes(rows: pd.DataFrame) -> Mapping[str, str]:
-    """Test rows by corpus and group, with the share labelled faithful."""
-    first = rows.sort_values("n", ascending=False, kind="stable").drop_duplicates(["corpus", "group"]).sort_index()
-    return {f"{r.corpus}/{r.group}": f"{r.n} ({100 * r.faithful:.0f} % faithful)" for r in first.itertuples()}
-
-
 def panels(rows: pd.DataFrame) -> pd.Series:
-    """Titles of the figure's panels."""
+    """A corpus and its group as titles of panels and in sentences."""
     return rows["corpus"] + np.where(rows["group"] == "all", "", ", " + rows["group"])
-
-
-def display(rows: pd.DataFrame) -> pd.DataFrame:
-    """The columns that the notebook shows."""
-    columns = ["corpus", "group", "metric", "n", "unscored", "threshold", "balanced_accuracy", "low", "high"]
-    return rows[
-        [
-            *(*columns, "tuned_low", "tuned_high", "published_interval", "difference", "p", "p_holm"),
-            *("auc", "auc_difference", "auc_p_holm", "published"),
-        ]
-    ].rename(columns={"published_interval": "published ±"})
-
-
-def correlations(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Kendall's tau-b, where there are enough systems, with ACUEval's values for the metric of the same kind.
-
-    Args:
-        rows: what ``table`` returned, with ``corpus``.
-        published: ACUEval's Table 7.
-    """
-    shown = rows.dropna(subset=["kendall_system"]).rename(columns={"kendall_documents": "documents"})
-    values = published.set_index(["corpus", "row", "measure"])["value"]
-    keys = list(zip(shown["corpus"], shown["metric"].map(PUBLISHED_ROWS), strict=True))
-    beside = {
-        f"published_{measure.removeprefix('kendall_')}": [values.get((*key, measure), np.nan) for key in keys]
-        for measure in ("kendall_system", "kendall_summary")
-    }
-    columns = ["corpus", "group", "metric", "systems", "kendall_system", "documents", "kendall_summary", *beside]
-    shown = shown.assign(**beside)[columns].astype({"systems": int, "documents": int})
-    return shown.drop(columns=[name for name in beside if shown[name].isna().all()])
 
 
 def published_table(rows: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
@@ -240,74 +261,3 @@ def published_table(rows: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     value, spread = (rows[name].map(f"{{:.{digits}f}}".format) for name in ("value", "plus_minus"))
     across = ["corpus", "origin"] + ["measure"] * (len(set(rows["measure"])) > 1)
     return printed(rows.assign(value=value.where(rows["plus_minus"].isna(), value + " ± " + spread)), *across)
-
-
-def findings(rows: pd.DataFrame, baseline: str) -> list[str]:
-    """What the table says, in words, whichever way it came out.
-
-    Args:
-        rows: what ``corrected`` returned, of all corpora.
-        baseline: the metric that the others were tested against.
-    """
-    sentences = []
-    for (corpus, group), part in rows.groupby(["corpus", "group"], sort=False):
-        read = part["metric"].str.contains(MARK, regex=False)
-        ours = part[~part["metric"].str.contains("published") & ~read].set_index("metric")
-        ours = ours.dropna(subset=["balanced_accuracy"])
-        if ours.empty:
-            sentences.append(f"**{corpus}**: none of our metrics can be compared with people's labels here.")
-            continue
-        best = ours["balanced_accuracy"].idxmax()
-        row = ours.loc[best]
-        if best == baseline:
-            against = "is the baseline itself"
-        elif pd.isna(row["difference"]):
-            against = f"cannot be compared with {baseline}, which has no result"
-        else:
-            against = (
-                f"is {row['difference']:+.1f} points beside {baseline} ({row['difference_low']:+.1f} to "
-                f"{row['difference_high']:+.1f}, p {p_value(row['p'])}; corrected for the "
-                f"table's {rows['p'].notna().sum()} comparisons {p_value(row['p_holm'])})"
-            )
-        tied = [m for m in ours.index if m != best and ours.loc[m, "high"] >= row["low"] and m != baseline]
-        sentences.append(
-            f"**{corpus}{'' if group == 'all' else ', ' + group}**: `{best}` has the highest balanced accuracy of our "
-            f"metrics, {row['balanced_accuracy']:.1f} ({row['low']:.1f} to {row['high']:.1f}), AUC {row['auc']:.2f}; it "
-            f"{against}."
-            + (
-                " No metric's scores rank faithful above unfaithful summaries much better than chance; a balanced accuracy "
-                "above 50 beside it comes from one end of the scores."
-                if ours["auc"].max() < 0.6
-                else ""
-            )
-            + (f" The interval of `{best}` overlaps with that of {', '.join(tied)}." if tied else "")
-        )
-        if part.loc[read, "balanced_accuracy"].notna().any():
-            top = part.loc[part.loc[read, "balanced_accuracy"].idxmax()]
-            sentences.append(
-                f"**{corpus}**: of the language models' replies on record, `{top['metric']}` reaches "
-                f"{top['balanced_accuracy']:.1f} ({top['low']:.1f} to {top['high']:.1f}), AUC {top['auc']:.2f}."
-            )
-    return [
-        *sentences,
-        *_told_apart(rows, baseline, "balanced accuracy", "difference", "p", "{:+.1f}"),
-        *_told_apart(rows, baseline, "AUC, for which no threshold is tuned,", "auc_difference", "auc_p", "{:+.3f}"),
-    ]
-
-
-def _told_apart(rows: pd.DataFrame, baseline: str, measure: str, difference: str, p: str, form: str) -> list[str]:
-    """How many metrics differ from the baseline beyond chance, and which; nothing where none was tested."""
-    tested = rows.dropna(subset=[p])
-    sure = tested[tested[f"{p}_holm"] < 0.05]
-    places = sure["corpus"] + np.where(sure["group"] == "all", "", ", " + sure["group"])
-    named = [
-        f"`{metric}` on {place} ({form.format(value)})"
-        for metric, place, value in zip(sure["metric"], places, sure[difference], strict=True)
-    ]
-    if tested.empty:
-        return []
-    return [
-        f"Of {len(tested)} comparisons of {measure} with {baseline}, {(tested[p] < 0.05).sum()} are significant one by one "
-        f"(p < .05) and {len(sure)} after Holm's correction for all of them"
-        + (f": {', '.join(named)}." if named else ".")
-    ]

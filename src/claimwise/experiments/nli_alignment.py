@@ -140,8 +140,9 @@ def with_published(ours: pd.DataFrame, ablated: pd.DataFrame, benchmarks: pd.Dat
     Args:
         ours: rows with ``corpus``, ``group`` and ``metric``.
         ablated: FENICE's Table 4, which has the steps on FtSota.
-        benchmarks: its Table 2, which has the whole metric on other parts of AggreFact, too, one threshold a part:
-            of it FENICE with T5 claims stands beside ``full`` where Table 4 has nothing.
+        benchmarks: its Table 2, which has the whole metric on other parts of AggreFact, too: of it FENICE with T5 claims
+            stands beside ``full`` where Table 4 has nothing. Its thresholds are others than ours: AggreFact's code, whose
+            rows it repeats, tunes one for each source data set of a group and averages their balanced accuracies.
     """
     values = ablated.set_index(["corpus", "origin", "row"])["value"]
     whole = benchmarks[benchmarks["row"] == TABLE_2].set_index(["corpus", "origin"])["value"]

@@ -25,10 +25,24 @@ def test_references(corpus: Corpus) -> Corpus:
     return replace(corpus, examples=examples[kept].reset_index(drop=True))
 
 
+#: What the column with the paper's easiness is called.
+PUBLISHED_EASINESS = "published P / R / F1"
+
+
 def easiness_published(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Adds ``published_f1``: FENICE's Table 1 (ROUGE-1) or 6 (BERTScore), which are over all of ROSE."""
-    values = published[published["measure"].str.endswith("_f1")].set_index("row")["value"]
-    return rows.assign(published_f1=rows["decomposer"].map(PUBLISHED_CLAIMS).map(values).astype(float))
+    """Adds the paper's precision, recall and F1 as they are printed: FENICE's Table 1 (ROUGE-1) or 6 (BERTScore), which are
+    over all of ROSE.
+
+    >>> rows = pd.DataFrame({"decomposer": ["sentences", "recorded:fenice-t5"]})
+    >>> values = [("FENICE T5", "easiness_precision", 79.2), ("FENICE T5", "easiness_recall", 68.8)]
+    >>> values = pd.DataFrame([*values, ("FENICE T5", "easiness_f1", 73.4)], columns=["row", "measure", "value"])
+    >>> easiness_published(rows, values)[PUBLISHED_EASINESS].tolist()
+    [nan, '79.2 / 68.8 / 73.4']
+    """
+    values = published.assign(measure=published["measure"].str.rpartition("_")[2])
+    wide = values.pivot_table(index="row", columns="measure", values="value")[["precision", "recall", "f1"]]
+    printed = wide.apply(lambda row: " / ".join(f"{value:.1f}" for value in row), axis=1)
+    return rows.assign(**{PUBLISHED_EASINESS: rows["decomposer"].map(PUBLISHED_CLAIMS).map(printed)})
 
 
 def easiness_by_states(
@@ -64,7 +78,7 @@ def easiness_by_states(
     columns = ["origin", "decomposer", "states_precision", "states_recall", "states_f1"]
     groups = pd.DataFrame(rows, columns=columns).groupby(columns[:2], sort=False)
     means = groups.mean()
-    means.insert(0, "n", groups.size())
+    means.insert(0, "n", groups["states_f1"].count())  # a text without claims has none
     return means.reset_index()
 
 

@@ -14,6 +14,9 @@ from claimwise.holistic import WordOverlap
 from claimwise.metrics import Evaluation, MetricSpec
 from claimwise.tables import p_value
 
+#: A step of more points of balanced accuracy than this, and of less AUC than that, is the threshold's.
+MUCH, LITTLE = 5, 0.01
+
 
 def what_was_cut(documents: int | Mapping[str, int | None] | None) -> str:
     """What the ablation leaves out, in words.
@@ -67,7 +70,8 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
             sentences.append(f"{title}: too few labelled summaries that every row scored to compare the rows.")
             continue
         values = [part.loc[step, "balanced_accuracy"] for step in STEPS]
-        order = "as in the paper" if values == sorted(values) else "not in the paper's order"
+        rising = "no row below the one above it, as in FENICE's Table 4"
+        order = rising if values == sorted(values) else "FENICE's Table 4 rises row by row, this does not"
         sure = [step for step in STEPS[1:] if part.loc[step, "step_p_holm"] < 0.05]
         alone = [step for step in STEPS[1:] if part.loc[step, "step_p"] < 0.05 and step not in sure]
         sentences.append(
@@ -83,6 +87,7 @@ def findings(rows: pd.DataFrame, levels: pd.DataFrame) -> list[str]:
             + f" All parts together are {part.loc[FULL, 'difference']:+.1f} points beside plain {SENTENCES} (p "
             f"{p_value(part.loc[FULL, 'p'])}, {p_value(part.loc[FULL, 'whole_p_holm'])} corrected for such comparisons). "
             + _areas(part)
+            + _moved_thresholds(part)
         )
     claims = levels.groupby("label")["n"].sum()
     beyond = levels[levels["level"].isin(["window", "document"])].groupby("label")["n"].sum()
@@ -108,6 +113,27 @@ def _areas(part: pd.DataFrame) -> str:
         + f"; all parts together {whole['auc_difference']:+.3f} ({whole['auc_difference_low']:+.3f} to "
         f"{whole['auc_difference_high']:+.3f}, p {p_value(whole['auc_p'])}, {p_value(whole['auc_whole_p_holm'])} corrected)."
     )
+
+
+def _moved_thresholds(part: pd.DataFrame) -> str:
+    """Steps that only a threshold can have made, in words; ``part`` is one group's rows by metric.
+
+    >>> part = pd.DataFrame(index=list(STEPS)).assign(threshold=[0.6, 0.6, 0.7, 0.8], step=[None, 1, -8, 9])
+    >>> print(_moved_thresholds(part.assign(auc_step=[None, 0, -0.002, 0.05])))
+     At claims + coref balanced accuracy moves by -8.0 points and AUC by -0.002: that is mostly the threshold's doing (0.600 \
+in the row above, 0.700 here), and the next step (+9.0) starts from there.
+    """
+    told = []
+    for before, step, after in zip(STEPS, STEPS[1:], [*STEPS[2:], None], strict=False):
+        row = part.loc[step]
+        if not (abs(row["step"]) > MUCH and abs(row["auc_step"]) < LITTLE):
+            continue
+        told.append(
+            f" At {step} balanced accuracy moves by {row['step']:+.1f} points and AUC by {row['auc_step']:+.3f}: that is mostly "
+            f"the threshold's doing ({part.loc[before, 'threshold']:.3f} in the row above, {row['threshold']:.3f} here)"
+            + (f", and the next step ({part.loc[after, 'step']:+.1f}) starts from there." if after else ".")
+        )
+    return "".join(told)
 
 
 def about_grid(rows: pd.DataFrame) -> list[str]:
@@ -181,25 +207,39 @@ def grid(rows: pd.DataFrame) -> pd.DataFrame:
         wide.loc["share gated"] = part.groupby("gate")["gated"].first()
         wide.columns = [f"T = {gate:g}" for gate in wide.columns]
         parts.append(wide.reset_index(names="window").assign(corpus=name, n=part["n"].max()))
-    return pd.concat(parts, ignore_index=True)
+    return corpus_first(pd.concat(parts, ignore_index=True))
+
+
+def corpus_first(rows: pd.DataFrame) -> pd.DataFrame:
+    """The table with its corpus before all else."""
+    return rows[["corpus", *rows.columns.drop("corpus")]]
 
 
 def labels(rows: pd.DataFrame, data: str) -> list[str]:
-    """The claims, shortened, where they may be shown: a public corpus's texts are not ours to print."""
+    """Numbers of the claims, with shortened texts where they may be shown: a public corpus's are not ours to print.
+
+    >>> labels(pd.DataFrame({"claim": ["It rained.", "It poured."]}), "sample")
+    ['1. It rained.', '2. It poured.']
+    """
     if data != "sample":
         return [f"claim {number}" for number in range(1, len(rows) + 1)]
-    return [claim if len(claim) <= 60 else claim[:57] + "..." for claim in rows["claim"]]
+    texts = [claim if len(claim) <= 60 else claim[:57] + "..." for claim in rows["claim"]]
+    return [f"{number}. {text}" for number, text in enumerate(texts, start=1)]
 
 
 def shown(rows: pd.DataFrame, data: str) -> pd.DataFrame:
-    """``example`` as a table, with its texts where they may be shown."""
-    texts = ["claim", "premise"] if data == "sample" else []
-    rows = rows.assign(
-        sentences=[
-            f"{a + 1}" if a == b else f"{a + 1}-{b + 1}" for a, b in zip(rows["first"], rows["last"], strict=True)
-        ]
+    """``example`` as a table, with the figure's numbers of the claims, and with texts where they may be shown."""
+    places = zip(rows["first"], rows["last"], strict=True)
+    shown = rows.assign(
+        text=rows["claim"],
+        claim=range(1, len(rows) + 1),
+        sentences=[f"{a + 1}" if a == b else f"{a + 1}-{b + 1}" for a, b in places],
+        entailment=rows["p_entail"],
+        neutral=rows["p_neutral"],
+        contradiction=rows["p_contradict"],
     )
-    return rows[[*texts[:1], "level", "sentences", "p_entail", "p_neutral", "p_contradict", *texts[1:]]]
+    columns = ["claim", "text", "level", "sentences", "entailment", "neutral", "contradiction", "premise"]
+    return shown[columns if data == "sample" else [name for name in columns if name not in ("text", "premise")]]
 
 
 def published_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

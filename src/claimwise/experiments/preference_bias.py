@@ -16,6 +16,12 @@ from claimwise.statistics import bootstrap_mean, resample
 #: What the raters said of the model's summary, in the order of ACUEval's figure.
 CASES = {"first": "model worse", "equal": "equal", "second": "model better"}
 
+#: Which side is higher in ACUEval's Figure 2, which prints no numbers, by its caption and section 5.2.
+PUBLISHED = {
+    "BelugaEval, holistic (published)": ("model", "model", "model"),
+    "ACUEval, claims (published)": ("writer", "model, slightly", "model"),
+}
+
 #: Of fewer documents differences all of one sign may be chance, whatever a bootstrap says (sign test, 2 * 0.5^5 > 0.05).
 FEWEST_DOCUMENTS = 6
 
@@ -27,7 +33,7 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         ``metric, judgment`` (its number), ``document_id, case, writer`` and ``model`` (the two summaries' scores),
         ``difference`` (model minus writer), ``log_length`` (log of the model summary's words over the writer's) and
         ``overlap`` (share of the model summary's words that are the document's, minus the writer's). Judgments with an
-        unscored summary have NaN there.
+        unscored summary have NaN there. ``faithful``: people's label of the model's summary minus that of the writer's.
 
     Raises:
         ClaimwiseError: there are no judgments, or a metric scored both summaries of none of them.
@@ -41,7 +47,7 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     examples = corpus.examples.set_index("id")
     words = examples["summary"].map(text.word_count).clip(lower=1)
     copied = WordOverlap().judge(examples["document"].tolist(), examples["summary"].tolist())
-    shares = pd.Series([judgement.score for judgement in copied], index=examples.index)
+    shares, labels = pd.Series([judgement.score for judgement in copied], index=examples.index), examples["label"]
     frames = []
     for metric, table in scores.items():
         score = table.set_index("example_id")["score"]
@@ -65,6 +71,7 @@ def pairs(corpus: Corpus, scores: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                     "difference": model - writer,
                     "log_length": np.log(second.map(words) / first.map(words)),
                     "overlap": second.map(shares) - first.map(shares),
+                    "faithful": second.map(labels) - first.map(labels),
                 }
             )
         )
@@ -78,7 +85,8 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         ``metric, case, n, documents`` (that these judgments are on), ``unscored, writer, model, difference`` with its 95 %
         interval ``low``, ``high``, and ``at_equal_length`` and ``at_equal_overlap``: the mean difference that is left at
         equal length, and at equal word overlap with the document (intercepts of a least-squares line of the difference on
-        ``log_length``, and on ``overlap``, with one slope for all cases).
+        ``log_length``, and on ``overlap``, with one slope for all cases). Where people labelled summaries, ``faithful``:
+        the share of faithful ones, model minus writer.
     """
     results = []
     for metric, every in rows.groupby("metric", sort=False):
@@ -101,9 +109,11 @@ def table(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                     "high": interval.high,
                     "at_equal_length": (part["difference"] - length * part["log_length"]).mean(),
                     "at_equal_overlap": _left((part["difference"] - overlap * part["overlap"]).mean()),
+                    "faithful": part["faithful"].mean(),
                 }
             )
-    return pd.DataFrame(results)
+    found = pd.DataFrame(results)
+    return found if found["faithful"].notna().any() else found.drop(columns="faithful")
 
 
 def _slope(rows: pd.DataFrame, by: str) -> float:
@@ -249,6 +259,19 @@ def long_form(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named.assign(author=author, score=rows[author]) for author in ("writer", "model")])
 
 
+def directions(cases: pd.DataFrame) -> pd.DataFrame:
+    """Which side scores higher beyond chance, one column a case, beside what ACUEval's Figure 2 shows.
+
+    >>> cases = pd.DataFrame({"metric": "m", "case": "equal", "n": 9, "documents": 9, "low": [0.1], "high": [0.2]})
+    >>> directions(cases)["equal"].tolist()
+    ['model', 'model', 'model, slightly']
+    """
+    sides = _clear(cases).map({1: "model", -1: "writer", 0: "not told apart"}).where(cases["n"] > 0)
+    ours = cases.assign(side=sides).pivot_table("side", "metric", "case", "first", sort=False)
+    published = pd.DataFrame.from_dict(PUBLISHED, orient="index", columns=list(CASES.values()))
+    return pd.concat([ours.reindex(columns=published.columns), published]).reset_index(names="metric")
+
+
 def findings(cases: pd.DataFrame, ordered: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
     """What the tables say, in words, whichever way they came out.
 
@@ -258,13 +281,16 @@ def findings(cases: pd.DataFrame, ordered: pd.DataFrame, compared: pd.DataFrame)
         compared: what ``shares`` returned.
     """
     rows = ordered.set_index("metric")
-    sentences = []
+    sentences, one_sided = [], []
     for metric, part in cases.groupby("metric", sort=False):
         part, row = part[part["n"] > 0].set_index("case"), rows.loc[metric]
         clear = [case for case, sign in _clear(part).items() if sign]
+        if len(part) > 1 and abs(_clear(part).sum()) == len(part):
+            one_sided.append(metric)
         gaps = ", ".join(f"{gap:+.3f} when {case}" for case, gap in part["difference"].items())
         certain = f"beyond chance for: {', '.join(clear)}" if clear else "none is beyond chance"
         sentences.append(f"**{metric}** {_shape(part, row)} (model minus writer {gaps}; {certain}).{_ordering(row)}")
+    sentences += [_pattern(cases, one_sided)] if one_sided else []
     sentences += [_copying(row) for row in ordered.itertuples() if row.metric != WordOverlap.name]
     higher = (
         f"{100 * row['model_higher']:.0f} % ({100 * row['model_higher_low']:.0f} to {100 * row['model_higher_high']:.0f}) "
@@ -301,9 +327,9 @@ def _shape(part: pd.DataFrame, row: pd.Series) -> str:
     if len(part) == 1:
         return "was compared with raters in one case only: whether it favours either side cannot be told"
     if (clear > 0).all():
-        return f"scores the model's summary higher in {whole}: the pattern of a preference bias"
+        return f"scores the model's summary higher in {whole}: the pattern that ACUEval calls a preference bias"
     if (clear < 0).all():
-        return f"scores the person's summary higher in {whole}: no bias towards the model, rather against it"
+        return f"scores the person's summary higher in {whole}: the reverse of what ACUEval calls a preference bias"
     if (signs > 0).all():
         return f"scores the model's summary higher in {whole}, but not beyond chance in each: no bias is shown"
     if (signs < 0).all():
@@ -313,6 +339,20 @@ def _shape(part: pd.DataFrame, row: pd.Series) -> str:
     if part["difference"].iloc[-1] > part["difference"].iloc[0]:
         return "moves with the raters: its difference is larger where they preferred the model"
     return "moves against the raters"
+
+
+def _pattern(cases: pd.DataFrame, one_sided: list[str]) -> str:
+    """What it means that these metrics score one side higher in every case."""
+    sentence = "One side higher in every case proves no preference: a real difference in faithfulness gives the same"
+    if "faithful" in cases:
+        labels = cases.drop_duplicates("case").dropna(subset=["faithful"])
+        gaps = ", ".join(f"{row.faithful:+.2f} when {row.case}" for row in labels.itertuples())
+        sentence += f". By people's labels the share of faithful summaries differs, model minus writer, by {gaps}."
+    else:
+        sentence += ", and without labels of faithfulness the two cannot be told apart."
+    if WordOverlap.name in one_sided:
+        sentence += f" With {WordOverlap.name}, which counts words and knows no author, it cannot be a preference."
+    return sentence
 
 
 def _answer(row) -> str:

@@ -18,6 +18,56 @@ def ran(data: str, model: Mapping[str, Any], **facts: Any) -> HTML:
     return tables.show(pd.DataFrame({"what": rows.keys(), "value": [_line(v) for v in rows.values()]}), "What was run")
 
 
+def made_of(definitions: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> dict[str, str]:
+    """What metrics are made of: claims, verdicts and aggregate, or a judge.
+
+    Args:
+        definitions: the section ``metrics`` of params.yaml.
+        names: of some of them; others (published scores) are left out.
+
+    >>> metric = {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "mean", "alignment": {}}
+    >>> made_of({"m": metric, "j": {"judge": "word-overlap"}}, ["m", "j", "n (published)"])
+    {'m': 'sentences, acueval-verify-zeroshot, mean', 'j': 'word-overlap'}
+    """
+    parts = ("judge", "decompose", "verify", "aggregate")
+    known = [name for name in names if name in definitions]
+    return {name: ", ".join(definitions[name][part] for part in parts if part in definitions[name]) for name in known}
+
+
+#: What each corpus is, for readers who do not know its name.
+CORPORA = {
+    "aggrefact": "AggreFact: news summaries labelled faithful or not",
+    "aggrefact_ftsota": "AggreFact's summaries by BART, Pegasus and T5 (FtSota), labelled faithful or not",
+    "aggrefact_exf": "AggreFact's summaries by early Transformers (EXF), labelled faithful or not",
+    "fave": "questions with eight papers' abstracts each; the models write the summaries",
+    "frank": "AggreFact's summaries whose types of error FRANK marked",
+    "genaudit_usb": "LLMs' summaries with marked errors",
+    "halueval": "CNN/DM articles with a right and a hallucinated summary each, the latter by ChatGPT",
+    "llmsummeval_pairwise": "news summaries by GPT-3.5 (text-davinci-002) and by writers, preferred by raters",
+    "longeval": "summaries of PubMed articles, factuality judged part by part",
+    "longsciverify": "summaries of PubMed and arXiv articles, factuality judged",
+    "qags": "sentences of CNN/DM summaries, supported or not by three votes each",
+    "rose": "reference summaries with the claims that people made of them (atomic content units, ACUs)",
+    "sample": "hand-written documents with summaries, claims and labels",
+    "sample_papers": "hand-written abstracts with summaries that cite them",
+    "sample_presence": "the sample's claims against other summaries of the same document",
+    "summeval": "CNN/DM summaries by 12 of SummEval's 16 systems; faithful where the mode of three experts' consistency is 5",
+    "vectara": "news summaries by 13 LLMs, unlabelled, with HHEM-2.3's scores on record",
+    "wice": "statements of Wikipedia against the web articles that they cite",
+    "wice_chunks": "the same against excerpts with the supporting sentences",
+    "wice_spans": "partially supported statements of WiCE with the unsupported words marked",
+}
+
+
+def about(corpora: Iterable[str]) -> dict[str, str]:
+    """Corpora with a line on each that is one of ours.
+
+    >>> about(["mine", "sample_papers"])
+    {'mine': 'yours', 'sample_papers': 'hand-written abstracts with summaries that cite them'}
+    """
+    return {name: CORPORA.get(name, "yours") for name in corpora}
+
+
 def _line(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {_line(item)}" for key, item in value.items())

@@ -23,6 +23,9 @@ CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, role TEXT NOT NULL, value TEXT NOT NULL
 ) WITHOUT ROWID
 """
+_INSERT = """
+INSERT INTO calls VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET model = excluded.model, role = excluded.role
+"""
 
 
 class CacheError(ClaimwiseError):
@@ -102,12 +105,15 @@ class ResponseCache:
         return found
 
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
-        """Store values in one transaction; a key that is there is replaced."""
+        """Store values in one transaction; a key that is there keeps its value, and gets this model and role.
+
+        Of processes that ask the same at once, all that look again after this have the value of the first.
+        """
         rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
         with self._explained():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?)", rows)
+                self._connection.executemany(_INSERT, rows)
                 self._connection.execute("COMMIT")
             except BaseException:
                 # SQLite has rolled back by itself after some failures (a full disk), and would hide them here.
@@ -175,7 +181,7 @@ def cached(
     if missing:
         fresh = dict(zip(missing, compute(list(missing.values())), strict=True))
         cache.put(fresh, model=model, role=role)
-        known.update(fresh)
+        known |= fresh | cache.get(list(fresh))  # another process may have been the first
     values = [known[key] for key in keys]
     unparsed = sum(isinstance(value, dict) and bool(value.get("reason")) for value in values)
     seconds = time.monotonic() - start

@@ -131,8 +131,9 @@ class SequenceClassifier:
         most = min(filter(None, (max_tokens, _positions(config), self._tokenizer.model_max_length)))
         self.limit = most - self._tokenizer.num_special_tokens_to_add(pair=True)
         self.name = f"{checkpoint}@{revision}" if revision else Path(checkpoint).name
-        origin = folder_hash(Path(checkpoint)) if local else self.name
-        self.fingerprint = f"nli:{origin}:{dtype}:{most}"
+        commit = getattr(config, "_commit_hash", None) or revision  # a branch's or tag's name may move on
+        origin = folder_hash(Path(checkpoint)) if local else f"{checkpoint}@{commit}"
+        self.fingerprint = f"nli:{origin}:{dtype}:{self._device.type}:{most}"
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """See ``Entailment.count``: the larger of the counts with and without a space before the text."""

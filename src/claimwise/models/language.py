@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import cached_property
 
 from claimwise import text
 from claimwise.models import chunks
@@ -40,7 +41,7 @@ TOO_LONG = "longer than the model's context"
 _log = logging.getLogger(__name__)
 _FLUSH_SECONDS = 1.0
 _LEAST_MASS = 0.1
-_TEMPLATE_TOKENS = 512  # more than any chat template adds
+_JOINTS = 16  # without a prompt between them, the ends of a frame may share tokens
 
 
 class PromptedModel:
@@ -187,8 +188,13 @@ class PromptedModel:
             return True
         room = self.language_model.context - prompt.max_tokens
         # A token is at least one byte, so most prompts are known to fit without counting their tokens.
-        size = len(rendered.encode("utf-8", "surrogatepass")) + _TEMPLATE_TOKENS
+        size = len(rendered.encode("utf-8", "surrogatepass")) + self._frame
         return size <= room or self.language_model.count(rendered) <= room
+
+    @cached_property
+    def _frame(self) -> int:
+        """The most tokens that the system prompt, a chat template or a start token add to a prompt."""
+        return self.language_model.count("") + _JOINTS
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -196,11 +202,11 @@ class PromptedModel:
         """The replies to rendered prompts: those remembered, and the others from the language model.
 
         Finished replies are stored once a second and when anything goes wrong, so that a run that is stopped
-        repeats next to nothing.
+        repeats next to nothing. Where another process was first to store one, that is the reply: two stages that ask
+        the same at once read the same.
         """
         keys = self._keys(rendered, prompt)
-        stored = {key: _reply(value) for key, value in self.cache.get(keys).items()}
-        replies = {key: reply for key, reply in stored.items() if reply.answered}
+        replies = self._stored(keys)
         missing = {key: one for key, one in zip(keys, rendered, strict=True) if key not in replies}
         remembered = sum(key in replies for key in keys)
         before, start = replace(self.language_model.tally), time.monotonic()
@@ -211,7 +217,12 @@ class PromptedModel:
                     self.on_reply()
         finally:
             self._note(prompt, _usage(before, self.language_model.tally, len(keys), remembered, start))
+        replies |= self._stored(list(missing))
         return [replies[key] for key in keys]
+
+    def _stored(self, keys: Sequence[str]) -> dict[str, Reply]:
+        found = {key: _reply(value) for key, value in self.cache.get(keys).items()}
+        return {key: reply for key, reply in found.items() if reply.answered}
 
     def _keys(self, rendered: Sequence[str], prompt: Prompt) -> list[str]:
         decoding = asdict(prompt.decoding)

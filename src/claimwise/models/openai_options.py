@@ -36,9 +36,11 @@ class OpenAIOptions(Options):
         seed: for servers that sample even at temperature 0.
         token_limit: how the server calls the limit on a reply's tokens.
         logprobs: ask for probabilities of answers; without them a verdict is 0 or 1 and marked ``sampled``.
-        top_logprobs: alternatives asked for at each position; most servers allow 20 or 5.
+        top_logprobs: alternatives asked for at each position; most servers allow 20 or 5, and one that refuses more is
+            asked for 5.
         json_schema: hold replies to a JSON schema where a prompt asks for JSON and the server can.
-        context: most tokens of a prompt and its reply; longer documents are read in chunks.
+        context: most tokens of a prompt and its reply; longer documents are read in chunks. Ollama cuts prompts at its
+            num_ctx without an error: give that number.
         extra_body: further fields of every request.
     """
 
@@ -58,7 +60,7 @@ class OpenAIOptions(Options):
     seed: int | None = None
     token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     logprobs: bool = True
-    top_logprobs: int = Field(default=20, gt=0, le=20)
+    top_logprobs: int = Field(default=20, ge=2, le=20)
     json_schema: bool = True
     context: int | None = Field(default=None, gt=0)
     extra_body: dict[str, Any] = Field(default_factory=dict)

@@ -22,17 +22,30 @@ import aiohttp
 _log = logging.getLogger(__name__)
 _AGAIN = {408, 409, 425, 429}
 _LONGEST_BACKOFF = 30.0
+_LONGEST_ASKED = 300.0  # a server that asks for more (a spent daily quota) is not waited for
 _CONNECT_SECONDS = 5.0
 _FIRST_ATTEMPTS = 3  # to connect, as long as the server has never answered: it is not there, or not at this address
 _WARN_SECONDS = 30.0
 
 
 class Refused(Exception):
-    """The server understood the request and will not serve it; asking again gives the same answer."""
+    """The server understood the request and will not serve it; asking again gives the same answer.
 
-    def __init__(self, status: int, message: str):
+    Args:
+        status: of HTTP.
+        message: what the server says.
+        details: the error object that it sends, which may name a code, a type and a parameter of the request.
+
+    >>> Refused(400, "no", {"code": 400, "type": "content_filter", "param": "seed"}).codes
+    ('content_filter',)
+    """
+
+    def __init__(self, status: int, message: str, details: Mapping[str, Any] | None = None):
         super().__init__(f"{message} (status {status})")
+        details = details or {}
         self.status = status
+        self.codes = tuple(code for name in ("code", "type") if isinstance(code := details.get(name), str))
+        self.parameter = parameter if isinstance(parameter := details.get("param"), str) else None
 
 
 class Unreachable(Exception):
@@ -68,7 +81,7 @@ class Transport:
         Raises:
             Refused: another 4xx.
             NeverReached: there is no server, known after a few seconds, or the address cannot be one.
-            Unreachable: no completion came after all attempts.
+            Unreachable: no completion came after all attempts, or the server asks to wait for longer than minutes.
         """
         url, data = f"{self._base_url}/{path}", json.dumps(body).encode()
         for attempt in range(self._retries + 1):
@@ -87,7 +100,7 @@ class Transport:
                     else:
                         problem = f"{self._message(raw)} (status {response.status})"
                         if not _again(response.status, problem):
-                            raise Refused(response.status, self._message(raw))
+                            raise Refused(response.status, self._message(raw), _details(raw))
                         asked = _retry_after(response.headers)
             except aiohttp.InvalidURL:  # a ValueError, too; it would show the password of an address that has one
                 raise NeverReached("`base_url` has no host, or a port that is not from 0 to 65535") from None
@@ -101,10 +114,14 @@ class Transport:
                 problem = f"no answer within {self._timeout:g} s"
             except aiohttp.ClientError as error:
                 problem = f"{type(error).__name__}: {self._clean(str(error))}"
+            if asked is not None and asked > _LONGEST_ASKED:
+                raise Unreachable(
+                    f"{problem}; the server asks to wait {asked:.0f} s, over the limit of {_LONGEST_ASKED:.0f} s"
+                )
             if attempt < self._retries:
                 self._warn(problem)
                 await self._wait(attempt, asked)
-        raise Unreachable(problem)
+        raise Unreachable(f"{problem}, after {self._retries} retries")
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -130,23 +147,19 @@ class Transport:
             _log.warning("%s: %s; trying again, up to %d times a call", self._base_url, problem, self._retries)
 
     async def _wait(self, attempt: int, asked: float | None) -> None:
+        """At least as long as the server asks; its 0 is no leave to ask without a pause."""
+        own = min(0.5 * 2**attempt, _LONGEST_BACKOFF) * random.uniform(0.5, 1.0)
         if asked is None:
-            await asyncio.sleep(min(0.5 * 2**attempt, _LONGEST_BACKOFF) * random.uniform(0.5, 1.0))
+            await asyncio.sleep(own)
             return
         if asked > 60:
             _log.warning("%s asks to wait %.0f s", self._base_url, asked)
         self._not_before = max(self._not_before, time.monotonic() + asked)
-        await asyncio.sleep(asked + random.uniform(0.0, 0.1))  # not all at the same instant
+        await asyncio.sleep(max(asked + random.uniform(0.0, 0.1), own))  # not all at the same instant
 
     def _message(self, raw: bytes) -> str:
         """What an error's body says, shortened."""
-        text = raw.decode("utf-8", "replace")
-        try:
-            value = json.loads(text)
-            error = value.get("error", value)
-            text = error.get("message", text) if isinstance(error, dict) else str(error)
-        except (ValueError, AttributeError):
-            pass
+        text = _details(raw).get("message") or raw.decode("utf-8", "replace")
         return self._clean(" ".join(str(text).split()))[:300]
 
     def _clean(self, text: str) -> str:
@@ -182,6 +195,22 @@ def _is_completion(value: Any) -> bool:
     """
     choices = value.get("choices") if isinstance(value, dict) else None
     return isinstance(choices, list) and bool(choices) and isinstance(choices[0], dict)
+
+
+def _details(raw: bytes) -> dict[str, Any]:
+    """The error object of a body, in any of the forms in which servers send it; empty where there is none.
+
+    >>> _details(b'{"error": {"message": "no", "code": 5}}'), _details(b'{"error": "no"}'), _details(b'{"message": "no"}')
+    ({'message': 'no', 'code': 5}, {'message': 'no'}, {'message': 'no'})
+    >>> _details(b"<html>"), _details(b"[]")
+    ({}, {})
+    """
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return {}
+    error = (value.get("error") or value) if isinstance(value, dict) else {}
+    return error if isinstance(error, dict) else {"message": str(error)}
 
 
 def _again(status: int, problem: str) -> bool:

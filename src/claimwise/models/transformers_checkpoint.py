@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from claimwise.models.folder_hash import folder_hash
 from claimwise.models.options import ModelError
 from claimwise.models.transformers_options import TransformersOptions
 
+_log = logging.getLogger(__name__)
+
 #: StableBeluga2's format, as its model card gives it; ACUEval runs on this model.
 STABLE_BELUGA = ("### System:\n{system}\n\n### User:\n", "\n\n### Assistant:\n")
 _BELUGA_SYSTEM = (
@@ -29,8 +33,14 @@ _BELUGA_SYSTEM = (
     "and don't do anything illegal."
 )
 _HOLE = "\ue000prompt\ue000"  # a private-use character: no prompt holds it
-_LINE = re.compile(r"[^\n]*(?:\n+|$)")
-_PROBE = "Passage: Ann's dog, 3.5 years old.\n\nStatement: It rained\nall day.\n\nYes or No? - éü — “q”\n\n\nAnswer: "
+# Tokenizers that keep a line's end apart from what follows keep it together with blanks and other lines' ends, some
+# with a slash.
+_LINE = re.compile(r"(?<=\n)(?=[^\s/])")
+_PROBE = (
+    "Passage: Ann's dog, 3.5 years old.\n\nStatement: It rained\nall day.\n\nYes or No? - éü — “q”\n\n\nAnswer: a \n\n b."
+    "\r\n\r\nc\n \nd\n\t\n  e!\n/f?\n'g'\n12 \n(h)\r\n\n- i\n"
+)
+_TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
 
 
 class Checkpoint:
@@ -71,7 +81,8 @@ class Checkpoint:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
         self._head, self._tail, added = self._frame(options)
         self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
-        self._by_line = not self.encoder_decoder and self._whole(_PROBE) == self._lines(_PROBE)
+        probe = self._head + _PROBE + self._tail
+        self._by_line = not self.encoder_decoder and self._whole(probe) == self._lines(probe)
         self.context = options.context or _context(config, self.tokenizer)
         self.fingerprint = call_key(
             weights=_weights(options, config),
@@ -97,7 +108,22 @@ class Checkpoint:
         head, hole, tail = text.partition(_HOLE)
         if not hole:
             raise ModelError(f"kind transformers: the chat template of {options.model!r} does not show its prompt")
+        self._warn_of_today(options, head + tail)
         return head, tail, False
+
+    def _warn_of_today(self, options: TransformersOptions, frame: str) -> None:
+        """Say where a chat template asks for the date: it is given today's, and transformers takes no other clock."""
+        template = self.tokenizer.get_chat_template()
+        today = {datetime.now().strftime(form) for form in _TODAY.findall(template)}
+        if any(shown in frame for shown in today.difference(map(str, options.template_options.values()))):
+            _log.warning(
+                "the chat template of %s writes today's date into every prompt, so that on another day nothing remembered "
+                "is found. %s beside the model in params.yaml",
+                options.model,
+                'Write `template_options: {date_string: "26 Jul 2024"}`'
+                if "date_string" in template
+                else "If the template has an option for the date, write it under `template_options`",
+            )
 
     def encode(self, prompt: str) -> list[int]:
         """Token ids of a prompt in its frame.
@@ -114,7 +140,7 @@ class Checkpoint:
         return self.tokenizer(text, add_special_tokens=False).input_ids
 
     def _lines(self, text: str) -> list[int]:
-        return [token for line in _LINE.findall(text) if line for token in self._line(line)]
+        return [token for line in _LINE.split(text) if line for token in self._line(line)]
 
     @lru_cache(maxsize=4096)  # noqa: B019  (a checkpoint lives as long as the process)
     def _line(self, line: str) -> list[int]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 
 import yaml
 
 from claimwise import text
 
 EMPTY = "empty reply"
+CUT = "cut off at its length limit"
 NO_LIST = "no list in the reply"
+_NO_JSON = "no JSON list of claims in the reply"
 
 _BULLET = re.compile(
     r"^(?P<indent>\s*)(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?(?-i:[a-h])[.)](?=\s)|\(?[A-H]\)(?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
@@ -20,6 +23,11 @@ _BULLET = re.compile(
 _LABEL = re.compile(
     r"^\**(?:independent |atomic )?(?:fact|claim|acu)(?:\s*#?\d+\**\s*[:.)-]|\**\s*:)\**\s*", re.IGNORECASE
 )
+#: A pair of marks around words; an asterisk by itself, 2*3*4 and snake_case have no such pair.
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(\*{1,3})(?![\s*])(.{1,500}?)(?<![\s*])\1(?![\w*])|(?<!\w)(__?)(?![\s_])(.{1,500}?)(?<![\s_])\3(?!\w)"
+)
+_LEFT_OVER = re.compile(r"^\*+\s+|^\*{2,}|\s+\*+$|\*{2,}$")
 _QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 #: A list within the line of its heading; one that begins on the next line has an item a line, and dashes in them.
 _INLINE = re.compile(r"^.*?(?:claims|facts)[^:\n]*:[ \t]*[-•*][ \t]+(?P<items>\S.*)$", re.IGNORECASE | re.MULTILINE)
@@ -29,61 +37,90 @@ def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]
     r"""The items of a list: text before the first bullet is dropped, and so are duplicates and what follows the list.
 
     A wrapped item (its next line indented, or beginning with a small letter) is joined. A heading above nested
-    bullets ("- People:") is not an item.
+    bullets ("- People:") is not an item, and neither is one that was cut off: it says something that the summary may
+    not. A reply that was cut off within its only item has none.
 
-    >>> bullets("The claims are:\n- It rained\n  all day.\n- We left.\n\nI hope this helps!")[0]
+    >>> bullets("The claims are:\n- It rained\n  all day.\n- **We** left.\n\nI hope this helps!")[0]
     ('It rained all day.', 'We left.')
+    >>> bullets("- It rained.\n- We le", cut=True)[0], bullets("- It rai", cut=True)
+    (('It rained.',), (None, 'cut off at its length limit'))
     """
     inline = _INLINE.search(reply)
     if inline:
         items = re.split(r"\s[-•*]\s+", inline["items"])
         if len(items) > 1:
-            return _unique(items[:-1] if cut else items)
+            return _unique(items[:-1] if cut else items, cut)
     items: list[str] = []
-    open_item = False
+    open_item = ended = False
     for line in reply.splitlines():
-        found = _BULLET.match(line)
-        if found and not re.fullmatch(r"[-*_=\s]+", line):
-            items.append(found["item"].strip())
-            open_item = True
+        item = _item(line)
+        if item:
+            items.append(item)
+            open_item, ended = True, False
         elif not line.strip():
-            open_item = False
+            open_item, ended = False, True
         elif open_item and (line[0].isspace() or line.lstrip()[0].islower()):
             items[-1] += " " + line.strip()
         else:
             open_item = False
-    if cut and len(items) > 1:
-        items.pop()  # an unfinished claim says something that the summary may not
-    return _unique(item for item in items if not item.rstrip("*").endswith(":"))
+    if cut and items and not ended:
+        items.pop()
+    return _unique((item for item in items if not item.rstrip("*").endswith(":")), cut)
+
+
+def _item(line: str) -> str | None:
+    """What follows a line's bullet; all of a line that begins with an emphasised word and its "bullet" thus."""
+    plain = _plain(line)
+    if re.fullmatch(r"[-*_=\s]+", line):
+        return None
+    found = _BULLET.match(plain)
+    if found:
+        return found["item"].strip()
+    return plain.strip() if _BULLET.match(line) else None
+
+
+def _plain(text: str) -> str:
+    """The text without marks of emphasis.
+
+    >>> _plain("**Lee**, of *The _New_ Times*, paid 2*3*4 for my_old_hat*.")
+    'Lee, of The New Times, paid 2*3*4 for my_old_hat*.'
+    """
+    while (plain := _EMPHASIS.sub(lambda m: m[2] or m[4], text)) != text:
+        text = plain
+    return text
 
 
 def _bare(item: str) -> str:
-    return _LABEL.sub("", item.strip()).strip().strip("*").strip()
+    return _LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()).strip()
 
 
-def _unique(items) -> tuple[tuple[str, ...] | None, str]:
+def _unique(items: Iterable[str], cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
     cleaned = (_QUOTED.sub(r"\1", item) if _QUOTED.fullmatch(item) else item for item in map(_bare, items))
     unique = tuple(dict.fromkeys(item for item in cleaned if re.search(r"\w", item)))
-    return (unique, "") if unique else (None, NO_LIST)
+    return (unique, "") if unique else (None, CUT if cut else NO_LIST)
 
 
 def sentences(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
     """Every sentence, without an unfinished last one (FENICE's T5 extractor writes nothing else).
 
-    >>> sentences("It rained. We left. We le", cut=True)[0]
-    ('It rained.', 'We left.')
+    >>> sentences("It rained. We left. We le", cut=True)[0], sentences("It rai", cut=True)
+    (('It rained.', 'We left.'), (None, 'cut off at its length limit'))
     """
     items = [span.text for span in text.sentences(reply)]
-    return _unique(items[:-1] if cut and len(items) > 1 else items)
+    return _unique(items[:-1] if cut else items, cut)
 
 
-_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"')
+#: What a list of claims, or a claim of one, is called in an object that has others.
+_NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
+_NAMED_LIST = re.compile(rf"\b(?:{'|'.join(_NAMES)})s?\W{{0,3}}:\s*\[", re.IGNORECASE)
+#: A string, whether it is a key, or the end of a list.
+_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|(\])')
 
 
 def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
-    r"""The texts of a JSON list, or of the first list in a JSON object (FENICE Fig. 2: ``{"claims": [...]}``).
+    r"""The texts of a JSON list, or of the list in a JSON object (FENICE Fig. 2: ``{"claims": [...]}``).
 
-    Code fences, text around, single quotes, trailing commas and a missing end are forgiven, because models
+    Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Code fences, text around, single quotes, trailing commas and a missing end are forgiven, because models
     write them (FENICE's own prompt shows single quotes); a text that was cut off is left out.
 
     >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```")[0]
@@ -102,10 +139,22 @@ def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, 
                 items = _texts(read(form))
             except (ValueError, yaml.YAMLError, RecursionError):
                 continue
-            if items:
-                return _unique(items)
-    strings = [json.loads(f'"{s}"', strict=False) for s in _STRING.findall(body[body.find("[") + 1 :]) if _valid(s)]
-    return _unique(strings) if strings else (None, "no JSON list of claims in the reply")
+            if items is not None:
+                return _unique(items) if items else (None, _NO_JSON)
+    strings = _strings(body)
+    return _unique(strings) if strings else (None, CUT if cut else _NO_JSON)
+
+
+def _strings(body: str) -> list[str]:
+    """The finished texts of the list of claims in JSON that cannot be read."""
+    named = _NAMED_LIST.search(body)
+    found = []
+    for string, key, end in _STRING.findall(body, named.end() if named else body.find("[") + 1):
+        if end:
+            break
+        if not key and _valid(string):
+            found.append(json.loads(f'"{string}"', strict=False))
+    return found
 
 
 def _valid(string: str) -> bool:
@@ -116,14 +165,20 @@ def _valid(string: str) -> bool:
     return True
 
 
-def _texts(value: object) -> list[str]:
-    """The first list in the value, its items as texts: strings, or the first string of an object."""
+def _texts(value: object) -> list[str] | None:
+    """The list of claims in the value, its items as texts: strings, or the string of an object; None without a list."""
     if isinstance(value, dict):
-        found = next((v for v in value.values() if isinstance(v, list)), [])
-        return _texts(found)
+        return _texts(_named(value, list))
     if isinstance(value, list):
-        firsts = [
-            next((v for v in i.values() if isinstance(v, str)), None) if isinstance(i, dict) else i for i in value
-        ]
-        return [item for item in firsts if isinstance(item, str)]
-    return []
+        firsts = [_named(item, str) if isinstance(item, dict) else item for item in value]
+        texts = [item for item in firsts if isinstance(item, str)]
+        return texts if texts or not value else None
+    return None
+
+
+def _named(found: Mapping[object, object], kind: type) -> object:
+    """The value of this kind whose key names claims, else the first of the kind; None without any."""
+    values = {
+        re.sub(r"\W", "", str(key)).lower().removesuffix("s"): v for key, v in found.items() if isinstance(v, kind)
+    }
+    return next((values[name] for name in _NAMES if name in values), next(iter(values.values()), None))

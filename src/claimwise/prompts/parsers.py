@@ -36,22 +36,34 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from claimwise.prompts.lists import EMPTY, bullets, json_claims, sentences
+from claimwise.prompts.answers import (
+    SUPPORTED,
+    answer_first,
+    claims_supported,
+    final_yes_no,
+    hallucinated,
+    supported,
+    supported_label,
+    yes_no,
+)
+from claimwise.prompts.lists import CUT, EMPTY, bullets, json_claims, sentences
 from claimwise.prompts.ratings import a_to_e, one_to_five, zero_to_hundred
 
 REFUSAL = "refusal"
-CUT = "cut off at its length limit"
 
 #: White space that a model which has lost its way writes up to its length limit, and patterns would go over for minutes.
 _BLANK = re.compile(r"\s{20,}")
 
-_REFUSED = re.compile(
-    r"^\W*(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|my apologies|unfortunately|as an ai|i cannot|i can['’]?t"
-    r"|i(?: am|['’]m) (?:not able|unable)|i(?: will|['’]ll) not|i won['’]t)\b",
-    re.IGNORECASE,
+_CANNOT = (
+    r"(?:i (?:\w+ly )?(?:cannot|can not|can['’]?t|will not|won['’]t|am (?:\w+ly )?(?:not able|unable))"
+    r"|i['’]m (?:\w+ly )?(?:not able|unable)|i['’]ll not)"
 )
-_INABILITY = re.compile(
-    r"\b(?:cannot|can['’]?t|unable|not able|won['’]t|will not|do(?: no|n['’])t have)\b", re.IGNORECASE
+#: An inability of the writer's own; "Unfortunately for United, Smith will not play" is what a summary may say.
+_REFUSED = re.compile(
+    rf"^[^\w\"“'‘]*(?:{_CANNOT}|sorry\W+(?:but )?(?:cannot|can['’]?t|unable)"
+    r"|(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|my apologies|unfortunately|as an ai)\b[^\"“]{0,200}?"
+    rf"\b(?:{_CANNOT}|i do(?: not|n['’]t) have|(?:not possible|impossible) for me))\b",
+    re.IGNORECASE,
 )
 
 
@@ -77,8 +89,9 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     Args:
         kind: a key of the table above.
         reply: what the model wrote.
-        cut: the reply was stopped by its length limit; the last item of a list, which is then incomplete, is
-            left out, and a text has no value: what it lacks would count as left out on purpose.
+        cut: the reply was stopped by its length limit. The item of a list in which that happened is left out, and
+            where it was the only one there is no value. Neither has a text: what it lacks would count as left out
+            on purpose; nor has reasoning that did not get to the answer that it was asked for.
 
     Raises:
         KeyError: there is no such kind.
@@ -101,103 +114,12 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
 
 
 def is_refusal(reply: str) -> bool:
-    """Whether the reply says that it will not answer, rather than answering.
+    """Whether the reply says that its writer will not answer, rather than answering.
 
-    >>> is_refusal("I'm sorry, but I cannot help with that."), is_refusal("I'm sorry to say that it rained.")
+    >>> is_refusal("I'm sorry, but I cannot help with that."), is_refusal("I'm sorry to say that Ann cannot come.")
     (True, False)
     """
-    head = reply.strip()[:300]
-    return bool(_REFUSED.match(head)) and bool(_INABILITY.search(head))
-
-
-_MARKUP = re.compile(r"[*_`#\"“”]+")
-_PREFIX = r"(?:(?:the |my |final |short )*(?:answer|verdict|response|statement)(?: is)?\s*[:\-]?\s*)?"
-
-
-def _answer(yes: str, no: str) -> Callable[[str, bool], tuple[float | None, str]]:
-    """Reader of a reply that gives one of two words first, or as a sentence of its own at the end."""
-    first = re.compile(rf"\W*{_PREFIX}({yes}|{no})\b(?!\s*(?:and|or|/)\s*(?:{yes}|{no})\b)", re.IGNORECASE)
-    last = re.compile(rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)({yes}|{no})\W*$", re.IGNORECASE)
-
-    def read(reply: str, cut: bool) -> tuple[float | None, str]:
-        text = _MARKUP.sub("", reply)
-        found = first.match(text) or last.search(text)
-        if not found:
-            return None, f"neither {yes} nor {no}"
-        return float(found.group(1).lower() == yes), ""
-
-    return read
-
-
-_YES_NO = _answer("yes", "no")
-
-
-def _hallucinated(reply: str, cut: bool) -> tuple[float | None, str]:
-    """HaluEval's question: "yes" says that something is hallucinated."""
-    value, reason = _YES_NO(reply, cut)
-    return (None if value is None else 1.0 - value), reason
-
-
-_FINAL = re.compile(
-    r"(?:answer|verdict|conclusion|supported|consistent\?)\W*(?:is|:|-)?\W*(yes|no)\b|(?:^|[.!?:\n]\s*)(yes|no)\b(?=\W)",
-    re.IGNORECASE,
-)
-_FINAL_WORDS = re.compile(r"\b(?:is|are|it's|summary|statement|remains)\s+(not\s+|in)?(?:\w+ly\s+)?consistent", re.I)
-
-
-def _final_yes_no(reply: str, cut: bool) -> tuple[float | None, str]:
-    """The last yes or no of a reply that reasons first; "(in)consistent" in its last sentences where it has none."""
-    text = _MARKUP.sub("", reply) + " "
-    answers = [a or b for a, b in _FINAL.findall(text)]
-    if answers:
-        return float(answers[-1].lower() == "yes"), ""
-    words = _FINAL_WORDS.findall(text[-300:])
-    if words:
-        return float(not words[-1]), ""
-    return None, "no final yes or no"
-
-
-_SUPPORTED = re.compile(r"\bsupported\W{0,12}?[\[(]?\s*(yes|no)\b", re.IGNORECASE)
-
-
-def _supported(reply: str, cut: bool) -> tuple[float | None, str]:
-    found = _SUPPORTED.findall(_MARKUP.sub("", reply))
-    if not found:
-        return None, "no 'Supported: Yes' or 'Supported: No'"
-    return float(found[-1].lower() == "yes"), ""
-
-
-_LABEL = re.compile(r"\b(not|partially|fully)?[\s_-]*(un)?supported\b", re.IGNORECASE)
-_LABEL_PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
-
-
-def _supported_label(reply: str, cut: bool) -> tuple[float | None, str]:
-    """WiCE's three labels; a partially supported claim lies below one half, since not all of it is supported."""
-    place = _LABEL_PLACE.findall(reply)
-    labels = {
-        "no" if un or word.lower() == "not" else "part" if word.lower() == "partially" else "yes"
-        for word, un in _LABEL.findall(place[-1] if place else reply)
-    }
-    if len(labels) != 1:
-        return None, "several labels" if labels else "no label"
-    return {"yes": 1.0, "part": 0.25, "no": 0.0}[labels.pop()], ""
-
-
-#: A claim's "Supported:" with another answer, or none; "whether each is supported:" announces the list.
-_NEITHER = re.compile(r"(?:\bS|(?<!\w )\bs)upported\W*:\W*(?!\W|(?i:yes|no)\b)")
-
-
-def _claims_supported(reply: str, cut: bool) -> tuple[float | None, str]:
-    """The product of the claims' 0/1 verdicts (Factored Verification eq. 1), which one "No" decides."""
-    text = _MARKUP.sub("", reply)
-    answers = [answer.lower() == "yes" for answer in _SUPPORTED.findall(text)]
-    if not answers:
-        return None, "no claim with 'Supported: Yes' or 'Supported: No'"
-    if cut and all(answers):
-        return None, "the reply was cut off before its last claim"
-    if all(answers) and _NEITHER.search(text):
-        return None, "a claim with neither 'Supported: Yes' nor 'Supported: No'"
-    return float(all(answers)), ""
+    return bool(_REFUSED.match(reply.strip()))
 
 
 _BLOCK = re.compile(
@@ -228,10 +150,13 @@ def _strip(text: str) -> str:
 def _critique_block(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
     found = _BLOCK.search(reply)
     if not found:
-        support, reason = _supported(reply, cut)
+        support, reason = supported(reply, cut)
         if support is None:
             return None, reason
-        return CritiqueParts(_strip(_SUPPORTED.split(reply)[0].rstrip("*_# \n")), support), ""
+        found = SUPPORTED.search(reply.replace("_", " "))
+        critique = reply[: found.start()] if found else reply
+        critique, _ = _after("critique", critique.rstrip("*_# \n"))
+        return CritiqueParts(critique, support), ""
     revised = _strip(found["revised"] or "")
     none = not revised or cut or _NO_REVISION.match(revised)
     return CritiqueParts(
@@ -255,32 +180,37 @@ def _rating_comment(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
     return CritiqueParts(comment, support), ""
 
 
-def _whole(text: str, cut: bool) -> tuple[str | None, str]:
-    """A text that a model was asked to write, where it wrote it to its end."""
-    if is_refusal(text):
+def _whole(text: str, cut: bool, marked: bool = False) -> tuple[str | None, str]:
+    """A text that a model was asked to write, where it wrote it to its end; one that it announced is no refusal."""
+    if not marked and is_refusal(text):
         return None, REFUSAL
     if cut:
         return None, CUT
     return (text, "") if text else (None, EMPTY)
 
 
-def _after(marker: str, reply: str) -> str:
-    return _strip(re.split(rf"\b{marker}\W*?:[*_]*", reply, maxsplit=1, flags=re.IGNORECASE)[-1])
+def _after(marker: str, reply: str) -> tuple[str, bool]:
+    """What follows a heading, or all of the reply, and whether it has the heading."""
+    parts = re.split(rf"(?<![^\W_]){marker}[\W_]*?:[*_]*", reply, maxsplit=1, flags=re.IGNORECASE)
+    return _strip(parts[-1]), len(parts) > 1
 
 
 def _corrected(reply: str, cut: bool) -> tuple[str | None, str]:
-    return _whole(_after("corrected summary", reply), cut)
+    text, marked = _after("corrected summary", reply)
+    return _whole(text, cut, marked)
 
 
 def _feedback(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
     """A comment, which is of use without its end, too."""
-    text, reason = _whole(_after("feedback", reply), cut=False)
+    text, reason = _whole(_after("feedback", reply)[0], cut=False)
     return (CritiqueParts(text), "") if text else (None, reason)
 
 
+#: "Sure!", "Of course, here is the summary." and the like; "OK Go released a video" begins a text.
 _PREAMBLE = re.compile(
-    r"^(?:(?:sure|certainly|of course|okay|ok)\b[^\n]*\n+)?"
-    r"(?:[*_#\s]*(?:here(?: i|['’])s (?:the|a|my) [^\n]*?(?:summary|version)[^\n:]*"
+    r"^(?:(?:sure|certainly|of course|okay|ok)(?: thing)?(?=\W*\n|[,.:;!]|\s+[-–—]|\s+(?:here|the following|i)\b)"
+    r"(?:[^\n]*[:!]|\W*|[^\n]*\b(?:here(?: is| are|['’]s)|i(?: can| will| would| have|['’](?:ll|d|ve)))\b[^\n]*)[*_ \t]*\n+)?"
+    r"(?P<marker>[*_#\s]*(?:here(?: i|['’])s (?:the|a|my) [^\n]*?(?:summary|version)[^\n:]*"
     r"|(?:revised |corrected )?summary\W*):[*_]*\s*)?",
     re.IGNORECASE,
 )
@@ -288,20 +218,22 @@ _PREAMBLE = re.compile(
 
 def _text(reply: str, cut: bool) -> tuple[str | None, str]:
     """The reply without a preamble ("Here is the revised summary:")."""
-    return _whole(_strip(_PREAMBLE.sub("", _strip(reply), count=1)), cut)
+    text = _strip(reply)
+    preamble = _PREAMBLE.match(text)
+    return _whole(_strip(text[preamble.end() :]), cut, marked=bool(preamble["marker"]))
 
 
 _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {
     "list": bullets,
     "json-claims": json_claims,
     "sentences": sentences,
-    "yes-no": _YES_NO,
-    "hallucinated-yes-no": _hallucinated,
-    "true-false": _answer("true", "false"),
-    "final-yes-no": _final_yes_no,
-    "supported-reasoning": _supported,
-    "supported-label": _supported_label,
-    "claims-supported": _claims_supported,
+    "yes-no": yes_no,
+    "hallucinated-yes-no": hallucinated,
+    "true-false": answer_first("true", "false"),
+    "final-yes-no": final_yes_no,
+    "supported-reasoning": supported,
+    "supported-label": supported_label,
+    "claims-supported": claims_supported,
     "rating-1-5": one_to_five,
     "stars": one_to_five,
     "rating-0-100": zero_to_hundred,

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 
 _WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
-# No percentage, no 6-1 of a football match, nothing on another scale (4/10).
-_NUMBER = r"(?<![\d.])(\d+(?:\.\d+)?)(?![\d%])(?!\.\d)(?!\s?[-–]\d)(?!\s*(?:/|out of)\s*(?!5\b)\d)"
+# No percentage, no 6-1 of a football match, nothing on another scale (4/10), not the scale itself (the 5 of 4/5).
+_NUMBER = (
+    r"(?<![\d.])(?<!\d/)(?<!\d / )(?<!\d of )(?<!out of )(?<!star of )(?<!stars of )"
+    r"(\d+(?:\.\d+)?)(?![\d%])(?!\.\d)(?!\s?[-–]\d)"
+    r"(?!(?:\s*stars?)?\s*(?:/|(?:out )?of)\s*(?:(?!5\b)\d|(?:ten|(?:a |one )?hundred)\b))"
+)
 _THEN = r"(?=\s*(?:$|[^\w\s]|(?:for|in|on|out|overall|because|since|due|based|with|to|as)\b))"
-_OF_FIVE = r"(?:\s*(?:/|out of)\s*(?:5\b|five\b))"
+_OF_FIVE = r"(?:(?:\s*stars?)?\s*(?:/|out of)\s*(?:5\b|five\b))"
+# "2 of 5" may count facts: a rating where stars are named or nothing else is.
+_FROM_FIVE = rf"(?:(?:\s*stars?)?\s+of\s+(?:5|five)\b(?:\s*stars?\b|{_THEN}))"
 _SCALE = re.compile(
     r"\b(?:scale|range|from|between)\W+(?:of\W+|from\W+|between\W+)*(?:1|one)\W*(?:-|–|to|and)\W*(?:5|five)\b"
     r"|\(\s*1\s*[-–]\s*5\s*\)",
@@ -19,20 +25,23 @@ _SCORE = r"(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ing)|give|giving|assign(?:ed|ing)?
 _PLACES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"^\W*{_NUMBER}{_OF_FIVE}?(?:\s*\(|\W*(?:$|\n|stars?\b))",
+        rf"^\W*{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})?(?:\s*\(|\W*(?:$|\n|stars?\b))",
         rf"\b(?:final|overall|total)\s+(?:\w+\s+)?(?:score|rating)\b[^\d\n]{{0,60}}?{_NUMBER}",
         rf"\b(?:score|rating|stars)\s*(?:\([^)\d]*\)\s*)?(?::|=|of|is|would be)\s*(?:an?\s+)?\W{{0,4}}{_NUMBER}",
         rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}{_OF_FIVE}",
-        rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b(?:as|an?|with|to|at|it|of|summary|score)\s+(?:\w+\s+){{0,4}}?{_NUMBER}{_THEN}",
-        rf"\ban?\s+perfect\s+(?:\w+\s+){{0,3}}?{_NUMBER}{_THEN}",
-        rf"{_NUMBER}\s*stars?\b",
+        rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b{_NUMBER}{_FROM_FIVE}",
+        rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b(?:as|an?|with|to|at|it|of|summary|score)\s+(?:[^\W\d]+\s+){{0,4}}?{_NUMBER}{_THEN}",
+        rf"\ban?\s+perfect\s+(?:[^\W\d]+\s+){{0,3}}?{_NUMBER}{_THEN}",
+        rf"{_NUMBER}\s*(?:of\s+(?:5|five)\s*)?stars?\b",
         rf"{_NUMBER}{_OF_FIVE}",
         rf"\bscore\s+{_NUMBER}\W*$",
         rf"[.:;!?\n]\s*{_NUMBER}\W*$",
     )
 )
 _BREAKDOWN = re.compile(r"\bbreak\s?down\b", re.IGNORECASE)
-_STAR_WORD = re.compile(rf"\b({'|'.join(_WORDS)})[\s-]+stars?\b", re.IGNORECASE)
+_STAR_WORD = re.compile(
+    rf"\b({'|'.join(_WORDS)})(?=[\s-]+(?:stars?\b|(?:stars?\s+)?(?:out\s+)?of\s+(?:5|five)\b))[\s-]+", re.IGNORECASE
+)
 
 
 def one_to_five(reply: str, cut: bool = False) -> tuple[float | None, str]:
@@ -46,7 +55,7 @@ def one_to_five(reply: str, cut: bool = False) -> tuple[float | None, str]:
     >>> one_to_five("Score: 7")
     (None, 'rating 7 is not from 1 to 5')
     """
-    text = _STAR_WORD.sub(lambda m: f"{_WORDS[m[1].lower()]} stars", _SCALE.sub(" ", re.sub(r"[*_`]", "", reply)))
+    text = _STAR_WORD.sub(lambda m: f"{_WORDS[m[1].lower()]} ", _SCALE.sub(" ", re.sub(r"[*_`]", "", reply)))
     rating, reason = _rating(_BREAKDOWN.split(text, maxsplit=1)[0], _PLACES, 1, 5)
     return (rating, reason) if rating is not None else _rating(text, _PLACES, 1, 5)
 

@@ -1,0 +1,56 @@
+"""docs/ names every option with its default, its settings are settings, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+from imports import ROOT
+
+from claimwise import metrics
+from claimwise.models.openai_options import OpenAIOptions
+from claimwise.models.transformers_options import TransformersOptions
+
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+KINDS = {"transformers": TransformersOptions, "openai": OpenAIOptions}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_tables_of_options_have_all_of_them_with_their_defaults(kind):
+    part = (ROOT / "docs" / "models.md").read_text(encoding="utf-8").split(f"## `kind: {kind}`")[1].split("\n## ")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", part, re.MULTILINE))
+    fields = KINDS[kind].model_fields
+    assert list(told) == list(fields)
+    for name, field in fields.items():
+        default = field.get_default(call_default_factory=True)
+        assert told[name] == "required" if field.is_required() else yaml.safe_load(told[name]) == default, name
+
+
+def _settings():
+    """Every snippet of YAML in docs, by page."""
+    for page in DOCS:
+        for snippet in re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            yield pytest.param(yaml.safe_load(snippet), id=page.stem)
+
+
+@pytest.mark.parametrize("found", list(_settings()))
+def test_snippets_are_entries_that_can_be_read(found):
+    for entry in found.get("models", {}).values():
+        options = {key: value for key, value in entry.items() if key not in ("kind", "prices")}
+        if entry["kind"] in KINDS:
+            KINDS[entry["kind"]].read(entry["kind"], options)
+    for name in found.get("metrics", {}):
+        spec = metrics.specification(name, found["metrics"])
+        assert not spec.alignment or spec.alignment.entailment["kind"] in ("embedded", "transformers")
+
+
+@pytest.mark.parametrize("page", [*DOCS, ROOT / "data/own/README.md"], ids=lambda page: page.parent.name + page.stem)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)", text):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings], anchor

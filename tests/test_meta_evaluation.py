@@ -1,0 +1,115 @@
+"""Metrics against each other and the order of systems, on scores whose results are known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from claimwise.experiments import meta_display, meta_evaluation
+
+SYSTEMS = [f"s{number}" for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Eight systems of 40 documents, each faithful in as many as its number says; ``exact`` knows the label, ``flat`` nothing."""
+    frame = pd.DataFrame(
+        [
+            {
+                "id": f"{document}:{system}",
+                "document_id": document,
+                "system": system,
+                "label": float(document % 8 < number),
+            }
+            for document in range(40)
+            for number, system in enumerate(SYSTEMS)
+        ]
+    )
+    return frame.assign(
+        group=np.where(frame["document_id"] % 2, "xsum", "cnndm"),
+        split=np.where(frame["document_id"] < 16, "validation", "test"),
+        rating=frame["label"],
+        exact=frame["label"],
+        flat=0.5,
+        silent=np.nan,
+    )
+
+
+METRICS = ["exact", "flat", "silent"]
+
+
+def test_a_pair_has_a_row_in_every_group_with_the_first_less_the_second(rows):
+    found = meta_evaluation.pairs(rows, METRICS, [["exact", "flat"], ["flat", "exact"]], seed=0)
+    assert found[["group", "metric"]].to_numpy().tolist() == [
+        [group, metric] for group in ("cnndm", "xsum") for metric in ("exact", "flat")
+    ]
+    assert found["difference"].tolist() == [50, -50] * 2
+    assert found["auc_difference"].tolist() == [0.5, -0.5] * 2
+    assert (found[["p", "auc_p"]] < 0.001).all(axis=None)
+
+
+def test_a_pair_is_left_out_where_a_metric_scored_nothing_or_is_not_there(rows):
+    assert meta_evaluation.pairs(rows, METRICS, [["exact", "silent"], ["exact", "other"]], seed=0).empty
+
+
+def test_a_pair_has_the_numbers_that_the_table_has_beside_its_baseline(rows):
+    table = meta_evaluation.table(rows, METRICS, "flat", draws=50, seed=0)
+    [first, second] = meta_evaluation.pairs(rows, METRICS, [["exact", "flat"]], seed=0).to_dict("records")
+    beside = table[table["metric"] == "exact"].set_index("group")
+    for row in (first, second):
+        for column in ("difference", "difference_low", "p", "auc_difference", "auc_p"):
+            assert row[column] == beside.loc[row["group"], column]
+
+
+def test_sentences_on_pairs_name_the_places_where_they_are_told_apart(rows):
+    made = meta_evaluation.pairs(rows, METRICS, [["exact", "flat"], ["flat", "flat"]], seed=0).assign(corpus="made")
+    apart, same = meta_display.pair_findings(meta_evaluation.corrected(made))
+    assert apart.startswith("`exact` less `flat` in AUC: made, cnndm +0.500 (+0.500 to +0.500); made, xsum +0.500")
+    assert "told apart on made, cnndm (balanced accuracy, +50.0, corrected p < .001)" in apart
+    assert same.endswith("they are told apart on none, by either measure.")
+
+
+def test_systems_are_ordered_only_where_there_are_enough(rows):
+    every = rows.assign(group="all")
+    [exact, _, silent] = meta_evaluation.table(every, METRICS, "flat", 50, 0).to_dict("records")
+    assert (exact["systems"], exact["kendall_system"]) == (8, pytest.approx(1))
+    assert np.isnan(silent["systems"])
+    few = every[every["system"] != "s7"]
+    table = meta_evaluation.table(few, METRICS, "flat", 50, 0)
+    assert table["kendall_system"].isna().all()
+    assert table["kendall_summary"].iloc[0] == pytest.approx(1)
+    assert meta_display.tau_findings(table.assign(corpus="made")) == []
+
+
+def test_the_sentence_on_systems_has_every_metric_with_a_value(rows):
+    table = meta_evaluation.table(rows.assign(group="all"), METRICS, "flat", 50, 0).assign(corpus="made")
+    [sentence] = meta_display.tau_findings(table)
+    assert sentence.startswith("**made**: between the means of 8 systems Kendall's tau with people is 1.00 (`exact`)")
+    assert "flat" not in sentence  # all means are equal: there is no order
+
+
+def test_columns_that_say_nothing_are_not_shown(rows):
+    table = meta_evaluation.corrected(meta_evaluation.table(rows, METRICS[:2], "flat", 50, 0)).assign(
+        corpus="made", published=np.nan
+    )
+    shown = meta_display.display(table)
+    assert not {"unscored", "published"} & set(shown)
+    assert shown["tuned"].tolist() == ["100.0 to 100.0", "50.0 to 50.0"] * 2
+    assert {"unscored", "published"} <= set(meta_display.display(table.assign(unscored=[0, 1, 0, 0], published=70.0)))
+
+
+def test_summevals_limits_are_told_where_it_is_reported_only():
+    assert any("12 of its 16 systems" in sentence for sentence in meta_display.limits(["qags", "summeval"]))
+    assert meta_display.limits(["qags"]) == []
+
+
+def test_a_split_by_documents_has_every_document_on_one_side(rows):
+    mixed = rows.assign(split=np.where(np.arange(len(rows)) % 2, "test", "validation"), group="all")
+    again = meta_evaluation.split_by_documents(mixed.astype({"document_id": str}))
+    assert not again.drop_duplicates(["document_id", "split"])["document_id"].duplicated().any()
+    assert again["split"].value_counts(normalize=True).between(0.25, 0.75).all()
+    assert again["exact"].equals(mixed["exact"])
+    apart = meta_evaluation.table(again, METRICS[:2], "flat", 50, 0).assign(corpus="made")
+    whole = meta_evaluation.table(mixed, METRICS[:2], "flat", 50, 0).assign(corpus="made")
+    shown = meta_display.by_documents(apart, whole)
+    assert shown["auc"].tolist() == shown["auc_of_the_papers_split"].tolist() == [1, 0.5]
+    assert shown["n"].tolist() == [(again["split"] == "test").sum()] * 2
