@@ -6,7 +6,7 @@ import pytest
 import yaml
 from imports import ROOT
 
-from claimwise import own_settings
+from claimwise import own_settings, settings
 from claimwise.metrics import DEFAULT_METRICS
 from claimwise.own_settings import DEFAULT_MODELS
 from claimwise.settings import ParamsError
@@ -57,6 +57,16 @@ def test_of_the_pipelines_file_nothing_is_filled_in():
     found = own_settings.read(ROOT / "params.yaml")
     assert found.metrics == DEFAULT_METRICS
     assert "transformers" in found.models
+
+
+def test_an_error_of_a_section_names_the_file_that_was_read():
+    content = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    Path("mine.yaml").write_text(yaml.safe_dump(content | {"data": "public", "refinement": {"corpora": {"sample": 1}}}))
+    read_file = settings.read("mine.yaml")
+    with pytest.raises(ParamsError, match=r"^mine\.yaml has no section 'refinment'; did you mean 'refinement'\?$"):
+        read_file.section("refinment")
+    with pytest.raises(ParamsError, match=r"^mine\.yaml, refinement\.corpora has no entry 'public'"):
+        read_file.section("refinement")
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ JSON = [
     ('{"reasoning": ["a"], "claims": []}', None),
     ('{"reasoning": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('{"claims": ["It rained [1]."], "notes": ["a", "b', ("It rained [1].",)),
+    ('{"sentences": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('[{"reasoning": "a", "claim": "It rained."}, {"claim": "We left."}]', ("It rained.", "We left.")),
     ('[{"claim": "It rained."}, {"claim": "We le', ("It rained.",)),
 ]
@@ -151,6 +152,8 @@ ANSWERS = [
     ("supported-label", "It is not really supported.", 0.0),
     ("supported-label", "Therefore, the claim cannot be supported by the evidence.", 0.0),
     ("supported-label", "It is not, in fact, supported.", 0.0),
+    ("supported-label", "The claim that Kemp is originally from Manchester is not supported by the evidence.", 0.0),
+    ("supported-label", "It includes statements that are not supported by the article.", 0.0),
     ("supported-label", "No part of the claim is supported.", 0.0),
     ("supported-label", "un-supported", 0.0),
     ("supported-label", "**Supported:** No", 0.0),

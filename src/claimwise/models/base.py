@@ -63,7 +63,8 @@ class Decomposition:
 class Verdict:
     """Probability in [0, 1] that the document supports the claim; NaN and a reason where the reply had none.
 
-    ``evidence`` are indices into ``text.sentences(document)``, best first.
+    ``evidence`` are indices into ``text.sentences(document)``, best first, or in the document's order where it was read as
+    one text.
     """
 
     support: float

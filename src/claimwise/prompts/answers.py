@@ -159,7 +159,7 @@ _CLAUSE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PART = re.compile(r"\bpart(?:ial)?ly\b", re.IGNORECASE)
-#: With a denial, what leaves open whether a part is supported, or whether the label is meant.
+#: After a denial, what leaves open whether a part is supported, or whether the label is meant.
 _OPEN = re.compile(r"\b(?:fully|completely|entirely|wholly|totally|all|that|whether|if)\b", re.IGNORECASE)
 
 
@@ -192,8 +192,8 @@ def _labels(text: str) -> set[str]:
         answer = SUPPORTED.match(text, found.start())
         if found[1] or (answer and answer["answer"].lower() == "no"):
             labels.add("no")
-        elif _DENIED.search(before):
-            labels.add("unclear" if _PART.search(before) or _OPEN.search(before) else "no")
+        elif denial := _DENIED.search(before):
+            labels.add("unclear" if _PART.search(before) or _OPEN.search(before, denial.end()) else "no")
         else:
             labels.add("part" if _PART.search(before) else "yes")
     return labels

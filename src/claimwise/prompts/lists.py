@@ -69,7 +69,7 @@ def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]
 
 
 def _item(line: str) -> str | None:
-    """What follows a line's bullet; all of a line that begins with an emphasised word and its "bullet" thus."""
+    """What follows a line's bullet, or all of the line where its bullet turns out to emphasise its first words."""
     plain = _plain(line)
     if re.fullmatch(r"[-*_=\s]+", line):
         return None
@@ -79,15 +79,15 @@ def _item(line: str) -> str | None:
     return plain.strip() if _BULLET.match(line) else None
 
 
-def _plain(text: str) -> str:
-    """The text without marks of emphasis.
+def _plain(item: str) -> str:
+    """The item without marks of emphasis.
 
     >>> _plain("**Lee**, of *The _New_ Times*, paid 2*3*4 for my_old_hat*.")
     'Lee, of The New Times, paid 2*3*4 for my_old_hat*.'
     """
-    while (plain := _EMPHASIS.sub(lambda m: m[2] or m[4], text)) != text:
-        text = plain
-    return text
+    while (plain := _EMPHASIS.sub(lambda m: m[2] or m[4], item)) != item:
+        item = plain
+    return item
 
 
 def _bare(item: str) -> str:
@@ -112,7 +112,7 @@ def sentences(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, st
 
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
-_NAMED_LIST = re.compile(rf"\b(?:{'|'.join(_NAMES)})s?\W{{0,3}}:\s*\[", re.IGNORECASE)
+_NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) for name in _NAMES)
 #: A string, whether it is a key, or the end of a list.
 _STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|(\])')
 
@@ -120,8 +120,9 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|(\])')
 def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
     r"""The texts of a JSON list, or of the list in a JSON object (FENICE Fig. 2: ``{"claims": [...]}``).
 
-    Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Code fences, text around, single quotes, trailing commas and a missing end are forgiven, because models
-    write them (FENICE's own prompt shows single quotes); a text that was cut off is left out.
+    Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Code fences,
+    text around, single quotes, trailing commas and a missing end are forgiven, because models write them (FENICE's
+    own prompt shows single quotes); a text that was cut off is left out.
 
     >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```")[0]
     ('It rained.', 'We left.')
@@ -147,7 +148,7 @@ def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, 
 
 def _strings(body: str) -> list[str]:
     """The finished texts of the list of claims in JSON that cannot be read."""
-    named = _NAMED_LIST.search(body)
+    named = next(filter(None, (pattern.search(body) for pattern in _NAMED_LISTS)), None)
     found = []
     for string, key, end in _STRING.findall(body, named.end() if named else body.find("[") + 1):
         if end:
