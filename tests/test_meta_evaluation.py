@@ -112,4 +112,8 @@ def test_a_split_by_documents_has_every_document_on_one_side(rows):
     whole = meta_evaluation.table(mixed, METRICS[:2], "flat", 50, 0).assign(corpus="made")
     shown = meta_display.by_documents(apart, whole)
     assert shown["auc"].tolist() == shown["auc_of_the_papers_split"].tolist() == [1, 0.5]
+    [sentence] = meta_display.document_findings(shown.assign(auc=[0.9, 0.5]), "flat")
+    assert "AUC is 0.50 to 0.90 (`flat` 0.50), on the papers' split 0.50 to 1.00 (`flat` 0.50)" in sentence
+    assert "moves `exact` by 0.10" in sentence
+    assert meta_display.document_findings(shown[:0], "flat") == []
     assert shown["n"].tolist() == [(again["split"] == "test").sum()] * 2

@@ -185,6 +185,21 @@ def test_corpora_left_out_are_the_committed_table(monkeypatch):
         assert (curve[100] - curve[25]).abs().max() <= 0.013
 
 
+def test_pairs_and_the_split_by_documents_are_the_committed_tables():
+    text = " ".join(README.split())
+    pairs = pd.read_csv(PUBLIC / "meta_evaluation_pairs.csv")
+    assert (pairs[["p_holm", "auc_p_holm"]] > 0.05).all(axis=None)
+    assert f"corrected for {len(pairs)} pairs each" in text
+    apart = pd.read_csv(PUBLIC / "meta_evaluation_documents.csv").set_index("metric")["auc"]
+    whole = pd.read_csv(PUBLIC / "meta_evaluation.csv").query("corpus == 'summeval'").set_index("metric")["auc"]
+    for metric, words in (
+        ("word-overlap", "word overlap has an AUC of {} ({} on the papers' split)"),
+        ("holistic", "the judge {} ({})"),
+        ("acueval", "`acueval` {} ({})"),
+    ):
+        assert words.format(_short(apart[metric], 2), _short(whole[metric], 2)) in text
+
+
 def test_the_zero_shot_variant_is_the_committed_table():
     table = pd.read_csv(PUBLIC / "embedded_model_variants.csv").set_index(["model", "group"])
     text = " ".join(README.split())

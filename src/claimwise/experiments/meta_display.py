@@ -49,6 +49,26 @@ def by_documents(rows: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
     return rows[columns].merge(beside, on=["corpus", "group", "metric"], suffixes=("", "_of_the_papers_split"))
 
 
+def document_findings(rows: pd.DataFrame, baseline: str) -> list[str]:
+    """What the other split changes, a sentence a corpus and group; ``rows``: what ``by_documents`` returned."""
+    sentences = []
+    rows = rows[~rows["metric"].str.contains(MARK, regex=False)].dropna(subset=["auc", "auc_of_the_papers_split"])
+    for place, part in rows.groupby(panels(rows), sort=False):
+        columns = ("auc", "auc_of_the_papers_split")
+        ranges = [
+            f"{part[column].min():.2f} to {part[column].max():.2f}"
+            + "".join(f" (`{baseline}` {value:.2f})" for value in part.loc[part["metric"] == baseline, column])
+            for column in columns
+        ]
+        moved = (part[columns[0]] - part[columns[1]]).abs()
+        sentences.append(
+            f"**{place}**, split by documents: our metrics' AUC is {ranges[0]}, on the papers' split {ranges[1]}. Which summaries "
+            f"are reported moves `{part.loc[moved.idxmax(), 'metric']}` by {moved.max():.2f}: no order is to be taken from one "
+            "split alone."
+        )
+    return sentences
+
+
 def pair_display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns of ``pairs`` that the notebook shows, with the corrected p."""
     gaps = ["difference", "difference_low", "difference_high", "p_holm"]
