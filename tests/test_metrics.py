@@ -436,6 +436,16 @@ def test_a_write_that_is_killed_leaves_no_half_folder(tmp_path, examples_table, 
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
+def test_a_person_s_folder_beside_is_left_alone(tmp_path):
+    for name in ("m", "m.old", "m.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine").write_text(name)
+    with store.replaced(tmp_path / "m") as new:
+        (new / "one").write_text("1")
+    assert (tmp_path / "m.old" / "mine").read_text() == "m.old"
+    assert (tmp_path / "m.partial" / "mine").read_text() == "m.partial"
+
+
 def test_a_folder_that_was_killed_while_it_took_its_place_is_put_back(tmp_path, monkeypatch):
     folder = tmp_path / "m"
     with store.replaced(folder) as new:
@@ -443,7 +453,7 @@ def test_a_folder_that_was_killed_while_it_took_its_place_is_put_back(tmp_path, 
     rename = type(folder).rename
 
     def die(self, target):
-        if self.suffix == ".partial":
+        if self.name.endswith(".partial"):
             raise KeyboardInterrupt
         return rename(self, target)
 
@@ -451,7 +461,7 @@ def test_a_folder_that_was_killed_while_it_took_its_place_is_put_back(tmp_path, 
         patch.setattr(type(folder), "rename", die)
         with pytest.raises(KeyboardInterrupt), store.replaced(folder):
             pass
-    assert (tmp_path / "m.old" / "one").read_text() == "1"  # nothing is lost
+    assert (tmp_path / ".m.replaced" / "one").read_text() == "1"  # nothing is lost
     with store.replaced(folder) as new:
         assert [path.name for path in folder.iterdir()] == ["one"]  # until the new one is complete
         assert list(new.iterdir()) == []

@@ -469,6 +469,8 @@ TOO_LONG, FILTERED = "the server refused the prompt as too long", "the server's 
         ({"message": "too big", "code": 400, "type": "exceed_context_size_error"}, TOO_LONG),
         ({"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}, TOO_LONG),
         ({"message": "prompt is too long: 210000 tokens > 200000 maximum"}, TOO_LONG),
+        ({"message": "tokens (prompt + max_tokens) 5000 exceed the maximum context length 4096"}, TOO_LONG),
+        ({"message": "The sequence is too long for this model (5000 > 4096)"}, TOO_LONG),
         ({"message": "The response was filtered", "code": "content_filter", "param": "prompt"}, FILTERED),
         ({"message": "Blocked for reasons of safety."}, FILTERED),
         # What they say of the form of every request.

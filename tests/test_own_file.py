@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import math
+import os
 import re
 from pathlib import Path
 
@@ -523,3 +524,19 @@ def test_a_threshold_that_no_score_can_meet_is_refused(folder, threshold):
     with pytest.raises(ThresholdError, match="expected a number from 0 to 1, as scores are, got"):
         score(threshold=threshold)
     assert not list(folder.glob("*.csv"))
+
+
+def test_what_goes_into_a_pipe_is_written_into_it():
+    read, write = os.pipe()
+    with own_output.whole(Path(f"/dev/fd/{write}")) as place:
+        place.write_text("id,score\n")
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        assert pipe.read() == "id,score\n"
+
+
+def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
+    path = tmp_path / ("n" * 245 + ".jsonl.gz")
+    own_output.write(pd.DataFrame({"id": ["a"]}), path)
+    assert json.loads(gzip.decompress(path.read_bytes())) == {"id": "a"}
+    assert list(tmp_path.iterdir()) == [path]

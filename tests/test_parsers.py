@@ -501,3 +501,31 @@ def test_recorded_wice_verdicts(model, scope, labels):
         "response",
     )
     assert collections.Counter(parse("supported-label", text).value for text in texts) == labels
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "value"),
+    [
+        ("final-yes-no", "<answer>Yes</answer>", 1.0),
+        ("final-yes-no", '{"reasoning": "ok", "answer": "No"}', 0.0),
+        ("final-yes-no", "Answer: Yes</s>", 1.0),
+        ("final-yes-no", "Answer: No contradictions", None),
+        ("supported-label", "The claim that Smith did not resign is supported.", None),
+        ("supported-label", "None of it is supported.", 0.0),
+        ("supported-reasoning", "<supported>Yes</supported>", 1.0),
+        ("supported-reasoning", "| Supported | No |", 0.0),
+        ("claims-supported", "| A | Supported | Yes |\n| B | Supported | No |", 0.0),
+        ("text", "I'm sorry, but this request cannot be completed.", None),
+        ("text", "I am sorry, we are unable to help.", None),
+        ("text", "Sure, the corrected summary is below.\nAnn left.", "Ann left."),
+        ("text", "Okay, let's do it.\nAnn left.", "Ann left."),
+        ("text", "Of course, it rained.\nAnn left.", "Of course, it rained.\nAnn left."),
+        ("json-claims", '[["a b", "c d"], ["e f"]]', ("a b", "c d", "e f")),
+        ("json-claims", '{"claims": ["a b"]}\n{"claims": ["c d"]}', ("a b", "c d")),
+        ("json-claims", '```json\n["a b"]\n```\n```json\n["c d"]\n```', ("a b", "c d")),
+        ("json-claims", '[{"atomic_claim": "a b", "sentence": "S s."}]', ("a b",)),
+        ("json-claims", '{"summary": "S s.", "claims": ["a b" "c d"], "notes": ["x"]}', ("a b", "c d")),
+    ],
+)
+def test_forms_that_models_give_their_answers(kind, reply, value):
+    assert parse(kind, reply).value == value

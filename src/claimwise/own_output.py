@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -119,10 +120,11 @@ def whole(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     place = path.resolve()  # a link stays one
-    if (place.exists() and not place.is_file()) or not os.access(place.parent, os.W_OK):
+    if (path.exists() and not path.is_file()) or not os.access(place.parent, os.W_OK):
         yield path
         return
-    new = place.with_name(f".partial.{place.name}")  # whose end says its kind
+    kind = "".join(place.suffixes[-2:])  # the end of a name says what is written
+    new = place.with_name(f".partial-{zlib.crc32(place.name.encode())}{kind}")
     try:
         yield new
         if place.exists():

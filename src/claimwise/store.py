@@ -17,7 +17,7 @@ def replaced(folder: Path) -> Iterator[Path]:
     """Gives an empty folder to fill; at the end of the block it takes the place of the other, all of it at once.
 
     Nothing is lost and nothing half written is taken for whole, whenever the process is killed. Killed while the folders
-    change places, the earlier one stands beside as ``NAME.old``, and the next block puts it back first.
+    change places, the earlier one stands beside as ``.NAME.replaced``, and the next block puts it back first.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp(), "m")
@@ -27,7 +27,8 @@ def replaced(folder: Path) -> Iterator[Path]:
     >>> [path.name for path in folder.iterdir()], [path.name for path in folder.parent.iterdir()]
     (['two'], ['m'])
     """
-    partial, old = (folder.with_name(f"{folder.name}.{state}") for state in ("partial", "old"))
+    # Names that no person gives a folder: what lies there is deleted.
+    partial, old = (folder.with_name(f".{folder.name}.{state}") for state in ("partial", "replaced"))
     if old.exists() and not folder.exists():
         old.rename(folder)
     for left in (partial, old):

@@ -21,14 +21,16 @@ _CODES = {
 _SIGNS = {
     re.compile(
         r"context.(?:length|window|size)|maximum context|too many tokens"
-        r"|\b(?:prompt|input|context|request|messages?)\b.{0,80}\btoo (?:long|large)\b"
+        r"|\b(?:prompt|input|context|request|messages?|sequence)\b.{0,80}\btoo (?:long|large)\b"
         r"|\btoo (?:long|large)\b.{0,80}\b(?:prompt|input|context)\b"
     ): _TOO_LONG,
     re.compile(r"content.(?:filter|policy|management)|usage polic|\bmoderation\b|\bsafety\b|\bflagged\b"): _FILTERED,
 }
 # With the prompt's own size, a complaint of the limit on its reply is of the two together (vLLM).
-_SIZED = re.compile(r"(?:input|prompt) tokens|tokens (?:in|from) (?:the|your) (?:input|messages|prompt)")
-_ROOM = re.compile(r"context (?:length|window|size)[^\d.]{0,20}(\d[\d,]*) tokens")
+_SIZED = re.compile(
+    r"context.(?:length|window|size)|maximum context|(?:input|prompt) tokens|tokens (?:in|from) (?:the|your) (?:input|messages|prompt)"
+)
+_ROOM = re.compile(r"context (?:length|window|size)[^\d.]{0,20}(\d[\d,]*)")
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _PROMPTS = {"model", "prompt", "messages"}
 

@@ -45,12 +45,12 @@ def hallucinated(reply: str, cut: bool) -> tuple[float | None, str]:
 
 #: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1".
 _END = (
-    r"(?:(?=['’\"”*_`\])]{0,4}(?:\s*$|[.,;:!?)–—]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
+    r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!?)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
     r"|(?=\s+(?:the|it|this|that|there|because|since|as|not)\b))"
 )
 _ANSWER = re.compile(
     r"\b(?:answer|verdict)(?: to (?:the|this|your) question)?(?:\s*\(yes(?: or |/)no\))?"
-    rf"(?:\s+(?:is|would be|must be)\b(?:\W{{0,3}}(?:therefore|thus|\w+ly)\b)?|\s*[:=–—-]|\s*\n)\W{{0,4}}(yes|no)\b{_END}",
+    rf"(?:\s+(?:is|would be|must be)\b(?:\W{{0,3}}(?:therefore|thus|\w+ly)\b)?|\s*[:=>–—-]|\s*\n)\W{{0,4}}(yes|no)\b(?:{_END}|(?=\s*[^\w\s.]))",
     re.IGNORECASE,
 )
 _SAID = re.compile(
@@ -125,7 +125,7 @@ def final_yes_no(reply: str, cut: bool) -> tuple[float | None, str]:
 #: sentence ("is fully supported: no discrepancy was found"), or has no colon or the like before it, has to end there.
 SUPPORTED = re.compile(
     r"(?<!not )(?<!Not )(?:(?P<label>\bS|(?<!\w )\bs)|\bs)(?i:upported)(?:\s*[\[(]\s*(?i:yes\s*(?:/|or)\s*no)\s*[\])])?"
-    r"(?:(?P<colon>[^\w.,;!\n]{0,8}?[:?=–—(\[-][^\w.;]{0,12}?)|(?(label)\W{1,12}?|(?!)))"
+    r"(?:(?P<colon>[^\w.,;!\n]{0,8}?[:?=>|–—(\[-][^\w.;]{0,12}?)|(?(label)\W{1,12}?|(?!)))"
     rf"(?P<answer>(?i:yes|no))\b(?!\s*(?:/|or\b)\s*(?i:yes|no)\b)(?(colon)(?(label)|{_END})|{_END})"
 )
 
@@ -181,6 +181,7 @@ def supported_label(reply: str, cut: bool) -> tuple[float | None, str]:
     return (None, "unclear whether in part or not supported") if label == "unclear" else (_SHARES[label], "")
 
 
+_IS = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
 _SHARES = {"yes": 1.0, "part": 0.25, "no": 0.0}
 
 
@@ -193,7 +194,11 @@ def _labels(text: str) -> set[str]:
         if found[1] or (answer and answer["answer"].lower() == "no"):
             labels.add("no")
         elif denial := _DENIED.search(before):
-            labels.add("unclear" if _PART.search(before) or _OPEN.search(before, denial.end()) else "no")
+            apart = (
+                _IS.search(before, denial.end()) and before[: denial.start()].strip()
+            )  # "that he did not is supported"
+            unclear = _PART.search(before) or _OPEN.search(before, denial.end()) or apart
+            labels.add("unclear" if unclear else "no")
         else:
             labels.add("part" if _PART.search(before) else "yes")
     return labels

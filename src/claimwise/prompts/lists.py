@@ -113,8 +113,8 @@ def sentences(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, st
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
 _NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) for name in _NAMES)
-#: A string, whether it is a key, or the end of a list.
-_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|(\])')
+#: A string, whether it is a key, or where a list begins or ends.
+_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|([\[\]])')
 
 
 def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
@@ -147,14 +147,24 @@ def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, 
 
 
 def _strings(body: str) -> list[str]:
-    """The finished texts of the list of claims in JSON that cannot be read."""
-    named = next(filter(None, (pattern.search(body) for pattern in _NAMED_LISTS)), None)
-    found = []
-    for string, key, end in _STRING.findall(body, named.end() if named else body.find("[") + 1):
-        if end:
-            break
-        if not key and _valid(string):
-            found.append(json.loads(f'"{string}"', strict=False))
+    """The finished texts of the lists of claims in JSON that cannot be read; of all lists, if none is named so."""
+    name = next((pattern for pattern in _NAMED_LISTS if pattern.search(body)), None)
+    starts = [match.end() for match in name.finditer(body)] if name else [body.find("[") + 1]
+    found: list[str] = []
+    done = 0
+    for start in starts:
+        if start < done:
+            continue
+        depth = 1
+        for match in _STRING.finditer(body, start):
+            string, key, bracket = match.groups()
+            if bracket:
+                depth += 1 if bracket == "[" else -1
+                if name and not depth:
+                    done = match.end()
+                    break
+            elif not key and _valid(string):
+                found.append(json.loads(f'"{string}"', strict=False))
     return found
 
 
@@ -179,7 +189,9 @@ def _texts(value: object) -> list[str] | None:
 
 def _named(found: Mapping[object, object], kind: type) -> object:
     """The value of this kind whose key names claims, else the first of the kind; None without any."""
-    values = {
-        re.sub(r"\W", "", str(key)).lower().removesuffix("s"): v for key, v in found.items() if isinstance(v, kind)
-    }
+    values: dict[str, object] = {}
+    for key, value in found.items():
+        if isinstance(value, kind):
+            words = re.findall(r"[^\W_]+", str(key).lower()) or [""]
+            values.setdefault(words[-1].removesuffix("s"), value)  # "atomic_claims" are claims
     return next((values[name] for name in _NAMES if name in values), next(iter(values.values()), None))

@@ -62,7 +62,10 @@ _CANNOT = (
 _REFUSED = re.compile(
     rf"^[^\w\"“'‘]*(?:{_CANNOT}|sorry\W+(?:but )?(?:cannot|can['’]?t|unable)"
     r"|(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|my apologies|unfortunately|as an ai)\b[^\"“]{0,200}?"
-    rf"\b(?:{_CANNOT}|i do(?: not|n['’]t) have|(?:not possible|impossible) for me))\b",
+    rf"\b(?:{_CANNOT}|i do(?: not|n['’]t) have|(?:not possible|impossible) for me"
+    r"|we (?:cannot|can not|can['’]?t|are (?:not able|unable) to) (?:help|assist|comply|provide|complete|process|fulfil)"
+    r"|(?:request|text|summary|document|article|passage)\b[^.\"“]{0,40}\b(?:cannot|can['’]?t|could not) be"
+    r" (?:completed|fulfilled|processed|answered|provided|summari[sz]ed|corrected|revised)))\b",
     re.IGNORECASE,
 )
 
@@ -209,7 +212,9 @@ def _feedback(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
 #: "Sure!", "Of course, here is the summary." and the like; "OK Go released a video" begins a text.
 _PREAMBLE = re.compile(
     r"^(?:(?:sure|certainly|of course|okay|ok)(?: thing)?(?=\W*\n|[,.:;!]|\s+[-–—]|\s+(?:here|the following|i)\b)"
-    r"(?:[^\n]*[:!]|\W*|[^\n]*\b(?:here(?: is| are|['’]s)|i(?: can| will| would| have|['’](?:ll|d|ve)))\b[^\n]*)[*_ \t]*\n+)?"
+    r"(?:[^\n]*[:!]|\W*|[^\n]*\b(?:happy to|glad to|no problem|let['’]s (?:do|go|see)|let me|below|"
+    r"(?:summary|version|text)\b[^\n]*\bfollow(?:s|ing)?)\b[^\n]*"
+    r"|[^\n]*\b(?:here(?: is| are|['’]s)|i(?: can| will| would| have|['’](?:ll|d|ve)))\b[^\n]*)[*_ \t]*\n+)?"
     r"(?P<marker>[*_#\s]*(?:here(?: i|['’])s (?:the|a|my) [^\n]*?(?:summary|version)[^\n:]*"
     r"|(?:revised |corrected )?summary\W*):[*_]*\s*)?",
     re.IGNORECASE,
