@@ -77,3 +77,8 @@ def test_a_notebook_cannot_forget_its_corpora():
 def test_other_models_and_the_sample():
     assert "Supervised" not in report.caveats("public", {"kind": "openai"}, corpora=["wice"]).data
     assert "64 hand-written documents" in report.caveats("sample", {"kind": "lexical"}, corpora=["sample"]).data
+
+
+def test_every_corpus_that_can_be_loaded_is_described():
+    assert set(report.CORPORA) == set(corpora.names())
+    assert "yours" not in report.about(corpora.names()).values()
