@@ -398,15 +398,23 @@ def test_factcg_leaves_out_claims_without_a_document(files):
 
 def test_genaudit_labels_by_marked_spans(files):
     corpus = corpora.load("genaudit_usb", files)
-    assert rows(corpus.examples, "id", "origin", "label") == [
+    assert rows(corpus.examples.fillna({"label": -1}), "id", "origin", "label") == [
         ["genaudit_usb:genaudit:A#REDDIT-1", "reddit", 0.0],
+        ["genaudit_usb:genaudit:A#REDDIT-3", "reddit", 0.0],
+        ["genaudit_usb:genaudit:A#REDDIT-4", "reddit", -1],
         ["genaudit_usb:usb:B#XSUM-1", "xsum", 1.0],
     ]
     assert spans(corpus) == [
         ("genaudit_usb:genaudit:A#REDDIT-1", "took"),
         ("genaudit_usb:genaudit:A#REDDIT-1", "the bus"),
+        ("genaudit_usb:genaudit:A#REDDIT-3", "the train"),
+        ("genaudit_usb:genaudit:A#REDDIT-3", "home"),
     ]
-    assert corpus.notes == {"rows without source or summary (left out)": 1}
+    assert corpus.notes == {
+        "rows without source or summary (left out)": 1,
+        "summaries of several annotators (one example each)": 2,
+        "summaries that as many annotators marked as did not (without a label)": 1,
+    }
 
 
 def test_spans_are_written_and_read(files, tmp_path):

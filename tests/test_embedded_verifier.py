@@ -247,6 +247,7 @@ def test_missing_weights_say_how_to_train(tmp_path):
         ("verifier.json", b"{}"),
         ("verifier.json", b"version https://git-lfs.github.com/spec/v1"),
         ("verifier.safetensors", b"cut off"),
+        ("verifier.safetensors", (WEIGHTS / "zero-shot/verifier.safetensors").read_bytes()),  # of another training
         ("verifier-checkers.safetensors", b""),
     ],
 )

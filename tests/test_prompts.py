@@ -124,6 +124,12 @@ def test_claim_critique_names_its_papers_and_counts_them():
     assert "supported by the abstract. Finally" in one
 
 
+def test_a_title_of_several_lines_is_read_back_as_one():
+    broken = [sources.Source("Ling (2009)", "A title\r\nof two lines", "It helped."), *SOURCES[1:]]
+    assert next(source.title for source in sources.separated(sources.joined(broken))) == "A title of two lines"
+    assert sources.references(sources.joined(broken)) == [source.reference for source in broken]
+
+
 def test_summaries_are_asked_with_every_source_in_order():
     text = prompts.load("factored-summarise").render(Sources=SOURCES, Question="Why?")
     assert text.index("Paper 1: Ling (2009)\n\nTitle: A title") < text.index("Paper 2: Benton (2010)")

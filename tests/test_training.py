@@ -139,6 +139,9 @@ def test_a_share_of_the_documents_is_part_of_a_larger_one_and_favours_no_fold():
     folds = Counter(document_hash(row.document) % 4 for row in small)
     assert min(folds[fold] for fold in range(4)) > 200
     assert material.part(1).rows == rows
+    # Rows are made of the documents of the lowest hashes: the share of these is the same.
+    lowest = set(sorted({row.document for row in rows}, key=document_hash)[:400])
+    assert len({row.document for row in small} & lowest) == pytest.approx(100, abs=30)
 
 
 def test_the_zero_shot_variant_leaves_out_all_that_aggrefact_is_made_of():
@@ -307,9 +310,14 @@ def test_training_writes_what_ships_and_measures_each_group_with_all_other_docum
     rows = [Row(name, f"{name} {i}.", "S.", ("S.",), 1) for name in names for i in range(200)]
     asked_of, learned_from = [], []
 
+    def write(folder, counts):
+        folder.mkdir(exist_ok=True)
+        (folder / "verifier.json").write_text(str(counts))
+
     def learn(material):
+        assert not weights.exists()  # whenever it is killed, what was there before is whole
         learned_from.append([row.document for row in material.rows])
-        heads = SimpleNamespace(write=lambda folder, counts: (tmp_path / f"{folder.name}.json").write_text(str(counts)))
+        heads = SimpleNamespace(write=write)
         return SimpleNamespace(heads=heads, table=None, logits=[])
 
     def measure(group, rows, *_):
@@ -324,9 +332,12 @@ def test_training_writes_what_ships_and_measures_each_group_with_all_other_docum
     monkeypatch.setattr(entry, "features_alone", lambda table: None)
     for name in ("ablation", "edit_types", "judge_held_out"):
         monkeypatch.setattr(entry, name, lambda *_: pd.DataFrame({"auc": [0.5]}))
-    entry.main(tmp_path / "weights", tmp_path)
-    assert "'aggrefact_exf': 200" in (tmp_path / "weights.json").read_text()
-    assert "aggrefact_exf" not in (tmp_path / "zero-shot.json").read_text()
+    weights, tables = tmp_path / "weights", tmp_path / "tables"
+    tables.mkdir()
+    (tables / "speed.csv").write_text("of another command\n")
+    entry.main(weights, tables, tmp_path / "partial")
+    assert "'aggrefact_exf': 200" in (weights / "verifier.json").read_text()
+    assert "aggrefact_exf" not in (weights / "zero-shot/verifier.json").read_text()
     shares = len(data.SHARES)
     assert asked_of == [("A", {"aggrefact_exf"})] * (1 + shares) + [("B", {"summedits_podcast"})] * (1 + shares)
     full, zero, *groups = learned_from
@@ -336,9 +347,10 @@ def test_training_writes_what_ships_and_measures_each_group_with_all_other_docum
         assert len(whole) == 400
         assert not [document for document in whole if document.startswith(unknown)]
         assert [len(part) / 400 for part in parts] == pytest.approx(data.SHARES, abs=0.075)  # three deviations
-    assert pd.read_csv(tmp_path / "held_out.csv")["held_out_with"].tolist() == ["A", "B"]
-    curve = pd.read_csv(tmp_path / "learning_curve.csv")
+    assert pd.read_csv(tables / "held_out.csv")["held_out_with"].tolist() == ["A", "B"]
+    curve = pd.read_csv(tables / "learning_curve.csv")
     assert curve["share"].tolist() == [*data.SHARES, *data.SHARES]
-    assert {path.stem for path in tmp_path.glob("*.csv")} == {
-        *("ablation", "edit_types", "judge", "held_out", "learning_curve")
+    assert {path.stem for path in tables.iterdir()} == {
+        *("ablation", "edit_types", "judge", "held_out", "learning_curve", "speed")
     }
+    assert {path.name for path in tmp_path.iterdir()} == {"weights", "tables"}

@@ -137,7 +137,8 @@ def _years(text: str, offset: int) -> list[tuple[str, int]]:
     """Years and their ends; a letter alone repeats the year before it ("2016a, b")."""
     found: list[tuple[str, int]] = []
     for one in _ONE_YEAR.finditer(text):
-        year = re.sub(r"\s", "", one[0].lower()) if one[0][0] != "i" else one[0].lower()
+        year = one[0].lower()
+        year = year if year[0] == "i" else re.sub(r"\s", "", year)  # "in press" keeps its space
         found.append((found[-1][0][:4] + year if found and len(year) == 1 else year, offset + one.end()))
     return found
 

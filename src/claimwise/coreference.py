@@ -135,21 +135,36 @@ def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> li
     found: dict[str, None] = {}
     for chain in chains:
         inside = [span for span in chain if start <= span[0] and span[1] <= end]
-        forms = (
-            list({document[a:b].lower(): document[a:b] for a, b in reversed(chain)}.values())[::-1] if inside else ()
-        )
+        forms = _forms(document, chain) if inside else {}
         for a, b in inside:
             mention = document[a:b]
             if not re.search(r"\w", passage[: a - start] + passage[b - start :]):
                 continue
-            possessive = _is_possessive(document, a, b)
-            for form in forms:
-                if form.lower() == mention.lower() or mention.lower() == _bare(form).lower():
+            marked = document[b : b + 2] in ("'s", "’s")  # the resolver leaves it out of the mention
+            possessive = marked or _is_possessive(document, a, b)
+            rest = passage[(b + 2 if marked else b) - start :]
+            for form, owns in forms.items():
+                if (
+                    form.lower() == mention.lower()
+                    or mention.lower() == _bare(form).lower()
+                    or (owns and not possessive)
+                ):
                     continue
                 new = _fit(form, mention, possessive, a == start)
-                found[passage[: a - start] + new + passage[b - start :]] = None
+                found[passage[: a - start] + new + rest] = None
     found.pop(passage, None)
     return list(found)
+
+
+def _forms(document: str, chain: Chain) -> dict[str, bool]:
+    """The forms of a chain's mentions, by first occurrence, and whether it is a pronoun that only ever owns ("its team")."""
+    forms: dict[str, tuple[str, bool]] = {}
+    for a, b in chain:
+        text = document[a:b]
+        owns = is_pronoun(text) and _is_possessive(document, a, b)
+        first, before = forms.get(text.lower(), (text, True))
+        forms[text.lower()] = first, owns and before
+    return dict(forms.values())
 
 
 def _is_possessive(document: str, start: int, end: int) -> bool:
@@ -180,11 +195,13 @@ def _fit(form: str, mention: str, possessive: bool, first: bool) -> str:
         new += "'" if new.endswith("s") else "'s"
     elif is_pronoun(new) and possessive:
         new = _OWNING.get(new.lower(), new)
-    if first:
+    if first:  # where the subject stands
+        new = new if possessive else _SUBJECT.get(new.lower(), new)
         return new[:1].upper() + new[1:]
     return new[:1].lower() + new[1:] if _starts_small(new) else new
 
 
+_SUBJECT = {"him": "he", "her": "she", "them": "they"}
 _OWNING = {"he": "his", "him": "his", "she": "her", "it": "its", "they": "their", "them": "their"}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable, Mapping
 
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.files import read_csv
@@ -10,34 +12,60 @@ from claimwise.corpora.registry import Registry
 
 
 def load(files: Registry) -> Corpus:
-    """Summary-level labels: 0 where annotators marked any span as an error.
+    """Summary-level labels: 0 where most annotators of the summary marked a span as an error.
 
-    Spans are published as text. A summary has spans here only if all of its spans are found in it; the others are
-    counted. Rows without text are left out and counted.
+    What several annotated is one example, with the spans of all who marked any; where as many marked as did not, it has no
+    label and no spans. Spans are published as text: a summary has them only if all are found in it; the others are counted.
+    Rows without text are left out and counted.
     """
     rows = Rows("genaudit_usb")
+    annotated: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {}
     for part in ("Genaudit", "USB"):
         for entry in read_csv(files.fetch("genaudit_usb_dialog", f"datasets/{part}_annotations.csv")):
-            if not (entry["source"].strip() and entry["summary"].strip()):
+            if entry["source"].strip() and entry["summary"].strip():
+                annotated.setdefault((entry["source"], entry["summary"]), []).append((part, entry))
+            else:
                 rows.note("rows without source or summary (left out)")
-                continue
-            example = rows.example(
-                part.lower(),
-                entry["id"],
-                document=entry["source"],
-                summary=entry["summary"],
-                system=entry["model"],
-                split="train",
-                origin=entry["origin"].lower(),
-                label=int(not entry["annotated_spans"]),
-            )
-            if entry["annotated_spans"]:
-                spans = located(entry["summary"], entry["annotated_spans"].split("<sep>"))
-                if spans is None:
-                    rows.note("summaries with a marked span that is not in them (without spans)")
-                else:
-                    rows.marked(example, spans)
+    for (document, summary), several in annotated.items():
+        part, first = several[0]
+        marked = [entry["annotated_spans"].split("<sep>") for _, entry in several if entry["annotated_spans"]]
+        votes = len(several) - 2 * len(marked)
+        example = rows.example(
+            part.lower(),
+            first["id"],
+            document=document,
+            summary=summary,
+            system=first["model"],
+            split="train",
+            origin=first["origin"].lower(),
+            label=float(votes > 0) if votes else math.nan,
+        )
+        if len(several) > 1:
+            rows.note("summaries of several annotators (one example each)")
+        if not votes:
+            rows.note("summaries that as many annotators marked as did not (without a label)")
+        elif votes < 0:
+            spans = [located(summary, texts) for texts in marked]
+            if None in spans:
+                rows.note("summaries with a marked span that is not in them (without spans)")
+            else:
+                rows.marked(example, united(span for own in spans for span in own))
     return rows.corpus()
+
+
+def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of one text with those that overlap made one.
+
+    >>> united([(4, 9), (0, 3), (8, 12), (4, 6)])
+    [(0, 3), (4, 12)]
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
 
 
 def located(summary: str, marked: list[str]) -> list[tuple[int, int]] | None:

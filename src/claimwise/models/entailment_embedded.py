@@ -15,14 +15,14 @@ from claimwise.models.embedded import EmbeddedModel, EmbeddedOptions
 from claimwise.models.embedded.evidence import FUNCTION_STEMS, stems
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
-from claimwise.models.entailment_rules import RULES, contradicts
+from claimwise.models.entailment_rules import contradicts
 
 #: What a verdict depends on: the verifier's own code and weights and the sentence splitter, not the rest of the embedded
 #: model. A test compares the list with what the verifier imports.
 PARTS = (
     "calibration.py checker.py checker_inputs.py encoder.py evidence.py features.py features_match.py features_words.py "
     "forest.py lexicon.py minilm.py reading.py verifier.py weights/verifier.json weights/verifier.safetensors "
-    "weights/verifier-checkers.safetensors ../../text.py"
+    "weights/verifier-checkers.safetensors ../../text.py ../entailment_embedded.py ../entailment_rules.py"
 ).split()
 
 _PACKAGE = Path(str(resources.files("claimwise.models.embedded")))
@@ -64,7 +64,7 @@ class EmbeddedEntailment:
         for part in PARTS:
             file = self._folder / Path(part).name if part.startswith("weights/") else _PACKAGE / part
             digest.update(part.encode() + b"\0" + file.read_bytes())
-        return f"verifier:{digest.hexdigest()}:{RULES}:{self._share}"
+        return f"verifier:{digest.hexdigest()}:{self._share}"
 
     @cached_property
     def _heads(self) -> Heads:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from claimwise.models.embedded.evidence import FUNCTION_STEMS, is_number, stems
 from claimwise.models.embedded.lexicon import ANTONYMS, NEGATIONS
 
-#: Names these rules in fingerprints; to be changed with them.
-RULES = "rules-2"
 #: Share of a claim's content words that a premise must have before their differences mean anything.
 SAME_MATTER = 0.5
 

@@ -61,7 +61,9 @@ def joined(sources: Iterable[Source]) -> str:
     >>> joined([Source("Ling (2009)", "Creatine", "It helped.")])
     'Ling (2009):\n\nTitle: Creatine\n\nAbstract: It helped.'
     """
-    return "\n\n".join(f"{s.reference}:\n\nTitle: {s.title}\n\nAbstract: {s.text.strip()}" for s in sources)
+    return "\n\n".join(
+        f"{s.reference}:\n\nTitle: {' '.join(s.title.split())}\n\nAbstract: {s.text.strip()}" for s in sources
+    )
 
 
 def separated(document: str) -> list[Source]:

@@ -14,7 +14,7 @@ from claimwise.models.embedded.checker import Checker, fast
 from claimwise.models.embedded.checker_inputs import Reading, collate
 
 _BATCH, _RATE, _DECAY = 48, 1e-3, 0.02
-_WARM_UP = 200
+_WARM_UP = 1 / 8  # of all steps
 _POOL = 32  # batches that are drawn and sorted by length together, so that little is padding
 _STATEMENTS = 8  # of one summary in a batch
 _WRONG_WORDS_WEIGH = 3.0
@@ -59,7 +59,7 @@ def fit(lessons: Sequence[Lesson], epochs: float, seed: int) -> Checker:
             rng.shuffle(waiting)
         loss = _loss(model, [lessons[i] for i in waiting.pop()], rng)
         for group in optimiser.param_groups:
-            group["lr"] = _RATE * min(1, (step + 1) / _WARM_UP) * max(0.02, 1 - step / total)
+            group["lr"] = _RATE * min(1, (step + 1) / (_WARM_UP * total)) * max(0.02, 1 - step / total)
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -43,8 +43,12 @@ class Material:
         return self._only([document_hash(row.document) not in hashes for row in self.rows])
 
     def part(self, share: float) -> Material:
-        """The rows of a share of the documents; smaller shares are parts of larger ones, and no fold is favoured."""
-        return self._only([document_hash(row.document) >> 32 < share * 2**32 for row in self.rows])
+        """The rows of a share of the documents; smaller shares are parts of larger ones, and no fold is favoured.
+
+        Rows are made of the documents of the lowest hashes, and folds are a hash's remainder: so the share is told by bits
+        that decide neither.
+        """
+        return self._only([document_hash(row.document) >> 4 & 0xFFFFFFFF < share * 2**32 for row in self.rows])
 
     def judged(self, corpora: Collection[str]) -> Material:
         """Only the rows of some corpora (by how their names start) that somebody has judged."""

@@ -83,7 +83,7 @@ class Heads:
 
         Raises:
             FileNotFoundError: the weights are not there; run ``python -m claimwise.training``.
-            WeightsError: they are cut off, or of another version.
+            WeightsError: they are cut off, of another version, or not of one training.
         """
         for name in (TREES_FILE, NUMBERS_FILE, CHECKERS_FILE):
             if not (folder / name).is_file():
@@ -98,8 +98,11 @@ class Heads:
 
     @classmethod
     def _read(cls, folder: Path) -> Heads:
-        tensors = load_file(folder / TREES_FILE)
         about = json.loads((folder / NUMBERS_FILE).read_text(encoding="utf-8"))
+        for name, written in about["sha256"].items():
+            if _digest(folder / name) != written:
+                raise ValueError(f"{name} is not the one that {NUMBERS_FILE} was written with")
+        tensors = load_file(folder / TREES_FILE)
         return cls(
             load_checkers(folder / CHECKERS_FILE),
             {
@@ -134,6 +137,7 @@ class Heads:
             "folds": self.folds,
             "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in self.calibrations.items()},
             "corpora": dict(corpora),
+            "sha256": {name: _digest(folder / name) for name in (TREES_FILE, CHECKERS_FILE)},
         }
         (folder / NUMBERS_FILE).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -161,6 +165,10 @@ class Heads:
                 total[at, 0] += features[:, VERDICT]
                 total[at, 1] += self.models[kind][fold].logits(features)
         return total / np.array([len(own) for own in folds], dtype=float)[:, None]
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def decided(kind: str, both: np.ndarray) -> np.ndarray:
