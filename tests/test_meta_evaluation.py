@@ -102,6 +102,30 @@ def test_summevals_limits_are_told_where_it_is_reported_only():
     assert meta_display.limits(["qags"]) == []
 
 
+def test_one_threshold_for_all_groups_is_tuned_on_the_validation_rows_of_all():
+    def group(name, low, high):
+        """Its metric tells right from wrong at any threshold between ``low`` and ``high``."""
+        made = {"group": name, "split": ["validation"] * 4 + ["test"] * 4, "label": [0, 1] * 4, "system": "s"}
+        ids = [f"{name}{i}" for i in range(8)]
+        return pd.DataFrame(made | {"id": ids, "document_id": ids, "rating": [0, 1] * 4, "m": [low, high] * 4})
+
+    rows = pd.concat([group("a", 0.1, 0.2), group("b", 0.7, 0.8)], ignore_index=True)
+    own = meta_evaluation.table(rows, ["m"], "m", 20, 0).assign(corpus="made")
+    assert own["balanced_accuracy"].tolist() == [100, 100]
+    one = meta_evaluation.table(meta_evaluation.with_one_threshold(rows), ["m"], "m", 20, 0).assign(corpus="made")
+    # Cut between .7 and .8 all of a are called unfaithful: half of its labels right, ties taking the highest threshold.
+    assert one["balanced_accuracy"].tolist() == [50, 100]
+    assert len(set(one["threshold"])) == 1
+    assert one["n"].tolist() == [4, 4]
+    shown = meta_display.at_one_threshold(one, own)
+    assert shown["balanced_accuracy_at_one_a_group"].tolist() == [100, 100]
+    first, second = meta_display.threshold_findings(shown)
+    assert first.startswith("**made, a**")
+    assert "50.0 to 50.0 (`m`), at a threshold of its own 100.0 to 100.0; `m` moves most, by -50.0" in first
+    assert "by +0.0" in second
+    assert meta_display.threshold_findings(shown[:0]) == []
+
+
 def test_a_split_by_documents_has_every_document_on_one_side(rows):
     mixed = rows.assign(split=np.where(np.arange(len(rows)) % 2, "test", "validation"), group="all")
     again = meta_evaluation.split_by_documents(mixed.astype({"document_id": str}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -44,9 +44,23 @@ def by_documents(rows: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
         rows: what ``table`` returned of ``split_by_documents``, with ``corpus``.
         whole: the same of the corpora's own splits.
     """
-    columns = ["corpus", "group", "metric", "n", "threshold", "balanced_accuracy", "low", "high", "auc"]
-    beside = whole[["corpus", "group", "metric", "balanced_accuracy", "auc"]]
-    return rows[columns].merge(beside, on=["corpus", "group", "metric"], suffixes=("", "_of_the_papers_split"))
+    return _beside(rows, whole, ["balanced_accuracy", "low", "high", "auc"], "_of_the_papers_split")
+
+
+def at_one_threshold(rows: pd.DataFrame, whole: pd.DataFrame) -> pd.DataFrame:
+    """Balanced accuracy at one threshold for all groups of a corpus, beside that at one a group.
+
+    Args:
+        rows: what ``table`` returned of ``with_one_threshold``, with ``corpus``.
+        whole: the same with a threshold a group.
+    """
+    return _beside(rows, whole, ["balanced_accuracy", "low", "high"], "_at_one_a_group")
+
+
+def _beside(rows: pd.DataFrame, whole: pd.DataFrame, measures: Sequence[str], suffix: str) -> pd.DataFrame:
+    keys = ["corpus", "group", "metric"]
+    again = [name for name in measures if name in ("balanced_accuracy", "auc")]
+    return rows[[*keys, "n", "threshold", *measures]].merge(whole[[*keys, *again]], on=keys, suffixes=("", suffix))
 
 
 def document_findings(rows: pd.DataFrame, baseline: str) -> list[str]:
@@ -65,6 +79,22 @@ def document_findings(rows: pd.DataFrame, baseline: str) -> list[str]:
             f"**{place}**, split by documents: our metrics' AUC is {ranges[0]}, on the papers' split {ranges[1]}. Which summaries "
             f"are reported moves `{part.loc[moved.idxmax(), 'metric']}` by {moved.max():.2f}: no order is to be taken from one "
             "split alone."
+        )
+    return sentences
+
+
+def threshold_findings(rows: pd.DataFrame) -> list[str]:
+    """What one threshold for all groups changes, a sentence a corpus and group; ``rows``: of ``at_one_threshold``."""
+    sentences = []
+    rows = rows[~rows["metric"].str.contains("published")].dropna(subset=["balanced_accuracy"])
+    for place, part in rows.groupby(panels(rows), sort=False):
+        part = part.set_index("metric")
+        best, own = (part[name] for name in ("balanced_accuracy", "balanced_accuracy_at_one_a_group"))
+        moved = best - own
+        sentences.append(
+            f"**{place}**, all groups of the corpus cut at one threshold: our metrics' balanced accuracy is {best.min():.1f} to "
+            f"{best.max():.1f} (`{best.idxmax()}`), at a threshold of its own {own.min():.1f} to {own.max():.1f}; "
+            f"`{moved.abs().idxmax()}` moves most, by {moved[moved.abs().idxmax()]:+.1f}."
         )
     return sentences
 

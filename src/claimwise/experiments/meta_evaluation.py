@@ -101,6 +101,21 @@ def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(split=odd.map({0: "validation", 1: "test"}))
 
 
+def with_one_threshold(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every group's test rows beside the validation rows of all groups: ``table`` then tunes one threshold for all of them.
+
+    So FENICE's Table 3 was made (footnote 6): one threshold for CNN/DM and XSum.
+
+    >>> rows = pd.DataFrame({"group": ["a", "a", "b", "b"], "split": ["validation", "test"] * 2, "label": [1, 1, 0, 0]})
+    >>> [sorted(part["label"]) for _, part in with_one_threshold(rows).groupby("group")]
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    tuning, groups = rows[rows["split"] == "validation"], rows["group"].unique()
+    return pd.concat(
+        [rows[rows["split"] == "test"], *(tuning.assign(group=group) for group in groups)], ignore_index=True
+    )
+
+
 def table(rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int, seed: int) -> pd.DataFrame:
     """One row a (group, metric).
 
