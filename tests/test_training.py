@@ -339,11 +339,13 @@ def test_training_writes_what_ships_and_measures_each_group_with_all_other_docum
     assert "'aggrefact_exf': 200" in (weights / "verifier.json").read_text()
     assert "aggrefact_exf" not in (weights / "zero-shot/verifier.json").read_text()
     shares = len(data.SHARES)
-    assert asked_of == [("A", {"aggrefact_exf"})] * (1 + shares) + [("B", {"summedits_podcast"})] * (1 + shares)
+    first, second = ("A", {"aggrefact_exf"}), ("B", {"summedits_podcast"})
+    assert asked_of == [first, second, *[first] * shares, *[second] * shares]
     full, zero, *groups = learned_from
     assert (len(full), len(zero)) == (600, 400)
-    for group, unknown in ((groups[: 1 + shares], "aggrefact"), (groups[1 + shares :], "summedits")):
-        whole, *parts = group
+    parts_of = groups[2 : 2 + shares], groups[2 + shares :]
+    for whole, parts, unknown in zip(groups[:2], parts_of, ("aggrefact", "summedits"), strict=True):
+        assert len(parts) == shares
         assert len(whole) == 400
         assert not [document for document in whole if document.startswith(unknown)]
         assert [len(part) / 400 for part in parts] == pytest.approx(data.SHARES, abs=0.075)  # three deviations

@@ -49,6 +49,8 @@ def main(folder: Path, tables: Path, partial: Path) -> None:
         rest, asked = material.without(corpora), material.judged(corpora)
         unseen.append(held_out(group, asked.rows, asked.statements, learn(rest).heads))
         pd.concat(unseen).to_csv(partial / "held_out.csv", index=False)
+    for group, corpora in HELD_OUT.items():
+        rest, asked = material.without(corpora), material.judged(corpora)
         for share in SHARES:
             heads = learn(rest.part(share)).heads
             curve.append(held_out(group, asked.rows, asked.statements, heads).assign(share=share))
