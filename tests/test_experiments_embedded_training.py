@@ -98,10 +98,12 @@ def test_the_committed_learning_curve_asks_the_same_corpora_at_every_share():
     whole = pd.read_csv(ROOT / "data" / "embedded" / "held_out.csv")
     assert set(curve["share"]) == set(SHARES)
     assert set(curve["held_out_with"]) == set(HELD_OUT) == set(embedded_training._GROUPS)
-    asked = ["corpus", "held_out_with", "n", "model", "pooling"]
+    asked = ["corpus", "held_out_with", "model", "pooling"]
     for _, part in curve.groupby("share"):
         assert sorted(part[asked].itertuples(index=False)) == sorted(whole[asked].itertuples(index=False))
-    overlap = pd.concat([curve, whole])
+    # The curve's run took each annotation of GenAudit and USB for a summary (data/embedded/README.md).
+    overlap = pd.concat([curve, whole]).query("corpus != 'genaudit_usb'")
+    assert not overlap.drop_duplicates(["corpus", "n"])["corpus"].duplicated().any()
     overlap = overlap[overlap["model"] == "word overlap"].groupby("corpus")["auc"]
     assert (overlap.max() == overlap.min()).all()  # it learns nothing
 

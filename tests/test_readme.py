@@ -106,15 +106,14 @@ def test_paired_differences_are_the_committed_ones():
         told = f"+{_short(areas.loc[key, 'auc_difference'], 2)}", _short(areas.loc[key, "auc_p_holm"], 3)
         assert words.format(*told) in text
     steps = every[every["auc_step_p_holm"] < 0.05].set_index(["corpus", "group", "metric"])["auc_step"]
-    assert len(steps) == 4
+    assert len(steps) == 3
     assert f"help on XSum (+{_short(steps['aggrefact_ftsota', 'xsum', 'full'], 3)}," in text
     for group, words in (("cnndm", "CNN/DM (-{} AUC,"), ("xsum", "XSum (-{} AUC,")):
         assert words.format(_short(-steps["aggrefact_exf", group, "claims"], 3)) in text
-    assert f"makes up for it (+{_short(steps['aggrefact_exf', 'xsum', 'full'], 3)}, p" in text
     found = pd.read_csv(PUBLIC / "factored_verification.csv").set_index("method").loc["word-overlap"]
     assert found["next_best"] == "factored"
-    assert found["p_holm"] > 0.05
-    assert f"not told apart from the best of them (corrected p = {_short(found['p_holm'], 3)})" in text
+    assert found["p_holm"] < 0.05
+    assert f"more than the best of them (corrected p = {_short(found['p_holm'], 3)})" in text
     gain = (
         pd.read_csv(PUBLIC / "acu_verification.csv")
         .set_index(["task", "prompt"])
@@ -178,11 +177,11 @@ def test_corpora_left_out_are_the_committed_table(monkeypatch):
     rest = wide[~domains].drop(["summac_factcc", "summac_cogensumm"])
     pair = (f"{rest[model].mean():.2f}".removeprefix("0") for model in ("shipped", "word overlap"))
     assert "without them {} ({})".format(*pair) in bullet("The embedded model")
-    assert "With a quarter of the training documents the means are within .013" in bullet("The embedded model")
+    assert "With a quarter of the training documents the means are within .015" in bullet("The embedded model")
     for pooling in ("min", "mean"):
         curve = embedded_training.learning_curve(pooling)
         curve = curve[curve["model"] == "shipped"].set_index(["share", "panel"])["auc"]
-        assert (curve[100] - curve[25]).abs().max() <= 0.013
+        assert (curve[100] - curve[25]).abs().max() <= 0.015
 
 
 def test_pairs_and_the_split_by_documents_are_the_committed_tables():
@@ -191,6 +190,17 @@ def test_pairs_and_the_split_by_documents_are_the_committed_tables():
     assert (pairs[["p_holm", "auc_p_holm"]] > 0.05).all(axis=None)
     assert f"corrected for {len(pairs)} pairs each" in text
     apart = pd.read_csv(PUBLIC / "meta_evaluation_documents.csv").set_index("metric")["auc"]
+    one = pd.read_csv(PUBLIC / "meta_evaluation_one_threshold.csv")
+    one = one.pivot_table(index="metric", columns="group", values="balanced_accuracy")
+    for metric, words in (
+        ("fenice-t5 (published)", "its published scores have {:.1f} and {:.1f}"),
+        ("holistic", "our judge {:.1f} and {:.1f}"),
+        ("factored", "`factored` {:.1f} and {:.1f}"),
+    ):
+        assert words.format(*one.loc[metric, ["cnndm", "xsum"]]) in text
+    rest = one["cnndm"].drop(["fenice-t5 (published)", "holistic", "factored"])
+    assert len(rest) == 4
+    assert f"the other four, word overlap among them, fall to {rest.min():.0f} to {rest.max():.0f}" in text
     whole = pd.read_csv(PUBLIC / "meta_evaluation.csv").query("corpus == 'summeval'").set_index("metric")["auc"]
     for metric, words in (
         ("word-overlap", "word overlap has an AUC of {} ({} on the papers' split)"),

@@ -104,7 +104,7 @@ def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
 def with_one_threshold(rows: pd.DataFrame) -> pd.DataFrame:
     """Every group's test rows beside the validation rows of all groups: ``table`` then tunes one threshold for all of them.
 
-    So FENICE's Table 3 was made (footnote 6): one threshold for CNN/DM and XSum.
+    So FENICE's footnote 6 has it for Table 3: one for CNN/DM and XSum. docs/errata.md says what the baselines there have.
 
     >>> rows = pd.DataFrame({"group": ["a", "a", "b", "b"], "split": ["validation", "test"] * 2, "label": [1, 1, 0, 0]})
     >>> [sorted(part["label"]) for _, part in with_one_threshold(rows).groupby("group")]
