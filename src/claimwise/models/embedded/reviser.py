@@ -89,7 +89,8 @@ class Reviser:
         evidence = []
         for document, verdict in zip(documents, own, strict=True):
             lines = text.sentences(document)
-            evidence.append([lines[j].text for j in verdict.evidence[:EVIDENCE_SENTENCES]])
+            said = (_said(lines[j].text) for j in verdict.evidence)
+            evidence.append([line for line in said if line][:EVIDENCE_SENTENCES])
         choices = [candidates(sentence, lines) for sentence, lines in zip(sentences, evidence, strict=True)]
         verdicts = self._verify(documents, choices)
         return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
@@ -144,6 +145,15 @@ def _shown(document: str, sentence: str) -> str:
     resolved = citations.resolve(sentence, [source.reference for source in sources]) if sources else []
     cited = sorted({i for resolution in resolved for i in resolution.sources})
     return joined(sources[i] for i in cited) if cited else document
+
+
+def _said(line: str) -> str:
+    """What a sentence of a document states, without the label that ``joined`` gives it; nothing where it is a heading.
+
+    >>> _said("Abstract: It helped."), _said("Ling (2009):"), _said("Title: Creatine")
+    ('It helped.', '', '')
+    """
+    return "" if line.endswith(":") or line.startswith("Title: ") else line.removeprefix("Abstract: ")
 
 
 def _best(
