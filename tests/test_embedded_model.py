@@ -16,7 +16,7 @@ from imports import ROOT
 
 from claimwise import citations, metrics, models, prompts, text
 from claimwise.metrics import DEFAULT_METRICS, specification
-from claimwise.models.base import Feedback, Source
+from claimwise.models.base import Feedback, Source, Verdict
 from claimwise.models.embedded import edits, reviser
 from claimwise.prompts.sources import joined
 
@@ -109,6 +109,22 @@ def test_a_revision_of_cited_sentences_keeps_their_citations_and_reads_what_they
     assert [str(c) for c in citations.find(first)] == ["Şahin et al. (2020)"]
     # The second sentence is right of the other paper only, which it does not cite: it cannot be mended by that one.
     assert "Garside (2021) found that tracts with trees had fewer calls" not in revised.text
+
+
+def test_a_heading_of_the_sources_is_no_evidence_to_quote():
+    document = joined(
+        [Source("Ling (2009)", "Creatine", "Creatine helped in winter."), Source("Roy (2010)", "Rain", "It rained.")]
+    )
+
+    def verify(documents, claims):
+        """Accepts nothing, and ranks the evidence in the document's order: the heading first, then the title."""
+        ranked = [tuple(range(len(text.sentences(document)))) for document in documents]
+        return [[Verdict(0.1, evidence=order) for _ in each] for order, each in zip(ranked, claims, strict=True)]
+
+    [revised] = reviser.Reviser(verify).revise(
+        [document], ["Ling (2009) sold rice."], [Feedback(unsupported=("Ling (2009) sold rice.",))]
+    )
+    assert revised.text == "Creatine helped in winter (Ling, 2009)."
 
 
 @pytest.mark.parametrize(

@@ -340,18 +340,16 @@ def test_training_writes_what_ships_and_measures_each_group_with_all_other_docum
     assert "aggrefact_exf" not in (weights / "zero-shot/verifier.json").read_text()
     shares = len(data.SHARES)
     first, second = ("A", {"aggrefact_exf"}), ("B", {"summedits_podcast"})
-    assert asked_of == [first, second, *[first] * shares, *[second] * shares]
+    assert asked_of == [first, second] * (1 + shares)
     full, zero, *groups = learned_from
     assert (len(full), len(zero)) == (600, 400)
-    parts_of = groups[2 : 2 + shares], groups[2 + shares :]
-    for whole, parts, unknown in zip(groups[:2], parts_of, ("aggrefact", "summedits"), strict=True):
-        assert len(parts) == shares
+    for (whole, *parts), unknown in ((groups[::2], "aggrefact"), (groups[1::2], "summedits")):
         assert len(whole) == 400
         assert not [document for document in whole if document.startswith(unknown)]
         assert [len(part) / 400 for part in parts] == pytest.approx(data.SHARES, abs=0.075)  # three deviations
     assert pd.read_csv(tables / "held_out.csv")["held_out_with"].tolist() == ["A", "B"]
     curve = pd.read_csv(tables / "learning_curve.csv")
-    assert curve["share"].tolist() == [*data.SHARES, *data.SHARES]
+    assert curve["share"].tolist() == [share for share in (1.0, *data.SHARES) for _ in range(2)]
     assert {path.stem for path in tables.iterdir()} == {
         *("ablation", "edit_types", "judge", "held_out", "learning_curve", "speed")
     }

@@ -74,7 +74,7 @@ def learning_curve(pooling: str) -> pd.DataFrame:
     Returns:
         ``panel`` (the group left out), ``model, share`` (percent), ``corpora`` (how many), ``auc``.
     """
-    table = pd.concat([measured("learning_curve", pooling), measured("held_out", pooling).assign(share=1.0)])
+    table = measured("learning_curve", pooling)
     means = table.groupby(["held_out_with", "model", "share"], sort=False, as_index=False).agg(
         corpora=("corpus", "nunique"), auc=("auc", "mean")
     )

@@ -89,11 +89,11 @@ def threshold_findings(rows: pd.DataFrame) -> list[str]:
     rows = rows[~rows["metric"].str.contains("published")].dropna(subset=["balanced_accuracy"])
     for place, part in rows.groupby(panels(rows), sort=False):
         part = part.set_index("metric")
-        best, own = (part[name] for name in ("balanced_accuracy", "balanced_accuracy_at_one_a_group"))
-        moved = best - own
+        one, own = (part[name] for name in ("balanced_accuracy", "balanced_accuracy_at_one_a_group"))
+        moved = one - own
         sentences.append(
-            f"**{place}**, all groups of the corpus cut at one threshold: our metrics' balanced accuracy is {best.min():.1f} to "
-            f"{best.max():.1f} (`{best.idxmax()}`), at a threshold of its own {own.min():.1f} to {own.max():.1f}; "
+            f"**{place}**, all groups of the corpus cut at one threshold: our metrics' balanced accuracy is {one.min():.1f} to "
+            f"{one.max():.1f} (`{one.idxmax()}`), at a threshold of its own {own.min():.1f} to {own.max():.1f}; "
             f"`{moved.abs().idxmax()}` moves most, by {moved[moved.abs().idxmax()]:+.1f}."
         )
     return sentences

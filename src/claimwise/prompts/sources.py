@@ -66,6 +66,15 @@ def joined(sources: Iterable[Source]) -> str:
     )
 
 
+def stated(sentence: str) -> str:
+    """What a sentence of a document says itself, without the label that ``joined`` gives it: nothing where it is a heading.
+
+    >>> stated("Abstract: It helped."), stated("Ling (2009):"), stated("Title: Creatine"), stated("It rained.")
+    ('It helped.', '', '', 'It rained.')
+    """
+    return "" if sentence.endswith(":") or sentence.startswith("Title: ") else sentence.removeprefix("Abstract: ")
+
+
 def separated(document: str) -> list[Source]:
     r"""The sources of a document that ``joined`` made; none for any other text.
 

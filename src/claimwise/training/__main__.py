@@ -44,17 +44,15 @@ def main(folder: Path, tables: Path, partial: Path) -> None:
         learned = learn(rest)
         _write(learned, rest, made / name)
         judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(partial / "judge.csv", index=False)
-    unseen, curve = [], []
-    for group, corpora in HELD_OUT.items():
-        rest, asked = material.without(corpora), material.judged(corpora)
-        unseen.append(held_out(group, asked.rows, asked.statements, learn(rest).heads))
-        pd.concat(unseen).to_csv(partial / "held_out.csv", index=False)
-    for group, corpora in HELD_OUT.items():
-        rest, asked = material.without(corpora), material.judged(corpora)
-        for share in SHARES:
+    curve = []
+    for share in (1.0, *SHARES):
+        for group, corpora in HELD_OUT.items():
+            rest, asked = material.without(corpora), material.judged(corpora)
             heads = learn(rest.part(share)).heads
             curve.append(held_out(group, asked.rows, asked.statements, heads).assign(share=share))
-            pd.concat(curve).to_csv(partial / "learning_curve.csv", index=False)
+        together = pd.concat(curve)
+        together.to_csv(partial / "learning_curve.csv", index=False)
+        together[together["share"] == 1].drop(columns="share").to_csv(partial / "held_out.csv", index=False)
     shutil.copytree(made, folder, dirs_exist_ok=True)
     shutil.copytree(partial, tables, dirs_exist_ok=True, ignore=shutil.ignore_patterns("weights"))
     shutil.rmtree(partial)

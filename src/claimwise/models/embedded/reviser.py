@@ -17,7 +17,7 @@ from claimwise.easiness import rouge_l_f1
 from claimwise.models.base import Critique, Feedback, Judgement, Text, Verdict
 from claimwise.models.embedded.edits import candidates, content, quoted
 from claimwise.models.embedded.evidence import stem
-from claimwise.prompts.sources import joined, separated
+from claimwise.prompts.sources import joined, separated, stated
 
 #: An edit is taken when its support is at least this; the cut that makes a claim unsupported in ACUEval here.
 ACCEPTED = 0.5
@@ -89,7 +89,7 @@ class Reviser:
         evidence = []
         for document, verdict in zip(documents, own, strict=True):
             lines = text.sentences(document)
-            said = (_said(lines[j].text) for j in verdict.evidence)
+            said = (stated(lines[j].text) for j in verdict.evidence)
             evidence.append([line for line in said if line][:EVIDENCE_SENTENCES])
         choices = [candidates(sentence, lines) for sentence, lines in zip(sentences, evidence, strict=True)]
         verdicts = self._verify(documents, choices)
@@ -145,15 +145,6 @@ def _shown(document: str, sentence: str) -> str:
     resolved = citations.resolve(sentence, [source.reference for source in sources]) if sources else []
     cited = sorted({i for resolution in resolved for i in resolution.sources})
     return joined(sources[i] for i in cited) if cited else document
-
-
-def _said(line: str) -> str:
-    """What a sentence of a document states, without the label that ``joined`` gives it; nothing where it is a heading.
-
-    >>> _said("Abstract: It helped."), _said("Ling (2009):"), _said("Title: Creatine")
-    ('It helped.', '', '')
-    """
-    return "" if line.endswith(":") or line.startswith("Title: ") else line.removeprefix("Abstract: ")
 
 
 def _best(
