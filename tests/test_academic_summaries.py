@@ -44,6 +44,13 @@ class Scripted(FakeModel):
         return [Text(summary.replace(" not ", " ", 1)) for summary in summaries]
 
 
+class Mute(Scripted):
+    """Gives no verdict at all."""
+
+    def verify(self, documents, claims, prompt, extras=None):
+        return [[Verdict(np.nan, "no reply") for _ in group] for group in claims]
+
+
 @pytest.fixture
 def corpus():
     rows = Rows("toy")
@@ -136,10 +143,6 @@ def test_what_is_no_summary_is_left_out_and_counted(examples):
 
 
 def test_a_verdict_that_could_not_be_read_is_neither_right_nor_wrong(examples):
-    class Mute(Scripted):
-        def verify(self, documents, claims, prompt, extras=None):
-            return [[Verdict(np.nan, "no reply") for _ in group] for group in claims]
-
     table = summaries.originals(examples)
     counted = hallucinations.per_summary(table, hallucinations.judge(table, Mute(), VERIFY))
     assert counted.groupby("system")["unread"].mean().to_dict() == {"bad": 2, "good": 2}
@@ -150,7 +153,18 @@ def test_a_verdict_that_could_not_be_read_is_neither_right_nor_wrong(examples):
 
 
 def test_a_percentage_is_of_the_summaries_that_were_read():
-    assert hallucinations.with_any(pd.Series([2, 0, np.nan])).mean() == 50
+    found = hallucinations.with_any(pd.Series([1, 2, 0, np.nan]))
+    assert found.tolist() == pytest.approx([100, 100, 0, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(("support", "hallucinated"), [(0.5, 0), (0.49, 1)])
+def test_a_sentence_of_which_support_is_one_half_is_no_hallucination(examples, support, hallucinated):
+    class Certain(Scripted):
+        def verify(self, documents, claims, prompt, extras=None):
+            return [[Verdict(support) for _ in group] for group in claims]
+
+    judged = hallucinations.judge(summaries.originals(examples), Certain(), VERIFY)
+    assert judged.loc[judged["missing"] == 0, "hallucinated"].unique().tolist() == [hallucinated]
 
 
 def test_the_cube_counts_only_what_every_sentence_of_was_read():
@@ -186,7 +200,8 @@ def test_precision_and_recall_are_measured_on_labelled_validation_sentences():
     assert (found.precision.value, found.recall.value) == (0.5, 0.5)
     assert found.gain.value == 0  # as many of its findings are right as of all sentences are unsupported
     assert "not told apart from chance" in hallucinations.findings({"scripted": found})[0]
-    assert (found.n, found.flagged, found.wrong) == (8, 4, 4)
+    # What cites only papers that are not there has no passage: it is not even counted as unread.
+    assert (found.n, found.flagged, found.wrong, found.unread) == (8, 4, 4, 0)
     table = hallucinations.reliabilities({"scripted": found})
     assert table["precision"].tolist() == [0.5, 2 / 3]
 
@@ -222,10 +237,6 @@ def test_an_unread_verdict_lowers_neither_precision_nor_recall():
 
 
 def test_a_judge_that_was_never_read_has_no_precision():
-    class Mute(Scripted):
-        def verify(self, documents, claims, prompt, extras=None):
-            return [[Verdict(np.nan, "no reply") for _ in group] for group in claims]
-
     rows = Rows("toy")
     key = rows.example(0, "s", document="doc", summary="S.", split="validation")
     rows.gold(key, [{"claim": "It may.", "label": 0, "passage": "doc"}])

@@ -9,6 +9,7 @@ import pytest
 from fakes import FakeModel
 
 import claimwise
+from claimwise.calling import CallError
 from claimwise.errors import ClaimwiseError
 
 CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
@@ -52,12 +53,38 @@ def test_without_a_score_there_is_a_warning():
     assert math.isnan(found[2])
 
 
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA])
+def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
+    with pytest.warns(UserWarning, match="2 of 3 without a score: empty document, empty summary"):
+        found = claimwise.score([CAT, missing, CAT], ["The cat sat.", "It rained.", missing], "word-overlap")
+    assert found[0] == 1
+    assert [math.isnan(value) for value in found] == [False, True, True]
+
+
+@pytest.mark.parametrize("model", [3, None, object(), ["lexical"]])
+def test_what_is_no_model_is_told_what_is(model):
+    with pytest.raises(
+        CallError, match=r"model: expected a name \(embedded, .* or what models\.load made of one, got "
+    ):
+        claimwise.score(CAT, "The cat sat.", model=model)
+
+
 @pytest.mark.parametrize(
     ("document", "summary", "message"),
     [
         ([CAT], "The cat sat.", "expected one document for one summary, got 1"),
         ([CAT, RAIN], ["The cat sat."], "2 documents and 1 summaries; give each summary its document"),
-        (CAT, ["The cat sat.", None], "row 1 .*column 'summary': expected text, got None"),
+        (CAT, ["The cat sat.", 3], "row 1 .*column 'summary': expected text, got 3"),
+        (CAT, None, "summary: expected a text or several .*, got None"),
+        (CAT, 3, "summary: expected a text or several .*, got 3"),
+        (None, ["The cat sat."], "document: expected a text or several .*, got None"),
+        (CAT, b"The cat sat.", "summary: expected a text or several .*, got b'The"),
+        (CAT, {"a": "The cat sat."}, "summary: expected a text or several .*, got {'a'"),
+        (
+            pd.DataFrame({"a": [CAT]}),
+            ["The cat sat."],
+            "document: .* got a whole data frame; name the column",
+        ),
         ([b"bytes"], ["The cat sat."], "row 0 .*column 'document': expected text, got b'bytes'"),
     ],
 )

@@ -124,7 +124,7 @@ def test_csv_and_json_lines_score_alike():
 def test_a_file_without_a_single_score_is_written_and_fails(monkeypatch, capsys):
     error = fail(monkeypatch, capsys, "score", write([GOOD[2]]), "--metric", "word-overlap")
     assert error == (
-        "error: mine.word-overlap.csv: none of 1 summaries could be scored, for the reasons above; correct mine.jsonl, or name another model\n"
+        "error: mine.word-overlap.csv: none of 1 summaries could be scored, for the reasons above; correct mine.jsonl\n"
     )
     found = pd.read_csv("mine.word-overlap.csv")
     assert found["score"].isna().all()
@@ -142,14 +142,26 @@ def test_a_trial_scores_the_first_rows_only():
 
 
 def test_a_mean_below_the_least_fails_with_exit_code_1():
-    enough = score(write(GOOD), "--fail-under", "0.41")
+    scored = [GOOD[0], GOOD[1], GOOD[4]]
+    enough = score(write(scored), "--fail-under", "0.41")
     assert (enough.exit_code, "failed" in enough.stderr) == (0, False)
-    short = score(write(GOOD), "--fail-under", "0.42")
+    short = score(write(scored), "--fail-under", "0.42")
     assert short.exit_code == 1
-    assert short.stderr.endswith("failed: the mean of 3 scores, 0.416667, is below --fail-under 0.42\n")
+    assert short.stderr.endswith("failed: the mean of 3 rows, 0.416667, is below --fail-under 0.42\n")
+    assert score(write(GOOD), "--fail-under", "0.25").exit_code == 0
     assert len(pd.read_csv("mine.word-overlap.csv")) == 5
     assert score(write(GOOD), "--fail-under", "0.42", "--dry-run").exit_code == 0
     assert score(write(GOOD), "--fail-under", "42").exit_code == 2
+
+
+def test_rows_without_a_score_count_as_zero_for_the_least_mean():
+    rows = [GOOD[0], *[GOOD[2] | {"id": f"c{n}"} for n in range(4)]]
+    short = score(write(rows), "--fail-under", "0.5")
+    assert short.exit_code == 1
+    assert "mean 1.000, 4 without a score" in short.stdout
+    assert short.stderr.endswith(
+        "failed: the mean of 5 rows (4 without a score, counted as 0), 0.2, is below --fail-under 0.5\n"
+    )
 
 
 def test_claims_of_a_judge_are_an_empty_table():

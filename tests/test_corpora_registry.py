@@ -14,7 +14,6 @@ from claimwise.corpora.registry import (
     MissingFileError,
     Registry,
     RemoteFile,
-    fetch,
     published_files,
 )
 
@@ -220,7 +219,7 @@ def test_the_environment_names_the_folders(tmp_path, monkeypatch):
     copy.parent.mkdir(parents=True)
     copy.write_bytes(b"not it")
     with pytest.raises(AlteredFileError, match="got 6"):
-        fetch(file.dataset, file.path)
+        Registry.from_environment().fetch(file.dataset, file.path)
 
 
 def test_every_registered_file_can_be_verified_and_is_pinned_to_a_commit():

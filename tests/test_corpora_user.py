@@ -340,6 +340,17 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
         ("mine.json", "[]", "no examples in the file"),
         ("mine.json", '{\n"id": "a"\n}', r"mine\.json: expected an array of objects.*got one object with 'id'"),
         ("mine.json", '{\n"id": "a",\n}', "line 1.*expected one object a line, or an array of objects"),
+        (
+            "mine.json",
+            '{"data": [{"id": "a"}]}',
+            r"mine\.json, line 1: expected an array of objects, .*got one object with 'data'; take the array out of 'data'",
+        ),
+        (
+            "mine.jsonl",
+            '{"version": 2, "rows": [{"document": "a", "summary": "b"}]}',
+            "got one object with 'version, rows'; take the array out of 'rows'",
+        ),
+        ("mine.json", '{"article": "a", "spans": [{"start": 1}]}', "column 'document' is missing, got article, spans"),
         ("mine.json", '{"data":\n[{"id": "a"}]}', r"expected an array of objects, \[.*got one object with 'data'"),
         ("mine.jsonl", '[{"id": "a"}]', r"line 1: .*; an array of objects goes into a \.json file"),
         ("mine.jsonl", '[\n{"id": "a"}\n]', r"line 1.*; an array of objects goes into a \.json file"),

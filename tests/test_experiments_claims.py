@@ -9,7 +9,7 @@ from fakes import FakeModel
 from scipy import stats
 
 from claimwise.corpora.base import Rows
-from claimwise.experiments import acu_generation, acu_verification
+from claimwise.experiments import acu_generation, acu_verification, report
 from claimwise.models.base import Decomposition
 
 ZERO_SHOT = "acueval-verify-zeroshot"
@@ -264,6 +264,7 @@ def test_the_accuracys_interval_is_over_documents():
             "split": "test",
             "example_id": np.repeat([f"d{number}" for number in range(40)], 20),
             "claim_index": np.tile(np.arange(20), 40),
+            "claim": np.tile(np.arange(20).astype(str), 40),
             "document_id": np.repeat([f"d{number}" for number in range(40)], 20),
             "label": np.tile([0.0, 1.0], 400),
         }
@@ -273,6 +274,18 @@ def test_the_accuracys_interval_is_over_documents():
     row = acu_verification.table(frame, ZERO_SHOT, draws=2000, seed=0).iloc[0]
     expected = stats.binom.interval(0.95, 40, 0.75)
     assert row[["accuracy_low", "accuracy_high"]].tolist() == pytest.approx([100 * e / 40 for e in expected], abs=3)
+
+
+def test_excerpts_of_one_claim_are_counted_as_one_claim(claims):
+    once = verdicts(claims, support=0.3)
+    thrice = pd.concat([once.assign(example_id=once["example_id"] + part) for part in "abc"])
+    rows = {len(frame): acu_verification.table(frame, ZERO_SHOT, 50, 0).iloc[0] for frame in (once, thrice)}
+    one, three = rows.values()
+    assert (three["n"], three["n_claims"]) == (3 * one["n"], one["n"])
+    # Copies make the error of so few claims no smaller.
+    assert three["ece_exact_high"] == pytest.approx(one["ece_exact_high"])
+    [sentence] = acu_verification.findings(acu_verification.table(thrice, ZERO_SHOT, 50, 0), ZERO_SHOT)
+    assert f"{three['n']} checks of {one['n']} claims" in sentence
 
 
 def test_another_prompt_is_compared_with_the_reference_claim_by_claim(claims):
@@ -330,6 +343,7 @@ def test_a_prompt_beats_the_constant_answer_by_their_difference_and_not_by_its_o
             "split": "test",
             "example_id": np.repeat(np.arange(40).astype(str), 10),
             "claim_index": number,
+            "claim": number.astype(str),
             "document_id": np.repeat(np.arange(40).astype(str), 10),
             "label": label,
             "support": np.where((number == 9) & (label == 0), 0.0, 1.0),
@@ -377,8 +391,9 @@ def test_findings_name_the_best_prompt_and_the_constant_answer(claims):
     [sentence] = acu_verification.findings(table, ZERO_SHOT)
     assert "`acueval-verify-zeroshot` agrees with people on 75.0 % of 16 claims" in sentence
     assert "more than always Yes (50.0 %): +25.0 points (+25.0 to +25.0) on the same claims" in sentence
-    assert acu_verification.headline(table) == {"support": {"acueval-verify-zeroshot": 75.0, "always Yes": 50.0}}
-    assert acu_verification.sizes(table) == {"support": 16}
+    accuracy = report.headline(table, "task", "prompt", "accuracy")
+    assert accuracy == {"support": {"acueval-verify-zeroshot": 75.0, "always Yes": 50.0}}
+    assert report.sizes(table, "task") == {"support": 16}
 
 
 def scored(**f1):

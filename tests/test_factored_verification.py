@@ -122,7 +122,8 @@ def test_curves_pass_through_the_point_that_was_used(rows):
 
 def test_the_constant_answer_is_the_commoner_one(rows):
     assert fv.constant(rows) == 50.0
-    assert fv.constant(rows[(rows["label"] == 1) | rows["id"].str.startswith("toy:1")]) == 75.0
+    for commoner in (0, 1):
+        assert fv.constant(rows[(rows["label"] == commoner) | rows["id"].str.startswith("toy:1")]) == 75.0
 
 
 def test_figures_draw_every_method_and_every_cell(rows, tmp_path):
@@ -183,6 +184,16 @@ def cut_apart(other_midpoint):
             frame.assign(method=method, id=names, document_id=names, n_claims=1, reason=None, trained_on=np.nan)
         )
     return pd.concat(frames, ignore_index=True)
+
+
+def test_the_best_theta_is_that_of_the_training_part():
+    # In (.1, .3] all training summaries are told rightly, in (.6, .8] all test summaries.
+    scores = [0.4, 0.3, 0.1, 0.1, 0.9, 0.8, 0.5, 0.6]
+    rows = pd.DataFrame({"id": map(str, range(8)), "document_id": range(8), "label": [1, 1, 0, 0] * 2, "score": scores})
+    rows = rows.assign(method="one", split=["validation"] * 4 + ["test"] * 4)
+    [row] = fv.best_thetas(rows, "one").to_dict("records")
+    assert 0.1 < row["best_training_theta"] <= 0.3
+    assert row["its_accuracy"] == 50
 
 
 def test_a_difference_that_another_cut_takes_away_is_said_to_be_the_cuts():

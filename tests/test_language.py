@@ -41,6 +41,12 @@ class Scripted:
     def count(self, text):
         return len(text)
 
+    def longest_reply(self, max_tokens, choices=()):
+        return 1 if choices else max_tokens
+
+    def room(self, max_tokens):
+        return None if self.context is None else self.context - max_tokens
+
 
 def model(answer, **options):
     return PromptedModel(Scripted(answer, **options), ResponseCache(":memory:"))
@@ -175,6 +181,14 @@ def test_a_blank_reply_is_asked_again_in_a_later_run_also_where_an_earlier_versi
     assert len(asked.language_model.asked) == 2
 
 
+def test_a_refusal_by_the_model_itself_is_remembered_as_one_that_cannot_be_read():
+    asked = model(lambda prompt: Reply(reason=parsers.REFUSAL))
+    for _ in range(2):
+        assert asked.decompose(["P."], prompts.load("acueval-decompose-0shot"))[0].reason == "refusal"
+    assert len(asked.language_model.asked) == 1
+    assert [row[:3] for row in asked.cache.stats()] == [("scripted:unread", "decompose", 1)]
+
+
 def test_a_reply_that_cannot_be_read_is_kept_until_it_is_dropped_alone():
     cache = ResponseCache(":memory:")
     replies = {"A.": "Yes.", "B.": "Hm.", "C.": Reply(probabilities=(0.0, 0.0)), "D.": Reply(reason="content filter")}
@@ -207,6 +221,44 @@ def test_retrieved_prompts_show_the_claims_sentences_and_name_them():
     assert len(verdict.evidence) == 5
     assert asked.language_model.asked[0].endswith("Ann won. True or False?")
     assert asked.language_model.asked[0].startswith("Ann won the race. It rained.")
+
+
+WORDS = " ".join(f"word{k}" for k in range(400))  # without a full stop, one sentence
+
+
+def test_a_sentence_that_does_not_fit_is_asked_about_in_parts_that_keep_its_place():
+    asked = model(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1].split()[0], context=4500)
+    prompt = prompts.load("factscore-decompose-sentence")
+    found = asked.decompose([f"It rained. {WORDS}."], prompt)[0]
+    parts = [sent.rsplit("facts: ", 1)[1] for sent in reversed(asked.language_model.asked)]
+    assert parts[0] == "It rained."
+    assert len(parts) > 2
+    assert " ".join(parts[1:]) == f"{WORDS}."
+    assert max(map(len, asked.language_model.asked)) <= 4500 - prompt.max_tokens
+    assert [(claim.start, claim.end) for claim in found.claims] == [(0, 10)] + [(11, 12 + len(WORDS))] * len(parts[1:])
+
+
+def test_retrieved_sentences_that_do_not_fit_are_read_in_parts_and_all_are_the_evidence():
+    read = model(lambda prompt: Reply(probabilities=(0.9, 0.1) if "word399" in prompt else (0.2, 0.8)), context=1000)
+    prompt = prompts.load("factscore-verify-retrieved")
+    verdict = read.verify([f"It rained. {WORDS}. They left."], [["word7 and word399."]], prompt)[0][0]
+    assert (verdict.support, verdict.evidence) == (pytest.approx(0.9), (0, 1, 2))
+    assert len(read.language_model.asked) > 3
+    assert max(map(len, read.language_model.asked)) <= 1000 - prompt.max_tokens
+    assert all(any(word in sent for sent in read.language_model.asked) for word in f"{WORDS} rained left".split())
+
+
+@pytest.mark.parametrize("name", ["factscore-decompose-sentence", "factscore-verify-retrieved"])
+def test_what_fits_is_asked_as_it_is_without_a_limit(name):
+    prompt, sent = prompts.load(name), []
+    for context in (None, 100_000):
+        asked = model(lambda prompt: Reply("- True."), context=context)
+        if prompt.role == "decompose":
+            asked.decompose([LONG], prompt)
+        else:
+            asked.verify([LONG], [["Sentence number 7.", "It rained."]], prompt)
+        sent.append(asked.language_model.asked)
+    assert sent[0] == sent[1]
 
 
 def test_the_extra_document_is_shown():

@@ -9,6 +9,7 @@ from test_language import Scripted
 
 from claimwise import citations, corpora, notebook, prompts, refinement, settings, store, text
 from claimwise.corpora.base import Rows
+from claimwise.models import openai_model
 from claimwise.models.cache import ResponseCache, cached
 from claimwise.models.language import PromptedModel
 from claimwise.models.rehearsal import CLAIMS, Rehearsal
@@ -28,6 +29,27 @@ def test_a_rehearsal_counts_the_calls_and_tokens_of_the_run():
     assert (estimate.calls, estimate.prompt_tokens, estimate.reply_tokens) == (2, sum(map(len, texts)), 2)
     assert model.asked == []
     assert cache.stats() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "reply_tokens"),
+    [
+        ({}, 1),
+        ({"logprobs": False}, ZERO.max_tokens),
+        ({"extra_body": {"max_completion_tokens": 4000}}, 4000),
+        ({"logprobs": False, "extra_body": {"max_completion_tokens": 4000}}, 4000),
+    ],
+)
+def test_a_forecast_counts_the_longest_reply_that_a_request_allows(options, reply_tokens):
+    cache, address = ResponseCache(":memory:"), "http://localhost:9/v1"  # nobody is asked
+    model = openai_model(cache, model="m", base_url=address, token_limit="max_completion_tokens", **options)
+    rehearsal = Rehearsal(model.language_model, cache)
+    rehearsal.verify(["D."], [["A."]], ZERO)
+    assert rehearsal.estimate.reply_tokens == reply_tokens
+    decompose = prompts.load("acueval-decompose-0shot")
+    rehearsal.decompose(["D."], decompose)
+    limit = decompose.max_tokens if "extra_body" not in options else 4000
+    assert rehearsal.estimate.reply_tokens == reply_tokens + limit
 
 
 def test_what_is_remembered_is_not_counted():

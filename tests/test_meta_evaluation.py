@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from claimwise.corpora.base import Rows
 from claimwise.experiments import meta_display, meta_evaluation
 
 SYSTEMS = [f"s{number}" for number in range(8)]
@@ -37,6 +38,14 @@ def rows():
 METRICS = ["exact", "flat", "silent"]
 
 
+def test_the_rating_of_a_summary_whose_claims_nobody_labelled_is_its_label():
+    made = Rows("made")
+    first, second, _ = (made.example(key, "s", document=key, summary="x", label=n % 2) for n, key in enumerate("abc"))
+    made.gold(first, [{"claim": "one", "label": 1}, {"claim": "two", "label": 0}])
+    made.gold(second, [{"claim": "one"}])
+    assert meta_evaluation.collect(made.corpus(), {}, by_origin=False)["rating"].tolist() == [0.5, 1, 0]
+
+
 def test_a_pair_has_a_row_in_every_group_with_the_first_less_the_second(rows):
     found = meta_evaluation.pairs(rows, METRICS, [["exact", "flat"], ["flat", "exact"]], seed=0)
     assert found[["group", "metric"]].to_numpy().tolist() == [
@@ -66,6 +75,15 @@ def test_sentences_on_pairs_name_the_places_where_they_are_told_apart(rows):
     assert apart.startswith("`exact` less `flat` in AUC: made, cnndm +0.500 (+0.500 to +0.500); made, xsum +0.500")
     assert "told apart on made, cnndm (balanced accuracy, +50.0, corrected p < .001)" in apart
     assert same.endswith("they are told apart on none, by either measure.")
+
+
+def test_both_ends_of_the_tuned_interval_are_at_thresholds_of_the_validation_split(rows):
+    # Tells the labels apart in either split, but at 2.5 in the test split, where validation finds 0.5.
+    moved = rows.assign(moved=rows["label"] + 2 * (rows["split"] == "test"))
+    table = meta_evaluation.table(moved, ["exact", "moved"], "exact", draws=50, seed=0)
+    assert table["metric"].tolist() == ["exact", "moved"] * 2
+    for column in ("balanced_accuracy", "tuned_low", "tuned_high"):
+        assert table[column].tolist() == [100, 50] * 2
 
 
 def test_systems_are_ordered_only_where_there_are_enough(rows):

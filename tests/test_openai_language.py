@@ -314,6 +314,42 @@ def test_unreadable_logprobs_are_as_none(serve, caplog, logprobs):
     assert "sends unreadable logprobs: verdicts without" in caplog.text
 
 
+def test_a_refusal_in_a_field_of_its_own_is_remembered_and_says_nothing_of_probabilities(serve, caplog):
+    refusal = odd({"content": None, "refusal": "I'm sorry, I cannot assist with that."})
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}), faults=[refusal])
+    model = connect(server, concurrency=1)
+    for _ in range(2):
+        first, second = model.verify(["D."], [["A.", "B."]], ZERO)[0]
+        assert (first.reason, second.reason, second.support) == ("refusal", None, pytest.approx(0.75))
+    assert len(server.requests) == 2
+    assert "logprobs" not in caplog.text
+
+
+@pytest.mark.parametrize(("end", "claims"), [("stop", 2), ("length", 1), ("content_filter", 1)])
+def test_the_claim_at_which_a_reply_was_stopped_is_left_out(serve, end, claims):
+    server = serve(faults=[odd({"content": "- It rained.\n- Ann wo"}, finish_reason=end)])
+    [found] = connect(server).decompose(["P."], prompts.load("acueval-decompose-0shot"))
+    assert len(found.claims) == claims
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "Unsupported parameter: 'stop' is not supported with this model.", "param": "stop"},
+        {"message": "This model does not support parameter stop."},
+        {"message": "Bad parameter.", "param": "stop"},
+    ],
+)
+def test_a_server_that_refuses_stop_texts_is_asked_without_and_its_replies_end_there(serve, caplog, error):
+    prompt = prompts.load("acueval-decompose-5shot")
+    written = f"- It rained.\n\n{prompt.stop[0]}: Bo left.\n- Bo left."
+    server = serve(lambda _: written, faults=[lambda h: h.reply(400, {"error": error})])
+    found = connect(server, concurrency=1).decompose(["A.", "B."], prompt)
+    assert [[claim.text for claim in one.claims] for one in found] == [["It rained."]] * 2
+    assert [body.get("stop") for _, body, _ in server.requests] == [list(prompt.stop), None, None]
+    assert len([r for r in caplog.records if "refuses texts that end a reply" in r.message]) == 1
+
+
 @pytest.mark.parametrize("usage", ["lots", None, {}, {"prompt_tokens": "12", "completion_tokens": None}])
 def test_a_usage_that_cannot_be_read_counts_nothing(serve, usage):
     model = connect(serve(faults=[odd(usage=usage)]))
@@ -628,6 +664,31 @@ def test_a_budget_stops_the_run(serve, budget, calls):
     assert len(server.requests) == calls
 
 
+def test_a_budget_of_tokens_counts_an_estimate_where_the_server_sends_no_usage(serve, caplog):
+    server = serve(faults=itertools.repeat(odd(usage=None)))
+    model = connect(server, concurrency=1, max_total_tokens=700)
+    with pytest.raises(BudgetError, match=r"700 tokens \(max_total_tokens\) is spent"):
+        model.verify(["D."], [[f"C{k}." for k in range(50)]], ZERO)
+    tally, asked = model.language_model.tally, len(server.requests)
+    assert 1 < asked < 10
+    assert tally.prompt_tokens >= asked * model.language_model.count("D.")
+    assert 700 <= tally.prompt_tokens + tally.reply_tokens < 700 * asked / (asked - 1)
+    assert 0 < tally.reply_tokens < tally.prompt_tokens
+    assert len([r for r in caplog.records if "max_total_tokens is of estimates" in r.getMessage()]) == 1
+
+
+def test_a_limit_in_extra_body_leaves_a_document_less_of_the_context(serve):
+    document = " ".join(f"Sentence {k} says little." for k in range(60))
+    sent = []
+    for limit in ({}, {"extra_body": {"max_tokens": 1500}}):
+        server = serve()
+        model = connect(server, context=2000, **limit)
+        model.verify([document], [["A claim."]], ZERO)
+        sent.append([body["messages"][-1]["content"] for _, body, _ in server.requests])
+    assert len(sent[0]) == 1
+    assert max(map(model.language_model.count, sent[1])) + 1500 <= 2000
+
+
 def test_concurrency_is_used_and_bounded(serve):
     server = serve(latency=0.1)
     connect(server, concurrency=8).verify(["D."], [[f"C{k}." for k in range(40)]], ZERO)
@@ -680,11 +741,6 @@ def test_calls_and_tokens_are_counted(serve):
     model.verify(["D."], [["A.", "B."]], ZERO)
     tally = model.language_model.tally
     assert (tally.calls, tally.prompt_tokens, tally.reply_tokens) == (2, 20, 4)
-
-
-def test_an_address_without_a_scheme_is_named():
-    with pytest.raises(ModelError, match="option 'base_url': found 'localhost:8000/v1'"):
-        openai_model(ResponseCache(":memory:"), model="m", base_url="localhost:8000/v1")
 
 
 @pytest.mark.parametrize("scheme", ["http://", ""])

@@ -467,6 +467,48 @@ def test_nothing_is_decided_without_validation_rows_of_both_labels(rows, capsys)
     assert "labelled rows found: 3 of split 'test', 1 of split " in printed
 
 
+def test_labels_the_wrong_way_round_decide_nothing_and_that_is_asked(capsys):
+    write([row | {"label": 1 - row["label"]} if row["label"] is not None else row for row in SPLIT])
+    assert "faithful" not in score(page=Path("page.html"))
+    printed = capsys.readouterr().out
+    assert "above the threshold" not in printed
+    assert (
+        "  nothing decided: the scores do not separate your 4 labelled validation rows (AUC 0.000); label 1 means faithful: "
+        "are the labels the other way round?\n" in printed
+    )
+
+
+def test_equal_scores_decide_nothing(capsys):
+    write([row | {"summary": "one two"} for row in SPLIT])
+    assert "faithful" not in score()
+    assert "do not separate your 4 labelled validation rows (AUC 0.500); give more of them" in capsys.readouterr().out
+    assert "faithful" in score(threshold=0.5)  # one that is given is taken
+
+
+def test_how_right_a_tuned_threshold_is_on_its_own_rows_is_said(capsys):
+    write(
+        [
+            row | {"label": int(row["id"] in "ad")} if row["split"] in ("validation", "dev", "val", "valid") else row
+            for row in SPLIT
+        ]
+    )
+    score()
+    right = 100 * balanced_accuracy_score([1, 0, 0, 1], [1, 0, 0, 0])
+    assert (
+        f"tuned on 4 labelled validation rows (balanced accuracy on these {right:.1f} %; for" in capsys.readouterr().out
+    )
+
+
+def test_two_prompts_for_one_role_are_refused(folder):
+    write(ROWS)
+    twice = ["acueval-verify-fewshot", "acueval-verify-zeroshot"]
+    with pytest.raises(
+        PromptError, match="--prompt: acueval-verify-fewshot and acueval-verify-zeroshot are both for verify; give one"
+    ):
+        score(metric="sentences", model="lexical", prompt=twice)
+    assert not list(folder.glob("*.csv"))
+
+
 def test_the_threshold_is_printed_with_no_more_digits_than_its_decisions_need(capsys):
     labels = {"a": "1", "b": "1", "c": "0", "d": "0"}
     texts = {"a": "one two three", "b": "one two nine", "c": "one eight nine", "d": "seven eight nine"}

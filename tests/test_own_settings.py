@@ -79,6 +79,12 @@ def test_an_error_of_a_section_names_the_file_that_was_read():
         ("models: {}\nmodels: {}", "key 'models' stands twice; keep one"),
         ("models: {", "params.yaml is not YAML"),
         ("", "expected `key: value` at the top"),
+        ({"models": ["a"]}, r"^params.yaml, models: Input should be a valid dictionary$"),
+        ({"modle": "embedded"}, r"^params.yaml, model: Field required; found 'modle': did you mean that\?\n.*models"),
+        (
+            {"model": "lexical", "zoo": 1},
+            r"^params.yaml, zoo: unknown key; expected model, models, metrics, cache \(or",
+        ),
     ],
 )
 def test_a_wrong_short_file_is_told_what_is_wrong(content, message):

@@ -66,4 +66,10 @@ def test_html_is_counted_and_warned_of_once(kind):
     [warning] = warned(kind, summaries=rows, documents=["<P>It rained.</p>"] * 2 + ["It rained."] * 2)
     assert "the documents of 2 rows and 3 summaries hold HTML" in warning
     assert warned(kind, summaries=rows[3:]) == []
+    [warning] = warned(kind, summaries=rows[:1])
+    assert warning.startswith("warning: 1 summary holds HTML")
+    [warning] = warned(kind, summaries=rows[:2])
+    assert warning.startswith("warning: 2 summaries hold HTML")
+    [warning] = warned(kind, summaries=rows[3:], documents=["<p>It rained."])
+    assert warning.startswith("warning: the document of 1 row holds HTML")
     assert warned("openai", summaries=rows) == []

@@ -50,6 +50,26 @@ LISTS = [
     ("- It cost 5* in all.\n- 2*3*4 is 24.", ("It cost 5* in all.", "2*3*4 is 24.")),
     ("- A* search beats B* search.\n- It cost 5*.", ("A* search beats B* search.", "It cost 5*.")),
     ("- The field my_old_name is gone.", ("The field my_old_name is gone.",)),
+    # The first item stands on the heading's line, or all of them on one.
+    ("The claims are: - It rained.\n- We left.\n- Ann won.", ("It rained.", "We left.", "Ann won.")),
+    ("The claims are: - It rained - heavily.\n- We left.", ("It rained - heavily.", "We left.")),
+    ("The claims are: - It rained. - We left.\n- Ann won.", ("It rained.", "We left.", "Ann won.")),
+    ("**The claims are:** - It rained.\n- We left.", ("It rained.", "We left.")),
+    ("The claims are: 1. It rained.\n2. We left.", ("It rained.", "We left.")),
+    ("The claims are: 1. It rained. 2. We left.", ("It rained.", "We left.")),
+    ("The claims are: - It rained", ("It rained",)),
+    ("The claims are: - It rained - We left", ("It rained", "We left")),
+    ("The claims are: - It rained - heavily. - We left.", ("It rained - heavily.", "We left.")),
+    ("- It makes two claims: - rain and snow.\n- We left.", ("It makes two claims: - rain and snow.", "We left.")),
+    ("- It rained. - We left. - 20 people stayed.", ("It rained.", "We left.", "20 people stayed.")),
+    ("1. It rained. 2. We left. 3. Ann won.", ("It rained.", "We left.", "Ann won.")),
+    ("(1) It rained. (2) We left.", ("It rained.", "We left.")),
+    ("- It rained - heavily.", ("It rained - heavily.",)),
+    ("- It rained - heavily. - We left.", ("It rained - heavily.", "We left.")),
+    ("1. It rained. 3. We left.", ("It rained. 3. We left.",)),
+    ("1. Fig. 2. The plant grew.", ("Fig. 2. The plant grew.",)),
+    ("- Ann came 1. 2. Bob lost.", ("Ann came 1. 2. Bob lost.",)),
+    ("**Key facts:** It rained - heavily.", ("Key facts: It rained - heavily.",)),
 ]
 
 JSON = [
@@ -264,6 +284,9 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
         ("list", "- It rained.\n- We left\n  on Sun", ("It rained.",)),
         ("list", "- It rained.\n- We left.\n\nI hope this hel", ("It rained.", "We left.")),
         ("list", "The claims are: - It rained. - We le", ("It rained.",)),
+        ("list", "The claims are: - It rained.\n- We le", ("It rained.",)),
+        ("list", "1. It rained. 2. We le", ("It rained.",)),
+        ("list", "The claims are: - It rai", None),
         ("json-claims", "- It rained.\n- We le", ("It rained.",)),
         ("json-claims", '{"claims": ["It rained.", "We le', ("It rained.",)),
         ("sentences", "It rained. We le", ("It rained.",)),
@@ -349,7 +372,11 @@ def test_critiques():
     for reply, comment in (
         ("4/5: One name is wrong.", CritiqueParts("One name is wrong.", 0.75)),
         ("- Consistency: 2\nOne name is wrong.", CritiqueParts("One name is wrong.")),
-        ("2. One name is wrong.", CritiqueParts("One name is wrong.")),
+        ("1. One name is wrong.", CritiqueParts("One name is wrong.")),
+        ("2. One name is wrong.\n3. One date is.", CritiqueParts("One name is wrong.\n3. One date is.")),
+        ("2. One name is wrong.", CritiqueParts("One name is wrong.", 0.25)),
+        ("2, because one name is wrong.", CritiqueParts("because one name is wrong.", 0.25)),
+        ("**2**. One name is wrong.", CritiqueParts("One name is wrong.", 0.25)),
         ("4.5 million left, not 4.", CritiqueParts("4.5 million left, not 4.")),
         ("4-year-olds are left out.", CritiqueParts("4-year-olds are left out.")),
         ("4 people died, not five.", CritiqueParts("4 people died, not five.")),
@@ -358,6 +385,94 @@ def test_critiques():
         assert parse("rating-comment", reply).value == comment
     assert parse("rating-comment", "4").value is None
     assert parse("feedback", "Feedback:\nThe year is wrong.").value == CritiqueParts("The year is wrong.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "parts"),
+    [
+        ("Supported: No\n\nCritique: It says 20.\n\nRevised Claim: It had 20.", ("It says 20.", 0.0, "It had 20.")),
+        ("**Supported:** No\n\n**Critique:** It says 20.", ("It says 20.", 0.0, None)),
+        ("Revised Claim: It had 20.\nCritique: It says 20.\nSupported: No", ("It says 20.", 0.0, "It had 20.")),
+        ("Critique: A.\nSupported: No, it is not.\nRevised Claim: It had 20.", ("A.", 0.0, "It had 20.")),
+        ("Supported: No, because it says 20.\nRevised Claim: It had 20.", ("because it says 20.", 0.0, "It had 20.")),
+        ("Supported: Yes\n\nAll of it is there.", ("All of it is there.", 1.0, None)),
+        ("1. Critique: A.\n2. Supported: No\n3. Revised Claim: B.", ("A.", 0.0, "B.")),
+        ('Critique: "Supported: No" is too hard.\nSupported: Yes', ('"Supported: No" is too hard.', 1.0, None)),
+        ("Critique: A.\nSupported: No\nRevised Claim: B. Supported: Yes", ("A.", 0.0, "B. Supported: Yes")),
+        ("Critique: The better revised claim: B.\nSupported: No", ("The better revised claim: B.", 0.0, None)),
+        ("Supported: No", ("", 0.0, None)),
+    ],
+)
+def test_the_parts_of_a_critique_stand_in_any_order(reply, parts):
+    assert parse("critique-block", reply).value == CritiqueParts(*parts)
+
+
+@pytest.mark.parametrize(
+    ("revised", "value"),
+    [
+        ("None of the patients died.", "None of the patients died."),
+        ("Na levels rose.", "Na levels rose."),
+        ("Nonetheless, it rained.", "Nonetheless, it rained."),
+        ("None", None),
+        ("None.", None),
+        ("None needed.", None),
+        ("None - it is supported.", None),
+        ("**N/A**", None),
+        ("NA (it is supported)", None),
+        ("N/A since it is supported.", None),
+        ("Not applicable here.", None),
+    ],
+)
+def test_a_critique_without_a_revised_claim_says_so(revised, value):
+    assert parse("critique-block", f"Critique: A.\nSupported: No\nRevised Claim: {revised}").value.revised == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("4. The summary is", 0.75),
+        ("4 - The summary", 0.75),
+        ("4: mostly", 0.75),
+        ("5 - Perfectly", 1.0),
+        ("4, because", 0.75),
+        ("4 because it", 0.75),
+        ("1: It is wrong", 0.0),
+        ("4. It is fine. Score: 2", 0.25),
+        # A list, or something that is counted
+        ("1. The summary is", None),
+        ("4. It rained.\n5. We left.", None),
+        ("4. It rained. 5. We left.", None),
+        ("4 people died", None),
+        ("4-year-olds are", None),
+        ("4,000 people", None),
+        ("4 - 2 was", None),
+        ("2, 3 and 4", None),
+        ("2, maybe 3", None),
+        ("4.5 million, because", None),
+    ],
+)
+def test_a_rating_that_goes_on_is_told_from_a_list_and_from_a_count(reply, value):
+    assert parse("rating-1-5", reply).value == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "value"),
+    [
+        ("list", "- It rained.\n- We left.", ("It rained.", "We left.")),
+        ("json-claims", '{"claims": ["It rained."]}', ("It rained.",)),
+        ("text", "It rained.", "It rained."),
+        ("corrected-summary", "Corrected summary: It rained.", "It rained."),
+        ("yes-no", "No, it does not.", 0.0),
+        ("rating-1-5", "4", 0.75),
+    ],
+)
+def test_thoughts_are_not_read(kind, answer, value):
+    thoughts = "- Perhaps [rain]?\n- Yes. 2 of 5.\n\nThe corrected summary: hmm\n"
+    for opening in ("<think>\n", "\n<think>", ""):  # a template may have written it
+        assert parse(kind, f"{opening}{thoughts}</think>\n\n{answer}").value == value
+        assert parse(kind, f"{opening}{thoughts}</think>\n\n") == parsers.Parsed(None, parsers.EMPTY)
+    for cut in (True, False):
+        assert parse(kind, f"<think>\n{thoughts}{answer}", cut=cut) == parsers.Parsed(None, parsers.CUT)
 
 
 def test_texts_lose_their_preamble_only():
@@ -382,8 +497,33 @@ def test_texts_lose_their_preamble_only():
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        "## Revised Summary\n\nIt rained.",
+        "**Revised Summary**\n\nIt rained.",
+        "Sure!\n\n# **Summary**\nIt rained.",
+        "It rained.\n\nNote: I removed the claim about snow.",
+        "It rained.\n\n(Note: The original summary was wrong.)",
+        "**It rained.**\n\n**Note:** The claim on snow is gone.",
+        "It rained.\n\n---\n\n*Explanation: It did not snow.*",
+        "It rained.\n\n**Changes made:**\n\n1. Snow is gone.\n\n2. So is ice.",
+        "Revised summary:\n\nIt rained.\n\nChanges made:\n- Snow is gone.",
+    ],
+)
+def test_texts_lose_their_heading_and_a_note_on_them(reply):
+    for kind in ("text", "corrected-summary"):
+        assert parse(kind, reply).value == "It rained."
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "It rained.\n\nNote: the claim of snow is old.\n\nWe left.",
+        "It rained. Note: I left.",
+        "It rained.\n\nNote: All times are in British Summer Time (BST).",
+        "Note: I removed the claim about snow.",
+        "Summary\n\nIt rained.",
+        "# Summary judgment\n\nIt rained.",
         "OK Go released a video.\nThe band won a prize.",
         "OK Go released a video!\nThe band won a prize.",
         "Sure enough, it rained.\nWe left.",

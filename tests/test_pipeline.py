@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import nbformat
@@ -94,7 +96,7 @@ def test_imports_have_no_circle():
 
 #: What each of these rooms may import of the rest of the package.
 _BELOW = {
-    "prompts": {"errors", "text"},
+    "prompts": {"errors", "strict_yaml", "text"},
     "corpora": {"errors", "prompts", "schema"},
     "models": {"citations", "easiness", "errors", "prompts", "text"},
 }
@@ -135,6 +137,29 @@ def _requirements() -> list[str]:
 
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[<>=!\[ ]", name)[0]).lower()
+
+
+def _packages(code: ast.AST) -> set[str]:
+    """What is imported outside the standard library, but for what the code does without (``except ImportError``)."""
+    found = set()
+    for node in ast.iter_child_nodes(code):
+        if isinstance(node, ast.Try) and any(getattr(h.type, "id", None) == "ImportError" for h in node.handlers):
+            continue
+        if isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module.split(".")[0])
+        found |= _packages(node)
+    return found - sys.stdlib_module_names
+
+
+def test_every_package_that_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {_normal(entry) for entry in project["dependencies"]}
+    distributions = packages_distributions()
+    for path in (ROOT / "src/claimwise").rglob("*.py"):
+        for package in _packages(ast.parse(path.read_text(encoding="utf-8"))) - {"claimwise"}:
+            assert declared & {_normal(name) for name in distributions.get(package, [])}, f"{path.name}: {package}"
 
 
 def test_environment_yml_is_in_step_with_pyproject():

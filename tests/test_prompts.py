@@ -224,6 +224,14 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
         (("{{ ACU }}", "\n\n{{ ACU"), ["line 9: not a template"]),
         (("{{ ACU }}", "{{ ACU | shout }}"), ["line 7: not a template", "shout"]),
         (("{{ ACU }}", "{{ ACU }}\n{% include 'x' %}"), ["line 8: a prompt is one file: no include"]),
+        (
+            ("{{ ACU }}", "{{ ACU }}\n{{ Document | truncate('2000') }}"),
+            ["line 8: the text cannot be filled: ", "(TypeError); correct what stands in braces there"],
+        ),
+        (("{{ ACU }}", "{{ ACU }}\n\n{{ 1 / 0 }}"), ["line 9: the text cannot be filled: division by zero (Zero"]),
+        (("{{ ACU }}", "{{ ACU.foo.bar }}"), ["line 7: the text cannot be filled: ", "has no attribute 'foo'"]),
+        (("{{ ACU }}", "{{ ACU.__class__ }}"), ["line 7: the text cannot be filled: ", "unsafe; correct"]),
+        (("role: verify", "role: verify\nrole: judge"), ["line 4: not YAML (key 'role' stands twice; keep one)"]),
         (("role: verify\nreply: yes-no", "role: revise\nreply: text"), ["line 7: unknown placeholder {{ ACU }}"]),
         (
             ("role: verify\nreply: yes-no\nmax_tokens: 5\n---", "role: revise\nreply: text\n---\n{{ Summary }}"),
@@ -240,6 +248,22 @@ def test_a_wrong_prompt_file_is_told_by_line_and_what_was_expected(mine, change,
     assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
+def test_a_prompt_that_only_some_texts_cannot_fill_is_told_by_its_line(mine):
+    prompt = prompts.load(mine(VERIFY.replace("{{ ACU }}", "{{ ACU }}\n{{ 9 // (ACU | length) }}")))
+    assert prompt.render(Document="D", ACU="C") == "D / C\n9"
+    with pytest.raises(
+        prompts.PromptError, match=r"prompt prompts/mine\.txt, line 2 of its text: .*\(ZeroDivisionError\)"
+    ):
+        prompt.render(Document="D", ACU="")
+
+
+def test_a_prompt_that_cannot_be_filled_is_refused_in_a_template_of_another_file_by_that_ones_line(mine):
+    header = "---\nsource: mine\nrole: decompose\nreply: list\n{}---\n"
+    mine(header.format("") + "Mine:\n{{ Summary + 1 }}", "prompts/base.txt")
+    with pytest.raises(prompts.PromptError, match=r"prompts/base\.txt, line 7: the text cannot be filled"):
+        prompts.load(mine(header.format("template: base\n")))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -250,6 +274,7 @@ def test_a_wrong_prompt_file_is_told_by_line_and_what_was_expected(mine, change,
         ),
         ("passage: a\n", r"shown\.yaml: expected a list of demonstrations"),
         ("- [", r"shown\.yaml: not YAML"),
+        ("- {passage: a, passage: b}\n", r"shown\.yaml: not YAML: key 'passage' stands twice; keep one"),
     ],
 )
 def test_wrong_demonstrations_are_told(mine, content, message):

@@ -77,6 +77,14 @@ def test_a_revision_cannot_hide_a_statement_by_losing_its_citation():
     assert [(s.text, s.document) for s in found] == [("It rained a lot.", PAPERS)]
 
 
+def test_a_revised_sentence_that_loses_its_citation_is_no_gain():
+    cited = "It rained (Ling, 2009)."
+    model = Scripted({cited, "It poured."}, {cited: "It poured."})
+    [drafts] = refine(model, [PAPERS], [cited], **PROMPTS, rounds=2)
+    assert drafts == [Draft(0, cited, 1, 1, stopped=WORSE)]
+    assert model.seen[-1] == (PAPERS, "It poured.")
+
+
 def test_a_cited_paper_that_is_not_there_is_the_critique_and_costs_no_call():
     model = FakeModel()
     group = statements(PAPERS, "It hailed (Ek, 1999; Orr, 2001).")
@@ -87,7 +95,7 @@ def test_a_cited_paper_that_is_not_there_is_the_critique_and_costs_no_call():
 
 def test_the_factored_critique_is_the_unsupported_statements_critiques():
     group = statements("It rained.", "One. Two. Three.")
-    told = factored_critique(group, [Critique("a", 0.0), Critique("b", 1.0), Critique("c", 0.49)])
+    told = factored_critique(group, [Critique("a", 0.0), Critique("b", 0.5), Critique("c", 0.49)])
     assert told.unsupported == ("One.", "Three.")
     assert told.comment == (
         '- For the sentence "One." in the summary: a\n- For the sentence "Three." in the summary: c'

@@ -51,7 +51,7 @@ def test_no_other_public_corpus_holds_a_document_that_was_learned_from(published
         learned |= hashes(published_corpus(name), splits)
     for name, splits in data.TEST_SPLITS.items():
         learned -= hashes(published_corpus(name), splits)
-    others = [n for n in corpora.names() if n not in report.SUPERVISED and not n.startswith("sample")]
+    others = [n for n in corpora.LOADERS if n not in report.SUPERVISED and not n.startswith("sample")]
     for name in others:
         if name != "llmsummeval":  # must be provided, and has the documents of llmsummeval_pairwise
             assert not learned & hashes(published_corpus(name)), name
@@ -80,5 +80,5 @@ def test_other_models_and_the_sample():
 
 
 def test_every_corpus_that_can_be_loaded_is_described():
-    assert set(report.CORPORA) == set(corpora.names())
-    assert "yours" not in report.about(corpora.names()).values()
+    assert set(report.CORPORA) == set(corpora.LOADERS)
+    assert "yours" not in report.about(corpora.LOADERS).values()

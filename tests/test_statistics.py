@@ -108,6 +108,23 @@ def test_balanced_accuracy_does_not_reward_the_common_class():
     assert statistics.balanced_accuracy([1] * 99 + [0], [1.0] * 100, 0.5) == 0.5
 
 
+@given(st.lists(st.tuples(SCORE, st.integers(0, 1), st.sampled_from("abc")), min_size=2, max_size=25))
+def test_auc_with_strata_compares_rows_of_one_stratum_only(rows):
+    pairs = [
+        (one > two) + (one == two) / 2
+        for one, label, place in rows
+        for two, other, elsewhere in rows
+        if label > other and place == elsewhere
+    ]
+    scores, labels, strata = zip(*rows, strict=True)
+    expected = np.mean(pairs) if pairs else np.nan
+    assert statistics.auc(labels, scores, strata) == pytest.approx(expected, nan_ok=True)
+    [drawn] = statistics.auc_draws(labels, scores, [0] * len(rows), 1, 0, strata)  # one document, drawn once
+    assert drawn == pytest.approx(expected, nan_ok=True)
+    interval = statistics.bootstrap_auc(labels, scores, [0] * len(rows), 2, 0, strata)
+    assert interval == pytest.approx([expected] * 3, nan_ok=True)
+
+
 @given(ROWS)
 def test_auc_is_the_share_of_ordered_pairs(rows):
     scores, labels = columns(rows)
@@ -226,6 +243,11 @@ def test_bootstrap_mean_keeps_groups_together():
     assert by_group.half / by_row.half == pytest.approx(4, rel=0.2)
 
 
+def test_draws_without_a_whole_have_no_ratio():
+    # One draw in four takes the second document alone, of which there is nothing to take a part of.
+    assert statistics.bootstrap_ratio([1, 0], [2, 0], ["a", "b"]) == (0.5, 0.5, 0.5)
+
+
 def scored(n, seed, noise=1.0):
     """Two rows a document, scores that rank them somewhat."""
     generator = np.random.default_rng(seed)
@@ -308,42 +330,6 @@ def test_kendall_of_one_summary_a_system_is_tau_b(rows):
     scores, human = map(list, zip(*rows, strict=True))
     expected = stats.kendalltau(scores, human).statistic
     assert correlation.kendall_system(scores, human, range(len(rows))) == pytest.approx(expected, nan_ok=True)
-
-
-# ---------------------------------------------------------------- calibration
-
-
-def test_calibration_by_hand():
-    # Bin .2-.3: mean .2, none supported, 2 rows; bin .9-1: mean .95, half supported, 2 rows.
-    error, table = statistics.calibration([0, 0, 1, 0], [0.2, 0.2, 0.9, 1.0])
-    assert error == pytest.approx((2 * 0.2 + 2 * 0.45) / 4)
-    assert table["n"].tolist() == [2, 2]
-    assert table["support"].tolist() == pytest.approx([0.2, 0.95])
-    assert table["supported"].tolist() == [0, 0.5]
-
-
-def test_exact_probabilities_have_the_error_that_is_foretold():
-    # Labels drawn one by one from their supports, and the error as ``calibration`` computes it: by another way the same.
-    generator = np.random.default_rng(3)
-    supports = generator.beta(2, 1, 120)
-    errors = [statistics.calibration(generator.random(120) < supports, supports)[0] for _ in range(400)]
-    floor = statistics.calibration_floor(supports)
-    assert floor.value == pytest.approx(np.mean(errors), rel=0.05)
-    assert floor.high == pytest.approx(np.percentile(errors, 97.5), rel=0.1)
-    assert np.mean([floor.low <= error <= floor.high for error in errors]) == pytest.approx(0.95, abs=0.03)
-    overconfident = np.where(supports > 0.5, 0.99, 0.01)
-    labels = generator.random(120) < supports
-    assert statistics.calibration(labels, overconfident)[0] > statistics.calibration_floor(overconfident).high
-    assert math.isnan(statistics.calibration_floor([]).value)
-
-
-@given(ROWS, st.integers(1, 20))
-def test_calibration_error_is_bounded_and_counts_every_row(rows, bins):
-    scores, labels = map(np.array, zip(*rows, strict=True))
-    error, table = statistics.calibration(labels, scores, bins)
-    assert abs(labels.mean() - scores.mean()) - 1e-9 <= error <= 1
-    assert table["n"].sum() == len(rows)
-    assert len(table) <= bins
 
 
 # ---------------------------------------------------------------- published numbers

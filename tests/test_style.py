@@ -82,6 +82,17 @@ def test_what_is_written_alike_is_not_told_apart_and_that_is_said():
     assert "That the way of writing gives labels away is not shown here" in said
 
 
+def test_a_way_of_writing_that_tells_no_more_than_the_commoner_label_gives_nothing_away():
+    # Of 40 summaries 24 are hallucinated; the best method that asks the model is right of 4, the blind one of 26.
+    first = np.arange(40)
+    rows, table = judged({"plain": (None, first < 4), "blind": ("", first < 26)}, labels=[1, 0, 0, 1, 0])
+    best = table.set_index("method").loc["blind"]
+    assert best["p_holm"] < 0.05
+    assert best["low"] < fv.constant(rows) == 60 < best["accuracy"] == 65
+    [said] = style.findings(rows, table)
+    assert said.endswith("That the way of writing gives labels away is not shown here.")
+
+
 def test_no_document_changes_what_a_blind_classifier_says():
     corpus = written("it ran {n}.", "it ran off, {n} times.")
     asked = fv.score(corpus, METHODS, FakeModel())
@@ -134,11 +145,11 @@ def test_the_score_of_a_method_can_be_told_beside_the_wording():
     assert said[-1].endswith("that is what reading the document adds to the way of writing.")
 
 
-def judged(hits):
+def judged(hits, labels=(1, 0)):
     """Rows and table of methods that are right where told, two summaries a document; theta is 0.5 for all of them."""
     frames = []
     for method, (beside, right) in hits.items():
-        label = np.tile([1, 0], len(right) // 2)
+        label = np.resize(labels, len(right))
         test = pd.DataFrame({"split": "test", "label": label, "score": np.where(right, label, 1 - label).astype(float)})
         known = pd.DataFrame({"split": "validation", "label": [1, 0], "score": [1.0, 0.0]})
         frame = pd.concat([test, known], ignore_index=True)

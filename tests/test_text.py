@@ -1,7 +1,9 @@
 """Sentences and words with their places."""
 
 from itertools import pairwise
+from pathlib import Path
 
+import pysbd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,9 @@ PIECES = st.sampled_from(
         "\t",
         "...",
         "U.S. ",
+        "1.4 M☉. ",
+        "In B♭, ☝ 5 ",
+        "\x1f1. ",
     ]
 )
 TEXTS = st.one_of(st.lists(PIECES, max_size=12).map("".join), st.text(max_size=80))
@@ -37,6 +42,25 @@ def test_a_span_is_its_place_in_the_text(whole):
 def test_no_word_is_lost_between_sentences(whole):
     kept = "".join("".join(span.text for span in text.sentences(whole)).split())
     assert kept == "".join(whole.split())
+
+
+def test_no_character_of_a_text_is_taken_for_a_mark_of_pysbd():
+    rules = Path(pysbd.__file__).parent.rglob("*.py")
+    marks = sorted({char for rule in rules for char in rule.read_text(encoding="utf-8") if not char.isascii()})
+    assert {"☉", "♭", "∯"} < set(marks)
+    for mark in marks:
+        first, second = f"The star has 1.4 M{mark} and is cold", f"It has B{mark} in it."
+        spans = text.sentences(f"{first}. {second}")
+        assert " ".join(span.text for span in spans) == f"{first}. {second}"
+
+
+@pytest.mark.parametrize("whole", ["word " * 9_000, "x" * 45_000, " " * 21_000 + "word\t" * 9_000])
+def test_a_sentence_without_end_is_cut_between_words(whole):
+    spans = text.sentences(whole)
+    assert len(spans) > 2
+    assert max(len(span.text) for span in spans) <= 20_000
+    assert "".join(whole.split()) == "".join("".join(span.text.split()) for span in spans)
+    assert all(span.text.split()[-1] == whole.split()[-1] for span in spans if "x" not in span.text)
 
 
 @given(TEXTS)

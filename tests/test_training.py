@@ -180,6 +180,21 @@ def test_summaries_are_scored_once_by_the_least_or_mean_of_their_sentences():
     assert value(table, model="checker", pooling="mean") == 0.5
 
 
+def test_only_summaries_of_one_origin_are_compared():
+    # One origin's summaries are mostly right and score high: within an origin the scores are upside down.
+    texts = [("news", "A.", 1, 7), ("news", "B.", 1, 8), ("news", "C.", 0, 9), ("web", "D.", 0, 2), ("web", "E.", 1, 1)]
+    rows = [Row("c", "D.", summary, (summary,), label, origin=place) for place, summary, label, _ in texts]
+    table = evaluation.ablation(*scored(rows, [[score] for *_, score in texts]))
+    assert value(table, model="shipped", pooling="min") == 0
+
+
+def test_a_judged_row_knows_its_origin():
+    halueval = Rows("halueval")
+    halueval.example("a", document="It rained.", summary="It rained.", label=1, split="validation", origin="cnndm")
+    [judged, *_] = data.training_rows({"halueval": halueval.corpus()})
+    assert (judged.corpus, judged.origin) == ("halueval", "cnndm")
+
+
 def test_edit_types_are_set_against_consistent_summaries_of_the_same_domain():
     rows = [
         Row("summedits_a", "D.", "Right.", ("Right.",), 1),

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_checkpoints import make
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from claimwise import prompts
 from claimwise.models import ModelError, transformers_model
 from claimwise.models.base import Feedback, Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
+from claimwise.models.replies import Reply
 from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.models.transformers_language import TransformersLanguageModel
 from claimwise.models.transformers_options import TransformersOptions
@@ -367,6 +368,58 @@ def test_a_document_longer_than_the_context_is_read_in_chunks(folders):
     assert 0 < len(verdict.evidence) < 80
 
 
+def test_a_reply_takes_no_room_of_what_an_encoder_reads(folders, tmp_path):
+    """As T5's tokenizers say it: 512 tokens, of which FENICE's extractor may write as many."""
+    folder = shutil.copytree(folders("t5"), tmp_path / "short")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.model_max_length = 512
+    tokenizer.save_pretrained(folder)
+    model, prompt = load(str(folder)), prompts.load("fenice-decompose-t5")
+    assert model.language_model.room(prompt.max_tokens) == 512
+    long = " ".join(f"Sentence {k} is here." for k in range(80))
+    seen, encode = [], model.language_model._checkpoint.encode
+    model.language_model.generate = lambda asked, **options: (
+        seen.append(len(encode(one))) or (i, Reply("It is here.")) for i, one in enumerate(asked)
+    )
+    short, parts = model.decompose(["It rained.", long], prompt)
+    assert [short.reason, parts.reason] == [None, None]
+    assert len(seen) > 2
+    assert max(seen) <= 512
+
+
+@pytest.fixture(scope="module")
+def blank_first(folders, tmp_path_factory):
+    """A checkpoint that goes by the last token alone: after any it writes a blank, and after that a digit, a bare token."""
+    folder = shutil.copytree(folders(), tmp_path_factory.mktemp("blank") / "checkpoint")
+    model, words = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder).get_vocab()
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.zero_()
+            layer.mlp.down_proj.weight.zero_()
+        embedded, head = model.get_input_embeddings().weight.zero_(), model.get_output_embeddings().weight.zero_()
+        embedded[:, 0] = 1.0
+        embedded[words["Ġ"]] = torch.eye(32)[1]
+        head[words["Ġ"], 0] = math.log(9 * len(words)) / math.sqrt(32)  # as a norm makes one 1 of 32 numbers
+        head[words["4"], 1] = math.log(9 * len(words)) / math.sqrt(32)
+    model.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_an_answer_is_read_after_a_blank_that_is_a_token_of_its_own(blank_first, share):
+    """As of "▁", "4" after Llama 2's "[/INST]": a digit has no token with the blank before it."""
+    model = load(blank_first, share_prefix=share)
+    prompt = prompts.load("belugaeval-judge-consistency")
+    judged = model.judge(DOCUMENTS, ["It rained.", "Ann won."], prompt)
+    assert [(one.score, one.reason) for one in judged] == [(pytest.approx(0.75, abs=0.01), None)] * 2
+    asked = [prompt.render(Document=DOCUMENTS[0], Summary="S.", References="")]
+    reply = dict(model.language_model.choice_probabilities(asked, "12345", max_tokens=5))[0]
+    # 0.9 for the blank, and 0.9 for the digit after it; all others share what is left.
+    assert reply.probabilities[3] == pytest.approx(0.9 * 0.9, abs=0.005)
+    assert sum(reply.probabilities) < 0.83
+    assert model.language_model.tally.calls == 3
+
+
 def test_low_precision_stays_close(folders):
     exact = load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
     low = transformers_model(ResponseCache(":memory:"), model=folders(), device="cpu", dtype="bfloat16")
@@ -402,5 +455,5 @@ def test_a_folder_without_a_checkpoint_is_named(tmp_path):
 
 def test_the_language_model_needs_no_knowledge_of_claims(folders):
     language = TransformersLanguageModel(TransformersOptions(model=folders(), device="cpu"))
-    assert language.context == 4096
+    assert language.room(96) == 4000
     assert language.count("It rained.") == len(language._checkpoint.tokenizer("It rained.").input_ids)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +30,16 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"claimwise {__version__}")
         raise typer.Exit
+
+
+@contextmanager
+def _told_if_stopped() -> Iterator[None]:
+    """Ctrl-C leaves without a word otherwise, and an hour of answers, some paid for, would seem lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("\nstopped. Finished replies are kept: run again to go on.", err=True)
+        raise
 
 
 @app.callback()
@@ -78,7 +90,10 @@ def score(
         typer.Option(help="decide: faithful above it; default: tuned on labelled rows whose split is validation"),
     ] = None,
     fail_under: Annotated[
-        float | None, typer.Option(help="leave with exit code 1 if the mean score is below it", min=0, max=1)
+        float | None,
+        typer.Option(
+            help="leave with exit code 1 if the mean score is below it; rows without a score count as 0", min=0, max=1
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="score the first so many rows only, for a trial", min=1)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
@@ -88,20 +103,21 @@ def score(
     from claimwise import own_file
     from claimwise.corpora import user_columns
 
-    scores = own_file.score(
-        file,
-        metric,
-        model,
-        out,
-        claims,
-        page,
-        params,
-        dry_run=dry_run,
-        threshold=threshold,
-        prompt=prompt or (),
-        columns=user_columns.parse(column or ()),
-        limit=limit,
-    )
+    with _told_if_stopped():
+        scores = own_file.score(
+            file,
+            metric,
+            model,
+            out,
+            claims,
+            page,
+            params,
+            dry_run=dry_run,
+            threshold=threshold,
+            prompt=prompt or (),
+            columns=user_columns.parse(column or ()),
+            limit=limit,
+        )
     if scores is not None and fail_under is not None and own_file.falls_short(scores, fail_under):
         raise typer.Exit(1)
 
@@ -127,8 +143,9 @@ def evaluate(
     if dry_run:
         typer.echo(scoring.rehearse(settings.read(params), metric))
         return
-    for folder in scoring.score_corpora(settings.read(params), metric):
-        typer.echo(folder)
+    with _told_if_stopped():
+        for folder in scoring.score_corpora(settings.read(params), metric):
+            typer.echo(folder)
 
 
 @app.command()

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from claimwise.coreference_rules import Rules, is_pronoun
 from claimwise.errors import ClaimwiseError
-from claimwise.models.options import Options
+from claimwise.models.options import Options, of_kind
 
 Span = tuple[int, int]
 Chain = tuple[Span, ...]
@@ -106,17 +105,8 @@ def load(settings: Mapping[str, Any]) -> Resolver:
     >>> load({"kind": "rules"}).name
     'rules'
     """
-    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
-    if kind == "rules":
-        return _loaded(Rules, Options.read("rules (coreference)", options))
-    if kind == "neural":
-        return _loaded(NeuralResolver, NeuralOptions.read("neural (coreference)", options))
-    raise CoreferenceError(f"unknown kind of coreference {kind!r}; expected rules or neural")
-
-
-@lru_cache(maxsize=2)
-def _loaded(kind: Callable[..., Resolver], options: Options) -> Resolver:
-    return kind(**options.model_dump())
+    kinds = {"rules": lambda: (Rules, Options), "neural": lambda: (NeuralResolver, NeuralOptions)}
+    return of_kind("coreference", settings, kinds, CoreferenceError)
 
 
 def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> list[str]:
@@ -150,7 +140,7 @@ def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> li
                     or (owns and not possessive)
                 ):
                     continue
-                new = _fit(form, mention, possessive, a == start)
+                new = _fit(form, possessive, a == start)
                 found[passage[: a - start] + new + rest] = None
     found.pop(passage, None)
     return list(found)
@@ -189,7 +179,7 @@ def _bare(form: str) -> str:
     return re.sub(r"['’]s$", "", form)
 
 
-def _fit(form: str, mention: str, possessive: bool, first: bool) -> str:
+def _fit(form: str, possessive: bool, first: bool) -> str:
     new = _bare(form)
     if possessive and not is_pronoun(new):
         new += "'" if new.endswith("s") else "'s"

@@ -101,7 +101,7 @@ class Rules:
         """See ``coreference.Resolver.chains``; in time linear in the document but for its number of names."""
         sentences = [list(_words(span, number)) for number, span in enumerate(text.sentences(document))]
         entities: list[_Entity] = []
-        _read_names(document, sentences, entities)
+        _read_names(sentences, entities)
         _read_descriptions(sentences, entities)
         _read_pronouns(sentences, entities)
         found = [tuple(sorted(set(entity.mentions))) for entity in entities]
@@ -123,7 +123,7 @@ def _words(span: text.Span, sentence: int) -> Iterator[_Word]:
 # -- names -----------------------------------------------------------------------------------------
 
 
-def _read_names(document: str, sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
+def _read_names(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
     inside = {w.text for words in sentences for w in words[1:] if w.text[:1].isupper()}
     runs = [run for words in sentences for run in _name_runs(words, inside)]
     by_word: dict[str, list[_Entity]] = {}

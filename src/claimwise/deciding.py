@@ -15,7 +15,7 @@ from claimwise.errors import ClaimwiseError
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
 
-_SPLITS = 5  # splits that are named, the largest
+_CHANCE = 0.5 + 1e-9  # of a balanced accuracy: one that is no more is a coin's, whatever its rounding
 _DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
 
 
@@ -39,7 +39,10 @@ def check(threshold: float | None) -> None:
 
 
 def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
-    """The threshold of the file's labelled validation rows, with no more digits than it takes; None without both labels.
+    """The threshold of the file's labelled validation rows, with no more digits than it takes.
+
+    None without rows of both labels, and where it would decide them no better than a coin: labels may be the wrong way
+    round, or the scores all equal, and every decision on other rows would be worth nothing.
 
     AggreFact's search (``statistics.best_threshold``) takes the highest of equally good thresholds, a hair below a
     faithful row's score, and other files' rows that score nearly as high would be rejected. What lies halfway to the next
@@ -53,16 +56,23 @@ def tuned(scores: pd.DataFrame, examples: pd.DataFrame) -> float | None:
     >>> tuned(pd.DataFrame({"score": [0.2, 0.6, 0.9, 0.4]}), examples)
     0.4
     """
-    rows = labelled(scores, examples) & is_validation(examples["split"])
-    labels = examples.loc[rows, "label"]
+    labels, seen = _validation(scores, examples)
     if labels.nunique() < 2:
         return None
-    seen = scores.loc[rows, "score"]
-    return shortened(centred(statistics.best_threshold(seen, labels), seen), scores["score"].dropna())
+    best = statistics.best_threshold(seen, labels)
+    if statistics.balanced_accuracy(labels, seen, best) < _CHANCE:
+        return None
+    return shortened(centred(best, seen), scores["score"].dropna())
+
+
+def _validation(scores: pd.DataFrame, examples: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Labels and scores of the rows that a threshold is tuned on."""
+    rows = labelled(scores, examples) & is_validation(examples["split"])
+    return examples.loc[rows, "label"], scores.loc[rows, "score"]
 
 
 def untuned(scores: pd.DataFrame, examples: pd.DataFrame) -> str:
-    """What a file with labels lacks for a threshold; for one that ``tuned`` found none for.
+    """Why a file with labels has no threshold; for one that ``tuned`` found none for.
 
     Args:
         scores: one row an example with ``score``, in the same order as the examples.
@@ -71,10 +81,22 @@ def untuned(scores: pd.DataFrame, examples: pd.DataFrame) -> str:
     >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6]}), pd.DataFrame({"split": ["test"] * 2, "label": [0, 1]}))
     >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2]}), pd.DataFrame({"label": [None]}))
     ("labelled rows found: 2 of split 'test'", '')
+    >>> turned = pd.DataFrame({"split": ["dev"] * 2, "label": [1, 0]})
+    >>> untuned(pd.DataFrame({"score": [0.2, 0.6]}), turned).split("; ")[1]
+    'label 1 means faithful: are the labels the other way round?'
     """
     rows = labelled(scores, examples)
     if not rows.any():
         return ""
+    labels, seen = _validation(scores, examples)
+    if labels.nunique() == 2:
+        area = statistics.auc(labels, seen)
+        turned = "label 1 means faithful: are the labels the other way round?"
+        other = "give more of them, take another metric or model, or say a threshold with --threshold"
+        return (
+            f"  nothing decided: the scores do not separate your {len(labels)} labelled validation rows (AUC "
+            f"{area:.3f}); {turned if area < 0.5 else other}"  # all scores equal: 0.5
+        )
     split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
     found = ", ".join(
         f"{count} of split {name!r}" for name, count in examples.loc[rows, "split"].value_counts().items()
@@ -161,7 +183,12 @@ def report(scores: pd.DataFrame, examples: pd.DataFrame, threshold: float, *, tu
     line = f"  {(scored > threshold).sum()} of {len(scored)} above the threshold {threshold!r}"
     both, validation = labelled(scores, examples), is_validation(examples["split"])
     if tuned:
-        line += f", tuned on {(both & validation).sum()} labelled validation rows (for other files: --threshold)"
+        labels, seen = _validation(scores, examples)
+        right = 100 * statistics.balanced_accuracy(labels, seen, threshold)
+        line += (
+            f", tuned on {len(labels)} labelled validation rows (balanced accuracy on these {right:.1f} %; for other "
+        )
+        line += "files: --threshold)"
     rows = both & ~validation if tuned else both
     reported = examples[rows]
     if reported["label"].nunique() < 2:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import typer
 
-from claimwise import deciding, models, own_output, own_settings, own_warnings, pages, prompts, statistics
+from claimwise import deciding, models, own_advice, own_output, own_settings, own_warnings, pages, prompts, statistics
 from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.errors import ClaimwiseError, near
@@ -56,7 +56,8 @@ def score(
         dry_run: only say what would be asked of the model; None is returned.
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
-            (``deciding.tuned``); without such rows of both labels, nothing is decided.
+            (``deciding.tuned``); without such rows of both labels, or where it is right of them no more often than a
+            coin, nothing is decided.
         prompt: prompts, by name or by path, that take the place of the metric's of the same role.
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
         limit: score the first so many rows only; all of them are read and checked.
@@ -115,19 +116,23 @@ def score(
     elif lacking := deciding.untuned(scores, examples):
         typer.echo(lacking)
     if scores["score"].isna().all():
+        advice = own_advice.of(scores["reason"].value_counts().index, file, spec)
         raise NothingScoredError(
-            f"{out}: none of {len(scores)} summaries could be scored, for the reasons above; correct {file}, or name "
-            "another model"
+            f"{out}: none of {len(scores)} summaries could be scored, for the reasons above; {advice}"
         )
     return scores
 
 
 def falls_short(scores: pd.DataFrame, least: float) -> bool:
-    """Whether the mean score is below the least that a file must have, and a line on standard error that says so."""
-    mean, count = scores["score"].mean(), scores["score"].count()
+    """Whether the mean score is below the least that a file must have, and a line on standard error that says so.
+
+    Here a row without a score counts as 0: a file of which nearly nothing could be scored must not pass.
+    """
+    mean, without = scores["score"].fillna(0).mean(), scores["score"].isna().sum()
     if mean >= least:
         return False
-    typer.echo(f"failed: the mean of {count} scores, {mean:.6g}, is below --fail-under {least:g}", err=True)
+    zeros = f" ({without} without a score, counted as 0)" if without else ""
+    typer.echo(f"failed: the mean of {len(scores)} rows{zeros}, {mean:.6g}, is below --fail-under {least:g}", err=True)
     return True
 
 
@@ -136,9 +141,12 @@ def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[
     spec = specification(metric, metrics)
     if names and spec.judge == WordOverlap.name:
         raise prompts.PromptError(f"metric {metric!r} has no prompt, it counts words; leave out --prompt {names[0]}")
-    entry = dict(metrics[metric])
+    entry, chosen = dict(metrics[metric]), {}
     for name in names:
         role = prompts.load(name).role
+        if role in chosen:
+            raise prompts.PromptError(f"--prompt: {chosen[role]} and {name} are both for {role}; give one")
+        chosen[role] = name
         if getattr(spec, role, None) is None:
             has = [known for known in prompts.ROLES if getattr(spec, known, None) is not None]
             raise prompts.PromptError(

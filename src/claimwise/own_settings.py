@@ -22,6 +22,9 @@ DEFAULT_MODELS: dict[str, dict[str, str]] = {
     "lexical": {"kind": "lexical"},
 }
 
+#: What is read of params.yaml.
+_KEYS = ("model", "models", "metrics", "cache")
+
 
 @dataclass(frozen=True)
 class OwnSettings:
@@ -58,11 +61,11 @@ def read(params: Path) -> OwnSettings:
             found = settings.read(params)
             return OwnSettings(found.metrics, found.models, found.model, Path(found.cache))
         except settings.ParamsError as error:
-            if not _only_lacks_sections(error):
+            if not isinstance(error.__context__, ValidationError):
                 raise
-            given = yaml.safe_load(params.read_text(encoding="utf-8"))  # which has been found sound
-            if given.keys() - settings.Settings.model_fields:
-                raise
+            given = yaml.safe_load(params.read_text(encoding="utf-8"))  # which has been found to be a mapping
+            if wrong := _wrong(error, given, params):
+                raise settings.ParamsError("\n".join(wrong)) from None
     return OwnSettings(
         metrics=DEFAULT_METRICS | given.get("metrics", {}),
         models=DEFAULT_MODELS | given.get("models", {}),
@@ -72,9 +75,17 @@ def read(params: Path) -> OwnSettings:
     )
 
 
-def _only_lacks_sections(error: settings.ParamsError) -> bool:
-    """Whether nothing else is wrong; of all that is, the error that it was made from has a list."""
-    cause = error.__context__
-    return isinstance(cause, ValidationError) and all(
-        found["type"] == "missing" and len(found["loc"]) == 1 for found in cause.errors()
-    )
+def _wrong(error: settings.ParamsError, given: Mapping[Any, Any], params: Path) -> list[str]:
+    """What is wrong with a file that may leave the pipeline's sections out: all of the error but that they are missing.
+
+    A section of another name is a notebook's, and goes with the pipeline's, or it is a misspelt one; where the error
+    tells of a missing section that it may be, that is enough.
+    """
+    lacking = {f"{params}, {name}: Field required" for name in settings.Settings.model_fields}
+    lines = [line for line in str(error).split("\n") if line not in lacking]
+    others = [str(name) for name in given if name not in settings.Settings.model_fields]
+    return lines or [
+        f"{params}, {name}: unknown key; expected {', '.join(_KEYS)} (or, with a notebook's section, all sections of "
+        "the pipeline)"
+        for name in others
+    ]

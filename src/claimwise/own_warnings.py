@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from claimwise import text
+from claimwise import own_layout, text
 
 #: A file's words in which the share of English function words is counted, at least; fewer may have none by chance.
 _WORDS = 50
@@ -41,6 +41,7 @@ def of(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[st
         )
     if kind in _READ:
         yield from _marks(examples)
+        yield from _layouts(examples["summary"])
     if kind == "embedded":
         yield from _scripts(examples["summary"])
         yield from _languages(examples)
@@ -48,10 +49,33 @@ def of(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[st
 
 def _marks(examples: pd.DataFrame) -> Iterator[str]:
     documents, summaries = (examples[column].str.contains(_TAG).sum() for column in ("document", "summary"))
-    if documents or summaries:
+    found = []
+    if documents:
+        found.append("the document of 1 row" if documents == 1 else f"the documents of {documents} rows")
+    if summaries:
+        found.append(_summaries(summaries))
+    if found:
+        holds = "holds" if documents + summaries == 1 else "hold"
         yield (
-            f"warning: the documents of {documents} rows and {summaries} summaries hold HTML (<p>, <br/> and such), "
-            "which is read as text; take the tags out before"
+            f"warning: {' and '.join(found)} {holds} HTML (<p>, <br/> and such), which is read as text; take the tags "
+            "out before"
+        )
+
+
+def _summaries(count: int) -> str:
+    return f"{count} {'summary' if count == 1 else 'summaries'}"
+
+
+def _layouts(summaries: pd.Series) -> Iterator[str]:
+    if count := sum(map(own_layout.wrapped, summaries)):
+        yield (
+            f"warning: {_summaries(count)} {'looks' if count == 1 else 'look'} hard-wrapped (a line goes on in the "
+            "next one): every line is read as a sentence; join the lines before"
+        )
+    if count := sum(map(own_layout.marked, summaries)):
+        yield (
+            f"warning: {_summaries(count)} {'has' if count == 1 else 'have'} numbered lists, headings or lead-ins, "
+            "which are read as claims; take them off before"
         )
 
 

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from claimwise.errors import ClaimwiseError, near
+from claimwise.strict_yaml import Loader
 
 DataName = Literal["sample", "public", "own"]
 
@@ -161,20 +162,6 @@ class Settings(BaseModel):
         return self.models[self.model]
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML's safe loader takes the last of two equal keys: an entry pasted below would undo the whole of `models`."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        seen = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key.value!r} stands twice; keep one", key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
-
-
 def read(path: str | Path = PARAMS) -> Settings:
     """Read params.yaml.
 
@@ -185,7 +172,7 @@ def read(path: str | Path = PARAMS) -> Settings:
     if not path.is_file():
         raise ParamsError(f"{path} is not there; run from the project's folder or name the file")
     try:
-        content = _Loader(path.read_text(encoding="utf-8")).get_single_data()
+        content = Loader(path.read_text(encoding="utf-8")).get_single_data()
         if not isinstance(content, dict):
             found = "nothing" if content is None else f"a {type(content).__name__}"
             raise ParamsError(f"{path}: expected `key: value` at the top, as in `data: sample`; found {found}")

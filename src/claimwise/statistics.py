@@ -1,4 +1,4 @@
-"""From scores and labels to numbers with intervals: thresholds, balanced accuracy, areas, means, calibration.
+"""From scores and labels to numbers with intervals: thresholds, balanced accuracy, areas, means.
 
 Everything is vectorised numpy over arrays of one length n, rows with a NaN score or label must be left out
 by the caller (who counts them). Random draws are seeded: the same input gives the same output.
@@ -68,14 +68,29 @@ def balanced_accuracy(labels: Sequence[int], scores: Sequence[float], threshold:
     return float(balanced_accuracy_score(np.asarray(labels, int), np.asarray(scores, float) > threshold))
 
 
-def auc(labels: Sequence[int], scores: Sequence[float]) -> float:
+def auc(labels: Sequence[int], scores: Sequence[float], strata: Sequence | None = None) -> float:
     """Area under the ROC curve; NaN where only one class is there.
+
+    With ``strata``, (n,), it is the share of the pairs of a faithful and an unfaithful row *of one stratum* that stand in
+    the right order: where one stratum has more faithful rows, telling the strata apart is no merit.
 
     >>> auc([0, 0, 1], [0.1, 0.2, 0.3])
     1.0
+    >>> labels, scores, origin = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.1, 0.7, 0.6, 0.7], list("aaabbb")
+    >>> round(auc(labels, scores), 3), auc(labels, scores, origin)
+    (0.556, 0.25)
     """
-    labels = np.asarray(labels, int)
-    return float(roc_auc_score(labels, scores)) if _both(labels) else float("nan")
+    labels, scores = np.asarray(labels, int), np.asarray(scores, float)
+    parts = [(labels[rows], scores[rows]) for rows in _strata(strata, labels)]
+    parts = [part for part in parts if _both(part[0])]
+    areas = [roc_auc_score(*part) for part in parts]
+    return float(np.average(areas, weights=[np.bincount(own).prod() for own, _ in parts])) if areas else float("nan")
+
+
+def _strata(strata: Sequence | None, labels: Array) -> list[Array]:
+    """The rows of each stratum, as masks; all rows are one where none are given."""
+    codes = np.zeros(len(labels), int) if strata is None else pd.factorize(np.asarray(strata))[0]
+    return [codes == code for code in np.unique(codes)]
 
 
 def _both(labels: Array) -> bool:
@@ -225,7 +240,12 @@ def _by_label(
 
 
 def bootstrap_auc(
-    labels: Sequence[int], scores: Sequence[float], groups: Sequence, draws: int = 2000, seed: int = 0
+    labels: Sequence[int],
+    scores: Sequence[float],
+    groups: Sequence,
+    draws: int = 2000,
+    seed: int = 0,
+    strata: Sequence | None = None,
 ) -> Interval:
     """Area under the ROC curve with a 95 % percentile bootstrap interval that draws whole documents; NaN with one class.
 
@@ -235,18 +255,26 @@ def bootstrap_auc(
         groups: document ids, shape (n,): what is of one document stays together.
         draws: number of bootstrap samples; those that drew only one class are left out.
         seed: of the draws.
+        strata: as in ``auc``.
 
     >>> bootstrap_auc([1, 0] * 20, [0.9, 0.1] * 20, range(40))
     Interval(value=1.0, low=1.0, high=1.0)
     """
-    labels, scores = np.asarray(labels, int), np.asarray(scores, float)
-    if not _both(labels):
+    value = auc(labels, scores, strata)
+    if np.isnan(value):
         return UNKNOWN
-    low, high = np.nanpercentile(auc_draws(labels, scores, groups, draws, seed), [2.5, 97.5])
-    return Interval(auc(labels, scores), float(low), float(high))
+    low, high = np.nanpercentile(auc_draws(labels, scores, groups, draws, seed, strata), [2.5, 97.5])
+    return Interval(value, float(low), float(high))
 
 
-def auc_draws(labels: Sequence[int], scores: Sequence[float], groups: Sequence, draws: int, seed: int) -> Array:
+def auc_draws(
+    labels: Sequence[int],
+    scores: Sequence[float],
+    groups: Sequence,
+    draws: int,
+    seed: int,
+    strata: Sequence | None = None,
+) -> Array:
     """Area under the ROC curve of each bootstrap draw of documents, (draws,); NaN for draws of one class only.
 
     The same seed draws the same documents whatever the scores, so that the draws of two metrics can be subtracted.
@@ -258,14 +286,21 @@ def auc_draws(labels: Sequence[int], scores: Sequence[float], groups: Sequence, 
     labels, scores = np.asarray(labels, int), np.asarray(scores, float)
     codes, names = pd.factorize(np.asarray(groups))
     weights = resample(len(names), draws, seed)[:, codes].astype(float)
+    parts = [_pairs(labels[rows], scores[rows], weights[:, rows]) for rows in _strata(strata, labels)]
+    in_order, pairs = np.sum(parts, axis=0)
+    with np.errstate(invalid="ignore"):
+        return in_order / pairs
+
+
+def _pairs(labels: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
+    """Of each draw the pairs of a faithful and an unfaithful row in the right order, and all pairs, both (draws,)."""
     order = np.argsort(scores, kind="stable")
     _, tie = np.unique(scores[order], return_inverse=True)
     starts = np.flatnonzero(np.r_[True, np.diff(tie) > 0])
     # By distinct score: how much of each class has it; ties count half.
     right, wrong = (np.add.reduceat(weights[:, order] * (labels[order] == k), starts, axis=1) for k in (1, 0))
     below = np.cumsum(wrong, axis=1) - wrong / 2
-    with np.errstate(invalid="ignore"):
-        return (right * below).sum(1) / (right.sum(1) * wrong.sum(1))
+    return (right * below).sum(1), right.sum(1) * wrong.sum(1)
 
 
 def published_interval(
@@ -329,53 +364,3 @@ def bootstrap_ratio(
     part, whole = resample(len(sums), draws, seed).dot(sums.to_numpy()).T
     low, high = np.percentile(part[whole != 0] / whole[whole != 0], [2.5, 97.5])
     return Interval(float(sums["part"].sum() / sums["whole"].sum()), float(low), float(high))
-
-
-def calibration(labels: Sequence[int], supports: Sequence[float], bins: int = 10) -> tuple[float, pd.DataFrame]:
-    """Expected calibration error over equal-width bins, and the reliability table behind it.
-
-    Returns:
-        ECE in [0, 1] (mean |share supported - mean support|, weighted by bin size) and one row a non-empty bin:
-        ``support`` (mean predicted), ``supported`` (share labelled 1), ``n``.
-
-    >>> calibration([1, 0, 1, 1], [0.75, 0.75, 0.75, 0.75])[0]
-    0.0
-    """
-    frame = pd.DataFrame({"support": np.asarray(supports, float), "supported": np.asarray(labels, float)})
-    place = np.minimum((frame["support"] * bins).astype(int), bins - 1)
-    table = frame.groupby(place).mean()
-    table["n"] = frame.groupby(place).size()
-    error = ((table["support"] - table["supported"]).abs() * table["n"]).sum() / table["n"].sum()
-    return float(error), table.reset_index(drop=True)
-
-
-def calibration_floor(supports: Sequence[float], bins: int = 10, draws: int = 2000, seed: int = 0) -> Interval:
-    """The calibration error that supports would have if each were exactly the probability of its claim.
-
-    The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
-    resampling, Broecker and Smith 2007), independently, and their ``calibration`` is computed each time.
-
-    Args:
-        supports: in [0, 1], shape (n,), none missing.
-        bins: as in ``calibration``.
-        draws: how often labels are drawn.
-        seed: of the draws.
-
-    Returns:
-        Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence
-        of miscalibration. NaN without supports.
-
-    >>> calibration_floor([0.0, 1.0])
-    Interval(value=0.0, low=0.0, high=0.0)
-    >>> few, many = calibration_floor([0.7] * 10), calibration_floor([0.7] * 1000)
-    >>> few.value > 0.1, many.value < 0.02
-    (True, True)
-    """
-    supports = np.asarray(supports, float)
-    if not len(supports):
-        return UNKNOWN
-    place = np.minimum((supports * bins).astype(int), bins - 1)
-    labels = np.random.default_rng(seed).random((draws, len(supports))) < supports
-    gaps = (labels - supports) @ np.eye(bins)[place]  # by draw and bin: supported claims more than expected
-    errors = np.abs(gaps).sum(axis=1) / len(supports)
-    return Interval(float(errors.mean()), *map(float, np.percentile(errors, [2.5, 97.5])))

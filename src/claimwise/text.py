@@ -22,9 +22,15 @@ class Span(NamedTuple):
 
 _LINE = re.compile(r"[^\r\n\x0b\x0c\x85\u2028\u2029]+")
 _WORD = re.compile(r"\w+(?:['’.,:-]\w+)*", re.UNICODE)
+#: What pysbd writes into a text for its own ends and takes out again, wherever it stands; and what it takes for line breaks.
+_PYSBD_MARKS = re.compile("[ȸȹƪ∮∯☄☇☈☉☏☝☍♝♟♨♬♭✂⌬⎋ᓰᓱᓳᓴᓷᓸ]")
+_PYSBD_BREAKS = re.compile("[\x1c-\x1f]")
 
 #: pysbd's time grows with the square of the length: a longer line is read through a window of so many characters.
 _WINDOW = 10_000
+#: A sentence of more characters, such as a transcript without full stops, is cut between words.
+_LONGEST = 20_000
+_WHOLE_WORDS = re.compile(r".*\S\s", re.DOTALL)
 
 
 @lru_cache(maxsize=1)
@@ -67,7 +73,13 @@ def _line(text: str, start: int, end: int) -> list[Span]:
         if stop == end:
             return spans + found
         if len(found) < 2:  # a sentence longer than the window
-            size *= 2
+            if size < _LONGEST:
+                size *= 2
+                continue
+            words = _WHOLE_WORDS.match(text, start, stop)
+            cut = words.end() if words else stop
+            spans += _window(text, start, cut)
+            start = cut
             continue
         start, size = found.pop().start, _WINDOW
         spans += found
@@ -77,19 +89,20 @@ def _line(text: str, start: int, end: int) -> list[Span]:
 def _window(text: str, start: int, end: int) -> list[Span]:
     spans: list[Span] = []
     cursor = start
-    for piece in _segmenter().segment(text[start:end]):
+    shown = _PYSBD_BREAKS.sub(" ", _PYSBD_MARKS.sub("x", text[start:end]))  # of the same length
+    for piece in _segmenter().segment(shown):
         stripped = piece.strip()
         if not stripped:
             continue
-        place = text.find(stripped, cursor, end)
-        if place < 0:  # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
-            rest = text[cursor:end].strip()
-            if rest:
-                place = text.find(rest, cursor)
-                spans.append(Span(place, place + len(rest), rest))
+        place = shown.find(stripped, cursor - start)
+        if place < 0 or shown[cursor - start : place].strip():
+            # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
+            stripped = shown[cursor - start :].strip()
+            place = shown.find(stripped, cursor - start)
+        cursor = start + place + len(stripped)
+        spans.append(Span(start + place, cursor, text[start + place : cursor]))
+        if not shown[cursor - start :].strip():
             break
-        cursor = place + len(stripped)
-        spans.append(Span(place, cursor, stripped))
     return spans
 
 

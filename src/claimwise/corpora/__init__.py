@@ -29,7 +29,7 @@ from claimwise.corpora import (
     wice,
 )
 from claimwise.corpora.base import Corpus, CorpusError, read, write
-from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry, fetch
+from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry
 from claimwise.corpora.user import UserFile, read_examples, read_file
 from claimwise.corpora.user_rows import ExamplesError
 from claimwise.errors import near
@@ -43,17 +43,15 @@ __all__ = [
     "MissingFileError",
     "Registry",
     "UserFile",
-    "fetch",
     "load",
     "loader",
-    "names",
     "read",
     "read_examples",
     "read_file",
     "write",
 ]
 
-#: The corpora by name; a loader takes the registry to fetch its files from.
+#: The corpora by name, those that ship with the project first; a loader takes the registry to fetch its files from.
 LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "sample": sample.load,
     "sample_presence": sample.load_presence,
@@ -90,20 +88,11 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
 }
 
 
-def names() -> list[str]:
-    """The corpora that ``load`` knows; those that ship with the project come first.
-
-    >>> names()[:3]
-    ['sample', 'sample_presence', 'sample_papers']
-    """
-    return list(LOADERS)
-
-
 def load(name: str, files: Registry | None = None) -> Corpus:
     """Load a corpus by name.
 
     Args:
-        name: one of ``names()``.
+        name: one of ``LOADERS``.
         files: where to take published files from; the package's registry with the folders that the environment
             names (CLAIMWISE_MIRROR, CLAIMWISE_RAW), if not given.
 

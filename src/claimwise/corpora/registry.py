@@ -235,8 +235,3 @@ def datasets() -> dict[str, Dataset]:
     """
     text = (resources.files(__package__) / "datasets.yaml").read_text(encoding="utf-8")
     return {name: Dataset.model_validate(entry) for name, entry in yaml.safe_load(text).items()}
-
-
-def fetch(dataset: str, path: str) -> Path:
-    """A verified local copy of a public file, from the mirror or downloaded (see ``Registry.fetch``)."""
-    return Registry.from_environment().fetch(dataset, path)

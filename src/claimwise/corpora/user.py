@@ -83,6 +83,7 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     if not rows:
         raise ExamplesError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
     columns = columns or {}
+    _refuse_wrapped(rows, columns, path)
     rows = rename(rows, columns, path)
     known = {name for _, row in rows for name in row if name in (*_REQUIRED, *_DEFAULTS)}
     required = _REQUIRED if "id" in known else _TEXTS
@@ -107,6 +108,21 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
         carried=beside.where(beside.notna(), None),
         hints=tuple(_hints([name for name in beside if name not in _DEFAULTS], {"id", *_DEFAULTS} - known, path)),
     )
+
+
+def _refuse_wrapped(rows: list[tuple[str, dict[str, Any]]], columns: Mapping[str, str], path: Path) -> None:
+    """On one line an object around the array passes for a row of JSON lines; what is wrong is not its column's name."""
+    place, row = rows[0]
+    texts = {columns.get(name, name) for name in _TEXTS}
+    if len(rows) > 1 or texts & row.keys():
+        return
+    for name, value in row.items():
+        objects = isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+        if objects and (len(row) == 1 or texts & value[0].keys()):  # a row may have a list, too, of claims or spans
+            raise ExamplesError(
+                f"{path}, {place}: expected an array of objects, [{{...}}, {{...}}], got one object with "
+                f"{shorten(', '.join(map(str, row)))}; take the array out of {name!r}"
+            )
 
 
 def _others(row: dict[str, Any]) -> list[tuple[Any, Any]]:

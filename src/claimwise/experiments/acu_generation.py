@@ -153,20 +153,10 @@ def long_form(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """F1 by origin and decomposer, for ``dvc metrics show``."""
-    return {origin: dict(zip(part["decomposer"], part["f1"], strict=True)) for origin, part in rows.groupby("origin")}
-
-
 def decomposers(prompts: Sequence[str], corpus: Corpus) -> list[str]:
     """The two that need no model, the prompts, and the published systems on record for the corpus."""
     recorded = [f"recorded:{name}" for name in sorted(corpus.recorded_claims["decomposer"].unique())]
     return [claims.WholeSummary.name, claims.Sentences.name, *prompts, *recorded]
-
-
-def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
-    """Test summaries by origin."""
-    return rows.groupby("origin", sort=False)["n"].max().to_dict()
 
 
 def display(rows: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import prompts, significance, statistics
+from claimwise import calibration, prompts, significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments import recorded, report
 from claimwise.models.base import Model
@@ -20,20 +20,13 @@ from claimwise.progress import bar
 from claimwise.prompts import Demonstration, Prompt
 from claimwise.verification import PromptedVerifier
 
-#: Rows of ACUEval's Table 3 that stand beside ours.
-PUBLISHED_ROWS = {
-    "factscore-verify-retrieved": "FactScore prompt",
-    "acueval-verify-zeroshot": "zero-shot",
-    "acueval-verify-fewshot": "few-shot",
-    "acueval-verify-fewshot-document": "few-shot + document",
-}
-
 #: A claim is accepted from 0.5 on: the thresholds of ``statistics`` accept what is *above* them.
 HALF = float(np.nextafter(0.5, 0))
 
 #: Of ``table``.
 COLUMNS = (
-    *("task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high", "gain", "gain_low", "gain_high"),
+    *("task", "prompt", "n", "n_claims", "unparsed", "accuracy", "accuracy_low", "accuracy_high"),
+    *("gain", "gain_low", "gain_high"),
     *("balanced_at_half", "balanced_at_half_low", "balanced_at_half_high"),
     *("balanced_accuracy", "balanced_accuracy_low", "balanced_accuracy_high", "threshold", "tuned_on"),
     *("change", "change_low", "change_high", "auc_change", "auc_change_low", "auc_change_high", "auc_change_p"),
@@ -165,12 +158,13 @@ def table(verdicts: pd.DataFrame, reference: str, draws: int, seed: int) -> pd.D
         seed: of the draws.
 
     Returns:
-        ``task, prompt, n, unparsed`` (claims without a verdict by this prompt, left out for all), ``accuracy`` and
+        ``task, prompt, n, n_claims`` (``n`` counts a claim as often as it was checked, with each of its excerpts),
+        ``unparsed`` (claims without a verdict by this prompt, left out for all), ``accuracy`` and
         ``balanced_at_half`` (balanced accuracy; both at 0.5), ``balanced_accuracy`` (at the ``threshold`` tuned on ``tuned_on``
         validation claims, and at 0.5 where there are none, as with replies on record), each in percent with ``_low`` and
         ``_high``; ``change`` and ``auc_change``, by how much accuracy (points) and AUC differ from the reference prompt's on the
         same claims, with ``_low`` and ``_high`` (and ``auc_change_p``); ``gain``, accuracy less that of the answer that is always the same, in points with ``_low`` and ``_high``;
-        ``auc, ece`` with what exact probabilities would have (``report.calibration``), ``yes`` (share answered Yes) and
+        ``auc, ece`` with what exact probabilities would have (``calibration.columns``; not for replies on record), ``yes`` (share answered Yes) and
         ``supported`` (share labelled so: an answer of Yes to everything has this accuracy).
     """
     rows = [row for task, part in verdicts.groupby("task") for row in _rows(task, part, reference, draws, seed)]
@@ -191,11 +185,14 @@ def _rows(task: str, verdicts: pd.DataFrame, reference: str, draws: int, seed: i
         row = {"task": task, "prompt": name, "n": 0, "unparsed": int(part["support"].isna().sum())}
         if name in read and len(compared):
             tuning = validation[(validation["prompt"] == name) & ~validation["shown"]].dropna(subset=["support"])
-            row |= _agreement(compared[compared["prompt"] == name], tuning, common, draws, seed)
+            own = compared[compared["prompt"] == name]
+            row |= _agreement(own, tuning, common, draws, seed)
+            if recorded.kind(name) == "ours":  # of a label on record, 1, .25 or 0 is no probability
+                row |= calibration.columns(own["label"], own["support"], asked(own))
             if reference in read and name != reference:
                 row |= _change(compared, name, reference, draws, seed)
         rows.append(row)
-    return [*rows, {"task": task} | _constant(compared.drop_duplicates(_CLAIM)["label"], common)]
+    return [*rows, {"task": task} | _constant(compared.drop_duplicates(_CLAIM), common)]
 
 
 def _agreement(test: pd.DataFrame, validation: pd.DataFrame, common: float, draws: int, seed: int) -> dict[str, float]:
@@ -211,7 +208,7 @@ def _agreement(test: pd.DataFrame, validation: pd.DataFrame, common: float, draw
         for cut in (HALF, threshold)
     )
     return {
-        "n": len(test),
+        **_sizes(test),
         "accuracy": accuracy.value,
         "accuracy_low": accuracy.low,
         "accuracy_high": accuracy.high,
@@ -227,10 +224,18 @@ def _agreement(test: pd.DataFrame, validation: pd.DataFrame, common: float, draw
         "threshold": threshold,
         "tuned_on": len(validation) if tunable else 0,
         "auc": statistics.auc(test["label"], test["support"]),
-        **report.calibration(test["label"], test["support"]),
         "yes": float((test["support"] >= 0.5).mean()),
         "supported": float(test["label"].mean()),
     }
+
+
+def _sizes(test: pd.DataFrame) -> dict[str, int]:
+    return {"n": len(test), "n_claims": asked(test).nunique()}
+
+
+def asked(claims: pd.DataFrame) -> pd.Series:
+    """What each row asks: a claim of a document, which several rows may ask beside different passages."""
+    return claims["document_id"] + "\n" + claims["claim"]
 
 
 def _change(test: pd.DataFrame, prompt: str, reference: str, draws: int, seed: int) -> dict[str, float]:
@@ -246,11 +251,23 @@ def _change(test: pd.DataFrame, prompt: str, reference: str, draws: int, seed: i
     return row | {f"auc_change{name}": value for name, value in zip(names, area, strict=True)} | {"auc_change_p": p}
 
 
-def _constant(labels: pd.Series, answer: float) -> dict:
+def _counted(row: Mapping[str, float]) -> str:
+    """How many claims, and how often they were asked about.
+
+    >>> _counted({"n": 358, "n_claims": 358}), _counted({"n": 300, "n_claims": 100})
+    ('358 claims', '300 checks of 100 claims')
+    """
+    if row["n"] == row["n_claims"]:
+        return f"{row['n']:.0f} claims"
+    return f"{row['n']:.0f} checks of {row['n_claims']:.0f} claims"
+
+
+def _constant(test: pd.DataFrame, answer: float) -> dict:
     """The row of one answer (1 or 0) to every claim."""
+    labels = test["label"]
     return {
         "prompt": "always " + ("Yes" if answer else "No"),
-        "n": len(labels),
+        **_sizes(test),
         "unparsed": 0,
         "accuracy": (100.0 * (labels == answer)).mean(),
         "balanced_at_half": 50.0,
@@ -270,22 +287,13 @@ def by_error(verdicts: pd.DataFrame, prompt: str) -> pd.DataFrame:
     return found.sort_values(["task", "found"], ignore_index=True)
 
 
-def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """Accuracy by task and prompt, for ``dvc metrics show``."""
-    return {task: dict(zip(part["prompt"], part["accuracy"], strict=True)) for task, part in rows.groupby("task")}
-
-
-def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
-    """Test claims by task."""
-    return rows.groupby("task", sort=False)["n"].max().to_dict()
-
-
 def display(rows: pd.DataFrame) -> pd.DataFrame:
     """The columns that the notebook shows."""
-    columns = ["task", "prompt", "n", "unparsed", "accuracy", "accuracy_low", "accuracy_high"]
+    columns = ["task", "prompt", "n", "n_claims", "unparsed", "accuracy", "accuracy_low", "accuracy_high"]
     columns += ["gain", "gain_low", "gain_high", "balanced_at_half", "balanced_accuracy", "threshold"]
     columns += ["auc", "ece", "ece_exact_high", "yes", "supported"]
-    return rows[[name for name in columns if name != "unparsed" or rows[name].any()]]
+    told = {"unparsed": rows["unparsed"].any(), "n_claims": (rows["n_claims"] < rows["n"]).any()}
+    return rows[[name for name in columns if told.get(name, True)]]
 
 
 def changes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -324,12 +332,12 @@ def findings(rows: pd.DataFrame, reference: str) -> list[str]:
         low, high = row["gain_low"], row["gain_high"]
         verdict = "more than" if low > 0 else "less than" if high < 0 else "not clearly more or less than"
         sentences.append(
-            f"**{task}**: `{chosen}` agrees with people on {row['accuracy']:.1f} % of {row['n']} claims "
+            f"**{task}**: `{chosen}` agrees with people on {row['accuracy']:.1f} % of {_counted(row)} "
             f"({row['accuracy_low']:.1f} to {row['accuracy_high']:.1f}), {verdict} {constant['prompt']} "
             f"({constant['accuracy']:.1f} %): {row['gain']:+z.1f} points ({low:+z.1f} to {high:+z.1f}) on the same claims. "
             f"Balanced accuracy, 50 for one answer to all, is {_interval(row, 'balanced_at_half')} at the same 0.5 and "
             f"{_interval(row, 'balanced_accuracy')} at the threshold tuned on validation. Its supports rank claims with an "
-            f"AUC of {row['auc']:.2f}.{report.beside_chance(row['auc'])} Of its probabilities {report.calibrated(row)}."
+            f"AUC of {row['auc']:.2f}.{report.beside_chance(row['auc'])} Of its probabilities {calibration.told(row)}."
         )
         others = part.dropna(subset=["change"])
         if len(others):

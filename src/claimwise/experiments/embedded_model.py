@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from claimwise import models, statistics
+from claimwise import calibration, models, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments import acu_verification, meta_evaluation, report
 from claimwise.metrics import MetricSpec, evaluate
@@ -104,7 +104,7 @@ def verdicts(
 
 def table(found: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     """One row a corpus and model: ``n, unread, supported, auc, balanced_accuracy`` (percent, at 0.5, with interval), ``ece`` with
-    what exact probabilities would have (``report.calibration``)."""
+    what exact probabilities would have (``calibration.columns``)."""
     rows = []
     for (corpus, model), part in found.groupby(["corpus", "model"], sort=False):
         accuracy = statistics.bootstrap_accuracy(
@@ -121,7 +121,7 @@ def table(found: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
                 "balanced_accuracy": 100 * accuracy.value,
                 "low": 100 * accuracy.low,
                 "high": 100 * accuracy.high,
-                **report.calibration(part["label"], part["support"]),
+                **calibration.columns(part["label"], part["support"], acu_verification.asked(part)),
             }
         )
     return pd.DataFrame(rows)
@@ -178,7 +178,7 @@ def reliability(found: pd.DataFrame, model: str = "embedded") -> pd.DataFrame:
     """
     parts = []
     for corpus, part in found[found["model"] == model].groupby("corpus", sort=False):
-        error, bins = statistics.calibration(part["label"], part["support"])
+        error, bins = calibration.expected_calibration_error(part["label"], part["support"])
         parts.append(bins[bins["n"] >= FEW].assign(corpus=f"{corpus} (ECE {error:.2f})", panel="test claims, ten bins"))
     return pd.concat(parts, ignore_index=True)
 
@@ -194,7 +194,7 @@ def about_reliability(found: pd.DataFrame, draws: int, seed: int, model: str = "
     """
     sentences = []
     for corpus, part in found[found["model"] == model].groupby("corpus", sort=False):
-        _, bins = statistics.calibration(part["label"], part["support"])
+        _, bins = calibration.expected_calibration_error(part["label"], part["support"])
         drawn = bins.loc[bins["n"] >= FEW, "n"]
         behind = f", of {drawn.min()} to {drawn.max()} claims each" if len(drawn) else ""
         off = statistics.bootstrap_mean(part["support"] - part["label"], part["document_id"], draws, seed)
@@ -223,16 +223,6 @@ def confident_mistakes(found: pd.DataFrame, corpus: str, model: str = "embedded"
     return shown.assign(people=label)[["claim", "people", "error", "support"]]
 
 
-def headline(rows: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """AUC by corpus and model, for ``dvc metrics show``."""
-    return {corpus: dict(zip(part["model"], part["auc"], strict=True)) for corpus, part in rows.groupby("corpus")}
-
-
-def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
-    """Test claims by corpus."""
-    return rows.groupby("corpus", sort=False)["n"].max().to_dict()
-
-
 def findings(rows: pd.DataFrame, variants: pd.DataFrame) -> list[str]:
     """What the tables say, in words, whichever way they came out."""
     sentences = _variants(variants)
@@ -243,7 +233,7 @@ def findings(rows: pd.DataFrame, variants: pd.DataFrame) -> list[str]:
         sentences.append(
             f"**{corpus}**, {own['n']} test claims: AUC {own['auc']:.2f}{beside}.{report.beside_chance(own['auc'])} Balanced "
             f"accuracy is {own['balanced_accuracy']:.1f} % ({own['low']:.1f} to {own['high']:.1f}) at 0.5; "
-            f"{report.calibrated(own)}."
+            f"{calibration.told(own)}."
         )
     return sentences
 

@@ -197,6 +197,7 @@ def reliabilities(found: Mapping[str, Reliability]) -> pd.DataFrame:
                 "precision_low": one.precision.low,
                 "precision_high": one.precision.high,
             },
+            **{"gain": one.gain.value, "gain_low": one.gain.low, "gain_high": one.gain.high},
             **{"recall": one.recall.value, "recall_low": one.recall.low, "recall_high": one.recall.high},
         }
         for name, one in found.items()
@@ -218,10 +219,11 @@ def findings(found: Mapping[str, Reliability]) -> list[str]:
             continue
         random = one.wrong / one.n
         better = "better than chance" if one.gain.low > 0 else "not told apart from chance"
+        gain = f"{100 * one.gain.value:+.0f} points, {100 * one.gain.low:+.0f} to {100 * one.gain.high:+.0f}"
         sentences.append(
             f"Where people labelled the sentences, {100 * one.precision.value:.0f} % "
             f"({100 * one.precision.low:.0f} to {100 * one.precision.high:.0f}) of the {one.flagged} findings of `{name}` are "
-            f"right, where flagging at random has {100 * random:.0f} %: {better}; it finds "
+            f"right, where flagging at random has {100 * random:.0f} % ({gain} on the same drawn documents: {better}); it finds "
             f"{100 * one.recall.value:.0f} % of the unsupported ones."
         )
     return sentences

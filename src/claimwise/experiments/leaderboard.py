@@ -123,7 +123,7 @@ def pairs(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     wide = frame[frame["answered"]].pivot_table(index="document_id", columns="system", values=metric)
     rows = []
     for one, other in combinations(wide.columns, 2):
-        gaps = (wide[one] - wide[other]).dropna()
+        gaps = (wide[one] - wide[other]).dropna().round(12)  # equal gaps, whatever their rounding
         constant = len(gaps) > 1 and np.ptp(gaps) == 0  # no spread: nothing or everything is certain
         p = float(not gaps.any()) if constant else stats.ttest_1samp(gaps, 0).pvalue if len(gaps) > 1 else np.nan
         rows.append((one, other, len(gaps), gaps.mean(), p))

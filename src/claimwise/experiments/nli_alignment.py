@@ -176,7 +176,7 @@ def sensitivity(
         seed: of the draws.
 
     Returns:
-        ``window, gate, auc`` with ``low`` and ``high`` (95 %) and ``gated`` (share of claims that the wider levels are
+        ``window, gate, auc`` (pairs of one origin) with ``low`` and ``high`` (95 %) and ``gated`` (share of claims that the wider levels are
         read for), with ``n`` summaries; no rows where no validation summary has a label.
     """
     columns = ["window", "gate", "auc", "low", "high", "gated", "n"]
@@ -195,15 +195,15 @@ def sensitivity(
         return found.assign(score=2 * found["support"] - 1)
 
     narrow = scores(window=None)
-    known = examples.set_index("id")[["label", "document_id"]]
+    known = examples.set_index("id")[["label", "document_id", "origin"]]
     rows = []
     for window in windows:
         wide = scores(window=window, gate=_ALWAYS)  # the larger of both for every claim; a gate only chooses
         for gate in gates:
             gated = narrow["score"] < gate
             chosen = narrow["score"].where(~gated, wide["score"]).groupby(narrow["example_id"]).mean().dropna()
-            labels, groups = (known.loc[chosen.index, column] for column in ("label", "document_id"))
-            area = statistics.bootstrap_auc(labels, chosen, groups, draws, seed)
+            labels, groups, origins = known.loc[chosen.index].to_numpy().T
+            area = statistics.bootstrap_auc(labels, chosen, groups, draws, seed, origins)
             rows.append((window, gate, *area, gated.mean(), len(chosen)))
     return pd.DataFrame(rows, columns=columns)
 

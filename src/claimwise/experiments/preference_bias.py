@@ -247,11 +247,6 @@ def headline(cases: pd.DataFrame, ordered: pd.DataFrame) -> Mapping[str, Mapping
     return values
 
 
-def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
-    """Judgments by case."""
-    return rows.groupby("case", sort=False)["n"].max().to_dict()
-
-
 def long_form(rows: pd.DataFrame) -> pd.DataFrame:
     """One row a dot: ``metric, case, author, score``, and ``difference`` of the case with its interval, in words."""
     differences = [f"{row.difference:+.3f}\n{row.low:+.2f} to {row.high:+.2f}" for row in rows.itertuples()]

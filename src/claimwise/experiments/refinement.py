@@ -188,8 +188,3 @@ def with_stated(scored: pd.DataFrame, gold: pd.DataFrame, model: Model, prompt: 
 def measures(scored: pd.DataFrame, specs: Mapping[str, MetricSpec]) -> list[str]:
     """The measured columns, the metric that gave the feedback first."""
     return [*specs, "kept", "words", *(c for c in ("errors_left", "facts_kept") if c in scored)]
-
-
-def sizes(rows: pd.DataFrame) -> Mapping[str, int]:
-    """Summaries by origin."""
-    return rows.groupby("origin", sort=False)["n"].max().to_dict()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 from IPython.display import HTML, Markdown
 
-from claimwise import models, statistics, tables
+from claimwise import models, tables
 
 
 def ran(data: str, model: Mapping[str, Any], **facts: Any) -> HTML:
@@ -32,6 +32,25 @@ def made_of(definitions: Mapping[str, Mapping[str, Any]], names: Iterable[str]) 
     parts = ("judge", "decompose", "verify", "aggregate")
     known = [name for name in names if name in definitions]
     return {name: ", ".join(definitions[name][part] for part in parts if part in definitions[name]) for name in known}
+
+
+def sizes(rows: pd.DataFrame, by: str) -> dict[str, int]:
+    """How many summaries, claims or judgments stand behind a result (its ``n``), by a column, in the result's order.
+
+    >>> sizes(pd.DataFrame({"task": ["wice", "wice", "rose"], "n": [9, 10, 8]}), "task")
+    {'wice': 10, 'rose': 8}
+    """
+    return rows.groupby(by, sort=False)["n"].max().to_dict()
+
+
+def headline(rows: pd.DataFrame, by: str, name: str, value: str) -> dict[str, dict[str, float]]:
+    """One column of a result by two others, for ``dvc metrics show``.
+
+    >>> rows = pd.DataFrame({"corpus": "wice", "model": ["embedded", "lexical"], "auc": [0.75, 0.5]})
+    >>> headline(rows, "corpus", "model", "auc")
+    {'wice': {'embedded': 0.75, 'lexical': 0.5}}
+    """
+    return {key: dict(zip(part[name], part[value], strict=True)) for key, part in rows.groupby(by)}
 
 
 #: What each corpus is, for readers who do not know its name.
@@ -145,34 +164,6 @@ def caveats(data: str, model: Mapping[str, Any], *more: str, corpora: Iterable[s
     return bullets([*lines, *more])
 
 
-def calibration(labels: Sequence[int], supports: Sequence[float]) -> dict[str, float]:
-    """The columns that tell a calibration error and how much of it few claims make.
-
-    Returns:
-        ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
-        ``ece_exact_high``, what 97.5 % of such draws stay below (``statistics.calibration_floor``).
-    """
-    floor = statistics.calibration_floor(supports)
-    error, _ = statistics.calibration(labels, supports)
-    return {"ece": error, "ece_exact": floor.value, "ece_exact_high": floor.high}
-
-
-def calibrated(row: Mapping[str, float]) -> str:
-    """Those columns in words.
-
-    >>> calibrated({"ece": 0.06, "ece_exact": 0.05, "ece_exact_high": 0.07})
-    'the calibration error is 0.06, no more than exact probabilities may have at this n (0.05, up to 0.07)'
-    >>> calibrated({"ece": 0.2, "ece_exact": 0.05, "ece_exact_high": 0.07})
-    'the calibration error is 0.20, more than exact probabilities would have at this n (0.05, up to 0.07)'
-    """
-    inside = row["ece"] <= row["ece_exact_high"]
-    told = "no more than exact probabilities may" if inside else "more than exact probabilities would"
-    return (
-        f"the calibration error is {row['ece']:.2f}, {told} have at this n ({row['ece_exact']:.2f}, up to "
-        f"{row['ece_exact_high']:.2f})"
-    )
-
-
 def beside_chance(auc: float) -> str:
     """A warning where supports hardly rank anything; nothing from an AUC of 0.6.
 
@@ -217,7 +208,8 @@ def _supervision(corpora: list[str], model: Mapping[str, Any]) -> str:
     if learned:
         parts.append(
             f"**Supervised** on {', '.join(learned)}: unlike the papers' prompted models, it has learned from what stands "
-            "in brackets (a document that the verifier learned from is scored by models that have not seen it)."
+            "in brackets. A document that the verifier learned from is scored only by those parts of it that have not seen it, "
+            "a test document by all parts: thresholds tuned on the first may not quite suit the second."
         )
     if unseen:
         parts.append(f"Not trained on: {', '.join(unseen)}.")

@@ -113,7 +113,7 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str) else [_plain(item) for item in value]
 
 
-def _decomposition(claims: list[dict], reason: str | None, unread: int = 0) -> Decomposition:
+def _decomposition(claims: list[dict], reason: str | None, unread: int) -> Decomposition:
     return Decomposition(tuple(Claim(**claim) for claim in claims), reason, unread)
 
 

@@ -7,7 +7,6 @@ the embedded verifier in that role, for runs without a checkpoint.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -16,7 +15,7 @@ from pydantic import Field
 
 from claimwise.errors import ClaimwiseError
 from claimwise.models.folder_hash import folder_hash
-from claimwise.models.options import Options
+from claimwise.models.options import Options, of_kind
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
 LABELS = ("entailment", "neutral", "contradiction")
@@ -252,16 +251,11 @@ def load(settings: Mapping[str, Any]) -> Entailment:
     ...
     claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers
     """
-    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
-    if kind == "transformers":
-        return _loaded(SequenceClassifier, CheckpointOptions.read("transformers (entailment)", options))
-    if kind == "embedded":
-        from claimwise.models.entailment_embedded import EmbeddedEntailment, VerifierOptions
-
-        return _loaded(EmbeddedEntailment, VerifierOptions.read("embedded (entailment)", options))
-    raise EntailmentError(f"unknown kind of entailment {kind!r}; expected embedded or transformers")
+    kinds = {"embedded": _embedded, "transformers": lambda: (SequenceClassifier, CheckpointOptions)}
+    return of_kind("entailment", settings, kinds, EntailmentError)
 
 
-@lru_cache(maxsize=4)
-def _loaded(kind: Callable[..., Entailment], options: Options) -> Entailment:
-    return kind(**options.model_dump())
+def _embedded() -> tuple[Callable[..., Entailment], type[Options]]:
+    from claimwise.models.entailment_embedded import EmbeddedEntailment, VerifierOptions
+
+    return EmbeddedEntailment, VerifierOptions

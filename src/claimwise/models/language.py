@@ -75,12 +75,7 @@ class PromptedModel:
 
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``; a prompt of scope ``sentence`` is asked about every sentence of a passage."""
-        groups: list[list[text.Span | Chunk]] = [
-            list(text.sentences(passage))
-            if prompt.scope == "sentence"
-            else list(self._chunks(passage, prompt, lambda part: prompt.render(Summary=part)))
-            for passage in passages
-        ]
+        groups = [self._parts(passage, prompt) for passage in passages]
         found = iter(self._parsed([prompt.render(Summary=part.text) for group in groups for part in group], prompt))
         return [
             _claims(group, [next(found) for _ in group])
@@ -168,25 +163,42 @@ class PromptedModel:
             rendered += [render(part.text) for part in parts]
         return seen, rendered
 
+    def _parts(self, passage: str, prompt: Prompt) -> Sequence[text.Span | Chunk]:
+        """What a decomposition is asked about: the passage or its sentences, each in chunks where it does not fit."""
+
+        def fitting(whole: str) -> list[Chunk]:
+            return self._chunks(whole, prompt, lambda part: prompt.render(Summary=part))
+
+        if prompt.scope != "sentence":
+            return fitting(passage)
+        # A text without full stops is one sentence of any length, whose place all its parts keep.
+        return [span._replace(text=part.text) for span in text.sentences(passage) for part in fitting(span.text)]
+
     def _shown(
         self, document: str, group: Sequence[str], prompt: Prompt, render: Callable[[str, str], str]
     ) -> list[list[Chunk]]:
         """What each claim is checked against: the document, its chunks, or the sentences retrieved for it."""
         if prompt.context == "retrieved":
-            return [[chunks.retrieve(document, claim)] for claim in group]
+            return [self._retrieved(document, claim, prompt, render) for claim in group]
         if not group:
             return []
         # The claim of most tokens decides for all, so that the claims share their chunks (and an engine their prefix).
         longest = max(group, key=self.language_model.count)
         return [self._chunks(document, prompt, lambda part: render(part, longest))] * len(group)
 
+    def _retrieved(self, document: str, claim: str, prompt: Prompt, render: Callable[[str, str], str]) -> list[Chunk]:
+        """The sentences retrieved for a claim, in chunks where they do not fit; the evidence is all that was retrieved."""
+        best = chunks.retrieve(document, claim)
+        parts = self._chunks(best.text, prompt, lambda part: render(part, claim))
+        return [replace(part, sentences=best.sentences) for part in parts]
+
     def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
         return chunks.split(document, lambda part: self._fits(render(part), prompt))
 
     def _fits(self, rendered: str, prompt: Prompt) -> bool:
-        if self.language_model.context is None:
+        room = self.language_model.room(prompt.max_tokens)
+        if room is None:
             return True
-        room = self.language_model.context - prompt.max_tokens
         # A token is at least one byte, so most prompts are known to fit without counting their tokens.
         size = len(rendered.encode("utf-8", "surrogatepass")) + self._frame
         return size <= room or self.language_model.count(rendered) <= room

@@ -22,6 +22,8 @@ from claimwise.models.openai_replies import (
     read_text,
     read_tokens,
     refusal,
+    reply_limit,
+    stop_refused,
 )
 from claimwise.models.openai_transport import NeverReached, Refused, Transport, Unreachable
 from claimwise.models.options import ModelError
@@ -56,7 +58,6 @@ class OpenAILanguageModel:
         if not key and options.base_url == VENDOR:
             raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {VENDOR}")
         self.name = options.model
-        self.context = options.context
         self.fingerprint = call_key(
             server=options.identity or options.base_url,
             **options.model_dump(
@@ -79,6 +80,7 @@ class OpenAILanguageModel:
         self._top = options.top_logprobs if options.logprobs else 0  # alternatives to ask for
         self._given = False  # whether the server has ever sent probabilities
         self._told: set[str] = set()
+        self._stops = True  # whether it takes texts that end a reply
         self._formats = ["json_schema", "json_object"] if options.json_schema else []  # not refused so far
         self._transport = Transport(options.base_url, key, options.timeout_seconds, options.retries)
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
@@ -87,10 +89,19 @@ class OpenAILanguageModel:
         weakref.finalize(self, _close, self._transport, self._loop)
 
     def count(self, text: str) -> int:
-        """An estimate from above for prose (a token a digit and every three other bytes): the tokenizer is the server's."""
+        """An estimate from above for prose: the tokenizer is the server's."""
         text = ((self._options.system if self._options.api == "chat" else self._options.start) or "") + text
-        digits = len(_DIGIT.findall(text))
-        return (len(text.encode("utf-8", "surrogatepass")) - digits) // 3 + digits + 64
+        return _tokens(text) + 64
+
+    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+        """See ``LanguageModel``; a limit in ``extra_body`` takes the place of ours, also where probabilities are asked for."""
+        ours = 1 if choices and self._options.logprobs else max_tokens
+        return reply_limit({self._options.token_limit: ours, **self._options.extra_body}) or ours
+
+    def room(self, max_tokens: int) -> int | None:
+        """See ``LanguageModel``; where the context is given."""
+        context = self._options.context
+        return None if context is None else context - self.longest_reply(max_tokens)
 
     def generate(
         self,
@@ -103,8 +114,9 @@ class OpenAILanguageModel:
         """See ``LanguageModel``; prompts are sent in order, so that a server's prefix cache hits."""
 
         async def one(prompt: str) -> Reply:
-            choice = await self._create(prompt, max_tokens, {"stop": list(stop)} if stop else {}, schema)
-            return choice if isinstance(choice, Reply) else read_text(choice)
+            options = {"stop": list(stop)} if stop and self._stops else {}
+            choice = await self._create(prompt, max_tokens, options, schema)
+            return choice if isinstance(choice, Reply) else read_text(choice).before(stop)
 
         return self._each(prompts, one)
 
@@ -122,7 +134,7 @@ class OpenAILanguageModel:
                 self._given = True
                 return Reply(probabilities=probabilities(place, choices))
             reply = read_text(choice)
-            if self._top and reply.answered:
+            if self._top and reply.answered and reply.reason is None:  # a refusal has none anywhere
                 self._miss_logprobs(choice, bool(found))
             return reply
 
@@ -198,8 +210,13 @@ class OpenAILanguageModel:
                 return await self._create(prompt, max_tokens, options, schema)
             if reason := refusal(error, request):
                 return Reply(reason=reason)
+            if "stop" in options and stop_refused(error):
+                self._stops = False
+                self._tell("stop", f"{self._where()} refuses texts that end a reply ({error}): replies are ended here")
+                others = {name: value for name, value in options.items() if name != "stop"}
+                return await self._create(prompt, max_tokens, others, schema)
             raise self._explained(error) from None
-        self._count(completion.get("usage"), start)
+        self._count(prompt, completion, start)
         self._compare(prompt, completion.get("usage"))
         return completion["choices"][0]
 
@@ -235,11 +252,20 @@ class OpenAILanguageModel:
             raise BudgetError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
         self._started += 1
 
-    def _count(self, usage: Any, start: float) -> None:
+    def _count(self, prompt: str, completion: Mapping[str, Any], start: float) -> None:
+        usage = completion.get("usage")
+        read, written = read_tokens(usage, "prompt_tokens"), read_tokens(usage, "completion_tokens")
+        if not read and self._options.max_total_tokens is not None:  # a budget that counts nothing bounds nothing
+            self._tell(
+                "usage", f"{self._where()} does not say how many tokens it reads: max_total_tokens is of estimates"
+            )
+            choice = completion["choices"][0]
+            read = self.count(prompt)
+            written = written or _tokens(str(choice.get("message", choice.get("text"))))  # with its thoughts, if sent
         self.tally.calls += 1
         self.tally.seconds += time.monotonic() - start
-        self.tally.prompt_tokens += read_tokens(usage, "prompt_tokens")
-        self.tally.reply_tokens += read_tokens(usage, "completion_tokens")
+        self.tally.prompt_tokens += read
+        self.tally.reply_tokens += written
 
     def _compare(self, prompt: str, usage: Any) -> None:
         """Say once where a server has read fewer tokens than a prompt has words: nothing else shows that it cuts."""
@@ -307,6 +333,16 @@ def _turn(loop: asyncio.AbstractEventLoop) -> None:
 def _close(transport: Transport, loop: asyncio.AbstractEventLoop) -> None:
     asyncio.run_coroutine_threadsafe(transport.close(), loop).result(5)
     loop.call_soon_threadsafe(loop.stop)
+
+
+def _tokens(text: str) -> int:
+    """An estimate from above for prose: a token a digit and every three other bytes.
+
+    >>> _tokens("It rained in 1999.")
+    8
+    """
+    digits = len(_DIGIT.findall(text))
+    return (len(text.encode("utf-8", "surrogatepass")) - digits) // 3 + digits
 
 
 def _format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:

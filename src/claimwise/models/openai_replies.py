@@ -9,6 +9,7 @@ from typing import Any
 
 from claimwise.models.openai_transport import Refused
 from claimwise.models.replies import Reply
+from claimwise.prompts import parsers
 
 _TOO_LONG = "the server refused the prompt as too long"
 _FILTERED = "the server's content filter refused the prompt"
@@ -49,8 +50,7 @@ def refusal(error: Refused, request: Mapping[str, Any]) -> str | None:
     """
     message = str(error).lower()
     room = _ROOM.search(message)
-    limits = [request[name] for name in _LIMITS if isinstance(request.get(name), int)]
-    if room and limits and max(limits) >= int(room[1].replace(",", "")):
+    if room and (reply_limit(request) or 0) >= int(room[1].replace(",", "")):
         return None  # not even an empty prompt leaves room for such a reply
     for code in error.codes:
         if code in _CODES:
@@ -59,6 +59,24 @@ def refusal(error: Refused, request: Mapping[str, Any]) -> str | None:
     if _named(message, error.parameter, request) and not (reason == _TOO_LONG and _SIZED.search(message)):
         return None
     return _TOO_LONG if error.status == 413 else reason
+
+
+def reply_limit(request: Mapping[str, Any]) -> int | None:
+    """The most tokens that a request lets its reply have; None where it says nothing of that.
+
+    >>> reply_limit({"max_tokens": 5, "max_completion_tokens": 4000}), reply_limit({"max_tokens": None})
+    (4000, None)
+    """
+    return max((request[name] for name in _LIMITS if isinstance(request.get(name), int)), default=None)
+
+
+def stop_refused(error: Refused) -> bool:
+    """Whether a server refuses to be told of texts that end a reply.
+
+    >>> stop_refused(Refused(400, "Unsupported parameter: 'stop' is not supported with this model."))
+    True
+    """
+    return error.parameter == "stop" or bool(re.search(r"\bstop\b", str(error).lower()))
 
 
 def _named(message: str, parameter: str | None, fields: Collection[str]) -> bool:
@@ -83,16 +101,20 @@ def read_text(choice: Mapping[str, Any]) -> Reply:
     'Yes.'
     >>> read_text({"message": {"content": 5}}).reason
     'the server sent content that is no text (int)'
+    >>> read_text({"message": {"content": None, "refusal": "I'm sorry."}}).reason
+    'refusal'
     """
     message = choice.get("message")
     content = message.get("content") if isinstance(message, dict) else choice.get("text")
     if isinstance(content, list):
         content = "".join(_parts(content)) or None
+    if not content and isinstance(message, dict) and message.get("refusal"):
+        return Reply(reason=parsers.REFUSAL)
     if content is None:
         return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
     if not isinstance(content, str):
         return Reply(reason=f"the server sent content that is no text ({type(content).__name__})")
-    return Reply(content, cut=choice.get("finish_reason") == "length")
+    return Reply(content, cut=choice.get("finish_reason") in ("length", "content_filter"))
 
 
 def _parts(content: list[Any]) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -40,3 +41,40 @@ class Options(BaseModel):
         if error["type"] == "missing":
             return f"option {name!r} is missing"
         return f"option {name!r}: found {error['input']!r}; {error['msg']}"
+
+
+def of_kind(
+    part: str,
+    settings: Mapping[str, Any],
+    kinds: Mapping[str, Callable[[], tuple[Callable[..., Any], type[Options]]]],
+    error: type[ClaimwiseError],
+) -> Any:
+    """What an entry of a metric's settings describes; for equal entries the same one.
+
+    Args:
+        part: what the entry is for, in messages.
+        settings: ``kind`` and the options of that kind.
+        kinds: by name what returns a kind's class and its options: they are imported when an entry names them.
+        error: raised for another kind.
+
+    Raises:
+        ModelError: an option is unknown or malformed.
+
+    >>> kinds = {"plain": lambda: (dict, Options)}
+    >>> of_kind("example", {"kind": "plain"}, kinds, ModelError)
+    {}
+    >>> of_kind("example", {"kind": "plane"}, kinds, ModelError)
+    Traceback (most recent call last):
+    ...
+    claimwise.models.options.ModelError: unknown kind of example 'plane'; expected plain
+    """
+    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
+    if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
+        raise error(f"unknown kind of {part} {kind!r}; expected {' or '.join(kinds)}")
+    made, known = kinds[kind]()
+    return _made(made, known.read(f"{kind} ({part})", options))
+
+
+@lru_cache(maxsize=6)  # the variants of an ablation share a large checkpoint
+def _made(kind: Callable[..., Any], options: Options) -> Any:
+    return kind(**options.model_dump())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import cycle
@@ -64,10 +64,11 @@ class _Aside:
 
 
 class _Rehearsed:
-    """A language model that counts what it is asked."""
+    """A language model that counts what it is asked in another's place."""
 
-    def __init__(self, name: str, fingerprint: str, context: int | None, count: Callable[[str], int]):
-        self.name, self.fingerprint, self.context, self.count = name, fingerprint, context, count
+    def __init__(self, model: LanguageModel):
+        self.name, self.fingerprint = model.name, model.fingerprint
+        self.count, self.longest_reply, self.room = model.count, model.longest_reply, model.room
         self.tally = Tally()
 
     def generate(
@@ -78,12 +79,13 @@ class _Rehearsed:
         stop: Sequence[str] = (),
         schema: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[int, Reply]]:
-        yield from self._replies(prompts, None, max_tokens)
+        yield from self._replies(prompts, None, self.longest_reply(max_tokens))
 
     def choice_probabilities(
         self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
     ) -> Iterator[tuple[int, Reply]]:
-        yield from self._replies(prompts, Reply(probabilities=(1.0 / len(choices),) * len(choices)), 1)
+        made_up = Reply(probabilities=(1.0 / len(choices),) * len(choices))
+        yield from self._replies(prompts, made_up, self.longest_reply(max_tokens, choices))
 
     def _replies(self, prompts: Sequence[str], reply: Reply | None, tokens: int) -> Iterator[tuple[int, Reply]]:
         for index, prompt in enumerate(prompts):
@@ -133,10 +135,7 @@ class Rehearsal(PromptedModel):
     """
 
     def __init__(self, language_model: LanguageModel, cache: ResponseCache):
-        stand_in = _Rehearsed(
-            language_model.name, language_model.fingerprint, language_model.context, language_model.count
-        )
-        super().__init__(stand_in, _Aside(cache))
+        super().__init__(_Rehearsed(language_model), _Aside(cache))
 
     def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
         """See ``Model.summarise``; without sources to cite, nothing that a check of citations would look at is there."""

@@ -6,11 +6,11 @@ It knows nothing of claims. ``language.PromptedModel`` turns any of these into a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from claimwise.models.cache import call_key
-from claimwise.prompts import Prompt
+from claimwise.prompts import Prompt, parsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class Reply:
     Attributes:
         text: what the model wrote.
         probabilities: of each choice at the answer's position, as the model gives them (they need not sum to 1).
-        cut: the text was stopped by its length limit.
-        reason: why there is neither text nor probabilities.
+        cut: the text was stopped before its end, by its length limit or a content filter.
+        reason: why there is neither text nor probabilities; ``parsers.REFUSAL`` where the model said that it refuses.
     """
 
     text: str | None = None
@@ -33,10 +33,24 @@ class Reply:
     def answered(self) -> bool:
         """Whether there is something to remember; a failure or a blank text is asked again in a later run.
 
-        >>> Reply("Yes").answered, Reply(" ").answered, Reply(reason="refused").answered
+        A refusal by the model itself is its answer.
+
+        >>> Reply("Yes").answered, Reply(" ").answered, Reply(reason="too long").answered
         (True, False, False)
+        >>> Reply(reason=parsers.REFUSAL).answered
+        True
         """
-        return bool(self.text and self.text.strip()) or self.probabilities is not None
+        written = bool(self.text and self.text.strip())
+        return written or self.probabilities is not None or self.reason == parsers.REFUSAL
+
+    def before(self, stop: Sequence[str]) -> Reply:
+        """The reply up to the first of these texts, which ends it wherever else it was cut.
+
+        >>> Reply("- It rained. Passage: Bo", cut=True).before(["Passage:", "Summary:"])
+        Reply(text='- It rained. ', probabilities=None, cut=False, reason=None)
+        """
+        ends = [at for at in ((self.text or "").find(end) for end in stop) if at >= 0]
+        return replace(self, text=self.text[: min(ends)], cut=False) if ends else self
 
 
 @dataclass
@@ -56,13 +70,11 @@ class LanguageModel(Protocol):
     that the caller can store what is finished before a later call fails.
 
     Attributes:
-        context: most tokens that a prompt and its reply may have together, or None where that is not known.
         tally: calls and tokens so far.
     """
 
     name: str
     fingerprint: str
-    context: int | None
     tally: Tally
 
     def generate(
@@ -92,6 +104,17 @@ class LanguageModel(Protocol):
         """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above."""
         ...
 
+    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+        """The most tokens that a reply may have: to ``generate``, or with choices to ``choice_probabilities``.
+
+        Options may give replies another limit than ``max_tokens``.
+        """
+        ...
+
+    def room(self, max_tokens: int) -> int | None:
+        """The most tokens that a prompt may have beside such a reply; None where that is not known."""
+        ...
+
 
 class RecordedReplies:
     """A language model that looks up what a language model once answered.
@@ -107,8 +130,6 @@ class RecordedReplies:
     >>> list(model.generate([prompt.render(**asked[0]), "other"], max_tokens=9))[0][1].text
     'Final score: 4'
     """
-
-    context = None
 
     def __init__(self, name: str, replies: Mapping[str, str]):
         self.name = name
@@ -145,3 +166,11 @@ class RecordedReplies:
     def count(self, text: str) -> int:
         """Nothing is sent, so nothing is counted."""
         return 0
+
+    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+        """As of a model that gives probabilities."""
+        return 1 if choices else max_tokens
+
+    def room(self, max_tokens: int) -> int | None:
+        """What was recorded was read whole."""
+        return None

@@ -49,7 +49,7 @@ class Checkpoint:
     Attributes:
         model: in evaluation mode, on its device.
         encoder_decoder: whether it is a sequence-to-sequence model.
-        context: most tokens of a prompt and its reply, or None.
+        context: most tokens of a prompt and its reply (of an encoder's prompt alone), or None.
         fingerprint: names weights, revision, dtype, device type and prompt frame.
     """
 
@@ -145,6 +145,14 @@ class Checkpoint:
     @lru_cache(maxsize=4096)  # noqa: B019  (a checkpoint lives as long as the process)
     def _line(self, line: str) -> list[int]:
         return self._whole(line)
+
+    @property
+    def blanks(self) -> list[int]:
+        """Ids of the tokens of blanks alone, which a SentencePiece vocabulary writes before a word that it has bare.
+
+        None of a sequence-to-sequence model: its answer is read where its decoder begins.
+        """
+        return [] if self.encoder_decoder else self.spellings("")
 
     @lru_cache(maxsize=64)  # noqa: B019
     def spellings(self, choice: str) -> list[int]:

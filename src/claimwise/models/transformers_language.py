@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
 _CPU_CHUNK = 1024
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
+_BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
 _GPU_ROW = 4096  # in longer rows, attention to what a mask hides costs more than another pass
 
 
@@ -26,7 +27,7 @@ class TransformersLanguageModel:
     """See ``replies.LanguageModel``; replies are greedy, and but for rounding do not depend on what else is asked.
 
     Yes and No are read from the logits after the prompt: the probabilities of all single-token spellings of each
-    ("Yes", " Yes", "yes", ...) are summed. The prompts of one document share its computation (see ``prefix``);
+    ("Yes", " Yes", "yes", ...) are summed, also those after a blank that is a token of its own. The prompts of one document share its computation (see ``prefix``);
     where the architecture does not allow that, a warning says why and padded batches are run.
     """
 
@@ -35,7 +36,6 @@ class TransformersLanguageModel:
         self._model = self._checkpoint.model
         self.name = options.model.rstrip("/").rsplit("/", 1)[-1]
         self.fingerprint = self._checkpoint.fingerprint
-        self.context = self._checkpoint.context
         self.tally = Tally()
         self._batch_tokens = options.batch_tokens or _batch_tokens(self._model)
         self._shared = self._sharing() if options.share_prefix and not self._checkpoint.encoder_decoder else None
@@ -53,6 +53,15 @@ class TransformersLanguageModel:
         """Tokens of a prompt with its frame."""
         return len(self._checkpoint.encode(text))
 
+    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+        """See ``LanguageModel``."""
+        return 1 if choices and all(map(self._checkpoint.spellings, choices)) else max_tokens
+
+    def room(self, max_tokens: int) -> int | None:
+        """See ``LanguageModel``; what an encoder reads and what a decoder writes share no positions."""
+        context = self._checkpoint.context
+        return context if context is None or self._checkpoint.encoder_decoder else context - max_tokens
+
     # -- answers -----------------------------------------------------------------------------------
 
     def choice_probabilities(
@@ -67,12 +76,30 @@ class TransformersLanguageModel:
             return
         start = time.monotonic()
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
+        begun: dict[int, tuple[list[float], int, float]] = {}  # what is known of those whose answer follows a blank
+        for index, found, blank, mass in self._first(ids, spellings):
+            if mass > _BLANK_MASS:
+                begun[index] = found, blank, mass
+                continue
+            self._count(len(ids[index]), 0, start)
+            start = time.monotonic()
+            yield index, Reply(probabilities=tuple(found))
+        asked = list(begun)
+        for place, after, _, _ in self._first([[*ids[i], begun[i][1]] for i in asked], spellings):
+            index = asked[place]
+            found, _, mass = begun[index]
+            self._count(len(ids[index]), 0, start)
+            start = time.monotonic()
+            yield index, Reply(probabilities=tuple(p + mass * q for p, q in zip(found, after, strict=True)))
+
+    def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, list[float], int, float]]:
+        """What follows each prompt: how probable each choice is, then the most probable blank, and its probability."""
+        blanks = self._checkpoint.blanks
         for index, logits in self._sharing_logits(ids) if self._shared else self._padded(ids):
             probabilities = logits.float().softmax(-1)
             summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
-            self._count(len(ids[index]), 0, start)
-            start = time.monotonic()
-            yield index, Reply(probabilities=tuple(summed.tolist()))
+            mass, place = probabilities[blanks].max(0) if blanks else (0.0, 0)
+            yield index, summed.tolist(), blanks[place] if blanks else -1, float(mass)
 
     def _sharing_logits(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """Logits after each prompt, each document computed once; in smaller pieces once memory runs out."""
@@ -169,9 +196,7 @@ class TransformersLanguageModel:
         ends = set(ends if isinstance(ends, list) else [ends]) | {self._checkpoint.tokenizer.eos_token_id}
         length = next((at for at, token in enumerate(row) if token in ends), len(row))
         text = self._checkpoint.decode(row[:length])
-        found = [at for at in (text.find(end) for end in stop) if at >= 0]
-        cut = length >= max_tokens and not found
-        return Reply(text[: min(found)] if found else text, cut=cut), length
+        return Reply(text, cut=length >= max_tokens).before(stop), length
 
     # -- batches -----------------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ class TransformersOptions(Options):
             ``stablebeluga2`` (ACUEval's model, whose tokenizer has none).
         system: system prompt; the default is the template's own.
         template_options: passed to the chat template, e.g. ``{enable_thinking: false}``.
-        context: most tokens of a prompt and its reply; the default is the checkpoint's.
+        context: most tokens of a prompt and its reply, or of a prompt alone where an encoder reads it; the default is the
+            checkpoint's.
         batch_tokens: most tokens in one forward pass; the default follows from the free memory.
         share_prefix: compute a document once for all its claims, where the architecture allows.
     """

@@ -32,18 +32,18 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from claimwise.errors import near
 from claimwise.prompts.decoding import CHOICES, SCHEMAS, Decoding
 from claimwise.prompts.files import (
-    ENVIRONMENT,
     ROLES,
     Demonstration,
     PromptError,
     PromptFile,
     Role,
+    check_filled,
     check_template,
+    failure,
+    fill,
     read,
     read_demonstrations,
 )
@@ -51,11 +51,6 @@ from claimwise.prompts.files import (
 __all__ = ["ROLES", "Demonstration", "Prompt", "PromptError", "Role", "load", "load_for", "names"]
 
 _FOLDER = resources.files(__name__)
-
-
-@cache
-def _compiled(template: str) -> jinja2.Template:
-    return ENVIRONMENT.from_string(template)
 
 
 @dataclass(frozen=True)
@@ -91,19 +86,21 @@ class Prompt:
         """Fill the template.
 
         Raises:
-            PromptError: a variable of the template was not given.
+            PromptError: a variable of the template was not given, or it cannot be filled with these.
 
         >>> load("acueval-verify-zeroshot").render(Document="It rained.", ACU="It rained.").splitlines()[2]
         'Passage: It rained.'
         >>> load("acueval-verify-zeroshot").render(Document="It rained.")
         Traceback (most recent call last):
         ...
-        claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot: 'ACU' is undefined
+        claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot, line 5 of its text: 'ACU' is undefined; ...
         """
         try:
-            return _compiled(self.template).render(demonstrations=self.demonstrations, **variables)
-        except jinja2.UndefinedError as error:
-            raise PromptError(f"prompt {self.name}: {error}") from None
+            return fill(self.template, self.demonstrations, variables)
+        except Exception as error:  # an expression of a user's own may raise anything
+            line, what = failure(error)
+            where = f", line {line} of its text" if line else ""
+            raise PromptError(f"prompt {self.name}{where}: {what}") from None
 
     def with_demonstrations(self, demonstrations: Sequence[Demonstration]) -> Prompt:
         """The same prompt with other demonstrations, e.g. drawn from a corpus's validation split."""
@@ -207,6 +204,7 @@ def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
         demonstrations = read_demonstrations(found, place)
     elif header.shots:
         raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
+    check_filled(shown, demonstrations)
     return Prompt(
         name=name,
         template=shown.template.rstrip("\n"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
@@ -15,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
+from claimwise.prompts.sources import Source
+from claimwise.strict_yaml import Loader
 
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -44,6 +47,16 @@ _SHOWN: Mapping[str, _Shown] = MappingProxyType(
         "critique": _Shown(frozenset({"Document", "Statement"}), frozenset({"References"})),
         "revise": _Shown(frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"}), one_of=True),
         "summarise": _Shown(frozenset({"Sources", "Question"})),
+    }
+)
+
+#: What a template is filled with to see whether it can be: of each variable what it may be in earnest.
+_SAMPLES: Mapping[str, Any] = MappingProxyType(
+    dict.fromkeys(("Document", "Summary", "ACU", "Extra", "Statement", "Comment", "Question"), "It rained in Rome.")
+    | {
+        "References": ["Ling (2009)", "Benton (2010)"],
+        "Unsupported": ("It rained.", "It poured."),
+        "Sources": [Source("Ling (2009)", "A title", "It rained."), Source("Benton (2010)", "Another", "It poured.")],
     }
 )
 
@@ -118,7 +131,7 @@ def read(file: Traversable) -> PromptFile:
         )
     front, start = "\n".join(lines[1 : marks[1]]), marks[1] + 2
     try:
-        tree, content = yaml.compose(front, Loader=yaml.SafeLoader), yaml.safe_load(front)
+        tree, content = yaml.compose(front, Loader=yaml.SafeLoader), yaml.load(front, Loader=Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error)
@@ -174,6 +187,52 @@ def check_template(found: PromptFile, header: Header) -> None:
         raise _error(found.file, found.start, f"the text lacks one of {_braced(choice)}; {expected}")
 
 
+def fill(template: str, demonstrations: Sequence[Demonstration], variables: Mapping[str, Any]) -> str:
+    """A template's text with these in the place of its variables; whatever goes wrong there is an exception.
+
+    >>> fill("{{ Summary }} {{ demonstrations | length }}", (), {"Summary": "It rained."})
+    'It rained. 0'
+    """
+    return _compiled(template).render(demonstrations=demonstrations, **variables)
+
+
+@cache
+def _compiled(template: str) -> jinja2.Template:
+    return ENVIRONMENT.from_string(template)
+
+
+def check_filled(found: PromptFile, demonstrations: Sequence[Demonstration]) -> None:
+    """Check that a template which ``check_template`` has let pass can be filled: it may divide by zero all the same.
+
+    A model that reads no prose never fills it, and a language model only after an hour of other calls.
+
+    Raises:
+        PromptError: it cannot; names file and line, and what is wrong there.
+    """
+    try:
+        fill(found.template, demonstrations, _SAMPLES)
+    except Exception as error:  # an expression may raise anything
+        line, what = failure(error)
+        raise _error(found.file, found.start + (line or 1) - 1, f"the text cannot be filled: {what}") from None
+
+
+def failure(error: Exception) -> tuple[int | None, str]:
+    """In which line of a template filling it went wrong, where that is known, and how.
+
+    >>> try:
+    ...     fill("Summary:\\n{{ Summary | truncate('9') }}", (), {"Summary": "It rained."})
+    ... except Exception as error:
+    ...     failure(error)
+    (2, "'>=' not supported between instances of 'str' and 'int' (TypeError); correct what stands in braces there")
+    """
+    line, step = None, error.__traceback__
+    while step:  # Jinja2 puts a template's lines among those of the program
+        line = step.tb_lineno if step.tb_frame.f_code.co_filename == "<template>" else line
+        step = step.tb_next
+    kind = "" if isinstance(error, jinja2.TemplateError) else f" ({type(error).__name__})"
+    return line, f"{str(error).rstrip('.')}{kind}; correct what stands in braces there"
+
+
 def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstration, ...]:
     """The first ``shots`` worked examples of a YAML list.
 
@@ -181,7 +240,7 @@ def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstra
         PromptError: no YAML, no list, an entry that is no demonstration, or fewer than ``shots``.
     """
     try:
-        entries = yaml.safe_load(text(file))
+        entries = yaml.load(text(file), Loader=Loader)
     except yaml.YAMLError as error:
         raise PromptError(f"{file}: not YAML: {error}") from None
     if not isinstance(entries, list):

@@ -29,8 +29,16 @@ _EMPHASIS = re.compile(
 )
 _LEFT_OVER = re.compile(r"^\*+\s+|^\*{2,}|\s+\*+$|\*{2,}$")
 _QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
-#: A list within the line of its heading; one that begins on the next line has an item a line, and dashes in them.
-_INLINE = re.compile(r"^.*?(?:claims|facts)[^:\n]*:[ \t]*[-•*][ \t]+(?P<items>\S.*)$", re.IGNORECASE | re.MULTILINE)
+#: A list that begins within the line of its heading: "The claims are: - It rained."
+_INLINE = re.compile(
+    r"^.*?(?:claims|facts)[^:\n]*:[*_]*[ \t]*(?P<items>(?:[-•]|(?<!\*)\*|\(?1[.)])[ \t]+\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARK = re.compile(r"\s*([-•*]|\(?\d{1,3}[.)])\s")
+#: The mark of another item within a line. It follows the end of a sentence, which the dot of "Fig. 2" is not.
+_NEXT = re.compile(
+    r"(?<=[.!?])(?<!\b(?i:no|vs)\.)(?<!\b(?i:fig|vol)\.)[ \t]+(?P<mark>[-•*]|\(?\d{1,3}[.)])[ \t]+(?=[\"“(]?[A-Z\d])"
+)
 
 
 def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
@@ -45,14 +53,9 @@ def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]
     >>> bullets("- It rained.\n- We le", cut=True)[0], bullets("- It rai", cut=True)
     (('It rained.',), (None, 'cut off at its length limit'))
     """
-    inline = _INLINE.search(reply)
-    if inline:
-        items = re.split(r"\s[-•*]\s+", inline["items"])
-        if len(items) > 1:
-            return _unique(items[:-1] if cut else items, cut)
     items: list[str] = []
     open_item = ended = False
-    for line in reply.splitlines():
+    for line in _one_a_line(reply).splitlines():
         item = _item(line)
         if item:
             items.append(item)
@@ -66,6 +69,43 @@ def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]
     if cut and items and not ended:
         items.pop()
     return _unique((item for item in items if not item.rstrip("*").endswith(":")), cut)
+
+
+def _one_a_line(reply: str) -> str:
+    r"""The reply with a line for each item of a list that stands in one line, or that begins in its heading's line.
+
+    The claims of a heading's line may end without a full stop: any dash parts them, where no line below has a bullet.
+
+    >>> _one_a_line("The claims are: - It rained - heavily.\n- We left."), _one_a_line("The claims are: - Rain - Snow")
+    ('The claims are: \n- It rained - heavily.\n- We left.', 'The claims are: \n- Rain\n- Snow')
+    """
+    heading = _INLINE.search(reply)
+    if heading and not _BULLET.match(_plain(heading[0])):  # "- It has two claims: - ..." is an item
+        start, end = heading.span("items")
+        items = _apart(heading["items"])
+        if "\n" not in items and not any(map(_item, reply[end:].splitlines())):
+            items = re.sub(r"\s([-•*])\s+", r"\n\1 ", items)
+        return f"{reply[:start]}\n{items}{reply[end:]}"
+    lines = [line for line in reply.splitlines() if _item(line)]
+    return reply.replace(lines[0], _apart(lines[0])) if len(lines) == 1 else reply
+
+
+def _apart(line: str) -> str:
+    r"""The items of a list in one line, a line each: a dash within a sentence or a number out of turn begins none.
+
+    >>> _apart("1. It rained - a lot. 2. Ann was No. 3. We left. 3. Bob won."), _apart("- It rained - a lot. - We left.")
+    ('1. It rained - a lot.\n2. Ann was No. 3. We left.\n3. Bob won.', '- It rained - a lot.\n- We left.')
+    """
+    first = _MARK.match(line)
+    if not first:
+        return line
+    items, start, mark = [], 0, first[1]
+    for found in _NEXT.finditer(line):
+        following = re.sub(r"\d+", lambda number: str(int(number[0]) + 1), mark)
+        if found["mark"] == following:
+            items.append(line[start : found.start()])
+            start, mark = found.start("mark"), following
+    return "\n".join([*items, line[start:]])
 
 
 def _item(line: str) -> str | None:

@@ -91,7 +91,7 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
 
     Args:
         kind: a key of the table above.
-        reply: what the model wrote.
+        reply: what the model wrote. Of its thoughts, which some servers leave above the answer, nothing is read.
         cut: the reply was stopped by its length limit. The item of a list in which that happened is left out, and
             where it was the only one there is no value. Neither has a text: what it lacks would count as left out
             on purpose; nor has reasoning that did not get to the answer that it was asked for.
@@ -105,11 +105,15 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     (1.0, Parsed(value=None, reason='neither yes nor no'))
     >>> parse("rating-1-5", "It omits a name. Final score: 4/5").value
     0.75
+    >>> parse("yes-no", "<think>Is it so? Yes.</think>No.").value, parse("yes-no", "<think>Yes. No. Is it")
+    (0.0, Parsed(value=None, reason='cut off at its length limit'))
     """
     parser = _PARSERS[kind]
-    if reply is None or not reply.strip():
+    reply = (reply or "").rpartition("</think>")[2].strip()  # a template may have written the opening mark
+    if not reply:
         return Parsed(None, EMPTY)
-    reply = reply.strip()
+    if reply.startswith("<think>"):
+        return Parsed(None, CUT)
     value, reason = parser(reply if kind in _TEXTS else _BLANK.sub("\n\n", reply), cut)
     if value is None and is_refusal(reply):
         reason = REFUSAL
@@ -125,12 +129,17 @@ def is_refusal(reply: str) -> bool:
     return bool(_REFUSED.match(reply.strip()))
 
 
-_BLOCK = re.compile(
-    r"critique\W*:[*_]*(?P<critique>.*?)[*_#\s]*\bsupported\W*:\W*(?P<answer>yes|no)\b\W*?"
-    r"(?:revised claim\W*:[*_]*(?P<revised>.*))?$",
-    re.IGNORECASE | re.DOTALL,
+#: The labels of a critique's parts, with ``SUPPORTED``; a text that speaks of "a revised claim: ..." has none.
+_CRITIQUE = re.compile(r"(?<![^\W_])critique[\W_]*?:[*_]*", re.IGNORECASE)
+_REVISED = re.compile(r"(?<![^\W_])(?:R|(?<!\w )r)(?i:evised claim)[\W_]*?:[*_]*")
+#: With what the line of the next label begins.
+_LABEL_MARKS = re.compile(r"(?:[*_#\s]+|\n[\W_]*(?:\d[.)][\W_]*)?)$")
+#: "None of the patients died." and "Na levels rose." are claims.
+_NO_REVISION = re.compile(
+    r"^\W*(?:n/a\b|not applicable\b|(?:none|(?-i:NA|na))"
+    r"(?:\W*$|\s*[.,;:!?()–—]|\s+-|\s+(?:(?:is )?(?:needed|required|necessary)|because|since)\b))",
+    re.IGNORECASE,
 )
-_NO_REVISION = re.compile(r"^\W*(?:n/?a|none|not applicable)\b", re.IGNORECASE)
 
 
 #: What a text may stand in as a whole: quotes, emphasis, code.
@@ -151,26 +160,39 @@ def _strip(text: str) -> str:
 
 
 def _critique_block(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
-    found = _BLOCK.search(reply)
-    if not found:
+    """The labelled parts in any order. A critique without its label stands above the others, or after the answer.
+
+    >>> _critique_block("Supported: No\\n\\nCritique: It says 20.\\n\\nRevised Claim: Ling had 20.", False)[0]
+    CritiqueParts(text='It says 20.', support=0.0, revised='Ling had 20.')
+    """
+    critique = _CRITIQUE.search(reply)
+    revised = next(reversed([*_REVISED.finditer(reply)]), None)
+    above = reply[: revised.start()] if revised else reply
+    support, reason = supported(above, cut and not revised)
+    if support is None and revised:
         support, reason = supported(reply, cut)
-        if support is None:
-            return None, reason
-        found = SUPPORTED.search(reply.replace("_", " "))
-        critique = reply[: found.start()] if found else reply
-        critique, _ = _after("critique", critique.rstrip("*_# \n"))
-        return CritiqueParts(critique, support), ""
-    revised = _strip(found["revised"] or "")
-    none = not revised or cut or _NO_REVISION.match(revised)
-    return CritiqueParts(
-        _strip(found["critique"]), float(found["answer"].lower() == "yes"), None if none else revised
-    ), ""
+    if support is None:
+        return None, reason
+    # The answer is the last one, but for one on the claim as revised.
+    bare = [part.replace("_", " ") for part in (above, reply)]
+    answer = next((answers[-1] for part in bare if (answers := [*SUPPORTED.finditer(part)])), None)
+    starts = sorted(label.start() for label in (critique, answer, revised) if label)
+
+    def part(start: int) -> str:
+        end = next((other for other in starts if other >= start), None)
+        return _strip(reply[start:] if end is None else _LABEL_MARKS.sub("", reply[start:end]))
+
+    text = part(critique.end()) if critique else part(0)
+    if not text and answer:
+        text = re.sub(r"^[\W_]+", "", part(answer.end()))
+    new = part(revised.end()) if revised and not cut else ""
+    return CritiqueParts(text, support, None if not new or _NO_REVISION.match(new) else new), ""
 
 
 #: A number written as a rating: named, out of five, or by itself; "4 people died" and "4.5 million left" are comments.
 _RATED = re.compile(
-    r"^\W*(?:consistency\W*[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)|[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*[\w,%]|-\w|\.\d)))"
-    r"[\s.:)\-–—]*",
+    r"^\W*(?:consistency\W*[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)"
+    r"|[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*(?:[\w%]|,\s*\d)|-\w|\.\d)))[*_]*[\s.,:)\-–—]*",
     re.IGNORECASE,
 )
 
@@ -198,9 +220,28 @@ def _after(marker: str, reply: str) -> tuple[str, bool]:
     return _strip(parts[-1]), len(parts) > 1
 
 
-def _corrected(reply: str, cut: bool) -> tuple[str | None, str]:
-    text, marked = _after("corrected summary", reply)
+#: A last paragraph on how the text was written; "Note: All times are in BST." is part of a summary.
+_NOTE = re.compile(
+    r"[\W_]*(?:explanation|changes made|note(?=.*\b(?:(?-i:I)(?!\.)|summary|claims?|revis\w+|remov\w+|original|feedback"
+    r"|unsupported|passage|document|article)\b))[*_ \t]*:"
+    r"(?:[*_ \t]*(?:\n\s*(?:[-*•]|\d{1,3}[.)])[^\n]*)+|(?:(?!\n\s*\n).)+)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _written(text: str, cut: bool, marked: bool) -> tuple[str | None, str]:
+    """A text that was asked for, without a note on it at its end."""
+    for gap in re.finditer(r"\n\s*\n", text):
+        if _NOTE.fullmatch(text, gap.end()):
+            text = _strip(text[: gap.start()])
+            break
     return _whole(text, cut, marked)
+
+
+def _corrected(reply: str, cut: bool) -> tuple[str | None, str]:
+    """What follows "Corrected summary:", or the reply as a text."""
+    text, marked = _after("corrected summary", reply)
+    return _written(text, cut, marked) if marked else _text(reply, cut)
 
 
 def _feedback(reply: str, cut: bool) -> tuple[CritiqueParts | None, str]:
@@ -216,16 +257,17 @@ _PREAMBLE = re.compile(
     r"(?:summary|version|text)\b[^\n]*\bfollow(?:s|ing)?)\b[^\n]*"
     r"|[^\n]*\b(?:here(?: is| are|['’]s)|i(?: can| will| would| have|['’](?:ll|d|ve)))\b[^\n]*)[*_ \t]*\n+)?"
     r"(?P<marker>[*_#\s]*(?:here(?: i|['’])s (?:the|a|my) [^\n]*?(?:summary|version)[^\n:]*"
-    r"|(?:revised |corrected )?summary\W*):[*_]*\s*)?",
+    r"|(?:revised |corrected )?summary\W*):[*_]*\s*"
+    r"|(?:#+[ \t]*[*_]*|\*\*|__)(?:revised |corrected )?summary[*_ \t]*\n\s*)?",
     re.IGNORECASE,
 )
 
 
 def _text(reply: str, cut: bool) -> tuple[str | None, str]:
-    """The reply without a preamble ("Here is the revised summary:")."""
+    """The reply without a preamble ("Here is the revised summary:") and without a note at its end."""
     text = _strip(reply)
     preamble = _PREAMBLE.match(text)
-    return _whole(_strip(text[preamble.end() :]), cut, marked=bool(preamble["marker"]))
+    return _written(_strip(text[preamble.end() :]), cut, marked=bool(preamble["marker"]))
 
 
 _PARSERS: dict[str, Callable[[str, bool], tuple[Any, str]]] = {

@@ -36,6 +36,9 @@ _PLACES = tuple(
         rf"{_NUMBER}{_OF_FIVE}",
         rf"\bscore\s+{_NUMBER}\W*$",
         rf"[.:;!?\n]\s*{_NUMBER}\W*$",
+        # "4. The summary is": after "1." may come a list, and "4." is of one where another number follows.
+        rf"^(?!\W*1\.\s)\W*{_NUMBER}(?:[.:]\s|,\s(?![^.\n]{{0,30}}\d)|\s+[-–—]\s|\s+(?:because|since)\b)(?!\s*\d)"
+        r"(?![\s\S]*(?:\n|[.!?] )\W*\d{1,2}[.)]\s)",
     )
 )
 _BREAKDOWN = re.compile(r"\bbreak\s?down\b", re.IGNORECASE)
@@ -48,10 +51,13 @@ def one_to_five(reply: str, cut: bool = False) -> tuple[float | None, str]:
     """A rating s from 1 to 5 as (s - 1) / 4.
 
     A rating given before a "breakdown" into aspects is the rating. Where a reply otherwise gives several ratings
-    of the same kind that differ, it has none: which of them is meant would be a guess.
+    of the same kind that differ, it has none: which of them is meant would be a guess. So would "1. The summary"
+    be: it may be the first of a list of errors.
 
     >>> [one_to_five(r)[0] for r in ("4", "Four stars. It omits a name.", "On a scale of 1 to 5 I rate it 2.")]
     [0.75, 0.75, 0.25]
+    >>> one_to_five("4. The summary is")[0], one_to_five("1. The summary is")[0], one_to_five("4. Ann\\n5. Bob")[0]
+    (0.75, None, None)
     >>> one_to_five("Score: 7")
     (None, 'rating 7 is not from 1 to 5')
     """

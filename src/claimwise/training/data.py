@@ -83,7 +83,7 @@ LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFac
 class Row:
     """A labelled text: ``statements`` are its parts, ``wrong`` spans of ``summary`` (None: not known), ``kind`` the
     kinds of error that it is known to hold, with commas between them; ``decomposed``: the statements are our decomposer's
-    claims."""
+    claims; ``origin`` where the documents of a judged row come from."""
 
     corpus: str
     document: str
@@ -93,6 +93,7 @@ class Row:
     wrong: tuple[tuple[int, int], ...] | None = None
     kind: str = ""
     decomposed: bool = False
+    origin: str = ""
 
     @property
     def synthetic(self) -> bool:
@@ -163,7 +164,9 @@ def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> li
         label = int(example.label)
         for statements in (sentences(example.summary), tuple(claims[example.id])):
             if statements:
-                rows.append(Row(name, example.document, example.summary, statements, label, () if label else None))
+                wrong = () if label else None
+                row = Row(name, example.document, example.summary, statements, label, wrong, origin=example.origin)
+                rows.append(row)
     return rows
 
 

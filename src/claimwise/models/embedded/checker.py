@@ -20,6 +20,8 @@ from claimwise.models.embedded.checker_inputs import MARKS, PAIRINGS, Reading, S
 from claimwise.models.embedded.encoder import WIDTH, fast_type
 
 _SIZE, _HEADS, _LAYERS, _REACH = 128, 4, 3, 8
+#: Share of the values that training leaves out.
+_DROP = 0.1
 #: Pairs of words in a batch, which bounds memory to about 100 MB.
 _PAIRS = 400_000
 
@@ -65,12 +67,12 @@ class _Self(nn.Module):
 
 
 class _Layer(nn.Module):
-    def __init__(self, drop: float) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.cross, self.own = _Cross(), _Self()
         self.norms = nn.ModuleList(nn.LayerNorm(_SIZE) for _ in range(3))
         self.think = nn.Sequential(nn.Linear(_SIZE, 2 * _SIZE), nn.GELU(), nn.Linear(2 * _SIZE, _SIZE))
-        self.drop = nn.Dropout(drop)
+        self.drop = nn.Dropout(_DROP)
 
     def forward(self, claim, there, pairs, masked_pairs, real):
         claim = claim + self.drop(self.cross(self.norms[0](claim), there, pairs, masked_pairs))
@@ -86,19 +88,18 @@ def _split(states: torch.Tensor) -> torch.Tensor:
 class Checker(nn.Module):
     """0.7 million parameters on top of frozen word states."""
 
-    def __init__(self, drop: float = 0.1) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.states = nn.Linear(WIDTH, _SIZE)
         self.claim_marks = nn.Linear(MARKS + 1, _SIZE)
         self.there_marks = nn.Linear(MARKS, _SIZE)
         self.there_norm, self.norm = nn.LayerNorm(_SIZE), nn.LayerNorm(_SIZE)
         self.nowhere = nn.Parameter(torch.zeros(_SIZE))
-        self.layers = nn.ModuleList(_Layer(drop) for _ in range(_LAYERS))
+        self.layers = nn.ModuleList(_Layer() for _ in range(_LAYERS))
         self.word = nn.Linear(_SIZE, 1)
         self.pool = nn.Linear(_SIZE, 4)
         self.claim = nn.Sequential(nn.Linear(4 * _SIZE + 3, _SIZE), nn.GELU(), nn.Linear(_SIZE, 1))
-        self.drop = nn.Dropout(drop)
-        self._hidden = drop
+        self.drop = nn.Dropout(_DROP)
 
     def forward(self, claim: Side, there: Side) -> tuple[torch.Tensor, torch.Tensor]:
         """Log odds that claims are supported, (b,), and that their words are not, (b, n)."""
@@ -108,7 +109,7 @@ class Checker(nn.Module):
         """The same with ``pairings`` at hand."""
         mine, theirs = claim.states, there.states
         if self.training:
-            kept = ((torch.rand(len(mine), 1, WIDTH) > self._hidden) / (1 - self._hidden)).to(mine.dtype)
+            kept = ((torch.rand(len(mine), 1, WIDTH) > _DROP) / (1 - _DROP)).to(mine.dtype)
             mine, theirs = mine * kept, theirs * kept
         words = self._project(mine) + self.claim_marks(
             torch.cat([_bits(claim.marks), claim.rarity[..., None] / 3], dim=-1)

@@ -81,7 +81,7 @@ class _Reader(AfterVerb, Joins):
                 break
             if k in ("NP", "PR"):
                 if cur.subject is None:
-                    i = self.noun_phrase(i, end, cur, inherited)
+                    i = self.noun_phrase(i, end, cur)
                     continue
                 if stop_at_mark and self.kind(i - 1) == "CM":
                     break

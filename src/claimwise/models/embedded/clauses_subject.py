@@ -20,7 +20,7 @@ _NON_FACTIVE = frozenset("before so provided if unless whether until till than a
 class BeforeVerb(Look):
     """Subjects, and the relative, participial and subordinate clauses that hang on them."""
 
-    def noun_phrase(self, i: int, end: int, cur: Clause, inherited: Part | None) -> int:
+    def noun_phrase(self, i: int, end: int, cur: Clause) -> int:
         """The subject that starts at chunk i, with its "and" conjuncts."""
         part = Part(self.kind(i), list(self.chunks[i].at))
         cur.subject = part

@@ -25,13 +25,13 @@ class AfterVerb(Look):
                 k == "WH" and self.word(i) == "that" and self.kind(i + 1) in ("NP", "PR") and lemma in REPORTING
             ):
                 if lemma in REPORTING or last is None or last.kind == "PR":
-                    return self.report(i + 1, end, cur, list(c.at), stop_at_mark)
+                    return self.report(i + 1, end, cur, list(c.at))
                 stop = self.next_mark(i, end)
                 cur.comps.append(Part("TH", self.span(i, stop)))
                 i = stop
                 continue
             if k in ("NP", "PR") and self.reports(i, end, lemma, last):
-                return self.report(i, end, cur, [], stop_at_mark)
+                return self.report(i, end, cur, [])
             if k in ("NP", "PR", "PP") and self.kind(i + 1) in ("VF",) and k != "PP" and last is not None:
                 # a subject and a verb with nothing between: an object relative ("the job he is doing")
                 stop = i + 2
@@ -191,7 +191,7 @@ class AfterVerb(Look):
             j += 1
         return j < end and self.kind(j) == "VF"
 
-    def report(self, i: int, end: int, cur: Clause, that: list[int], stop_at_mark: bool) -> int:
+    def report(self, i: int, end: int, cur: Clause, that: list[int]) -> int:
         """What a reporting verb reports, clause by clause, under the attribution."""
         inner: list[Clause] = []
         stop = self.attribution_end(i, end)

@@ -19,7 +19,6 @@ _THEY = frozenset("they them their theirs".split())
 _IT = frozenset("it its".split())
 _POSSESSIVE = frozenset("his her its their".split())
 PRONOUNS = _HE | _SHE | _THEY | _IT
-_LINKS = frozenset("of the and de van der al bin la".split())
 
 
 @dataclass(slots=True)

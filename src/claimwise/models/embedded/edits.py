@@ -20,6 +20,7 @@ _BOUNDARY = re.compile(r"(?:[,;:]\s+|\s+(?=(?:and|but|while|which|who|where|afte
 _NUMBER = re.compile(r"\d[\d,.:]*\d|\d")
 _NAME = re.compile(r"\b[A-Z][\w’'-]*(?:\s+[A-Z][\w’'-]*)*")
 _OPENING = re.compile(r"(?:^|[.!?:\"“])\s*$")
+_ENDED = re.compile(r"[.!?…][\"'”’)\]]*$")
 _LAST_BRACKET = re.compile(r"\s*\([^()]*\)(?=[.!?]?$)")
 
 
@@ -49,11 +50,16 @@ def candidates(sentence: str, evidence: Sequence[str]) -> list[str]:
 
 
 def quoted(line: str, sentence: str) -> str:
-    """A line of the document in place of a sentence, with the sentence's citations.
+    """A line of the document in place of a sentence, with the sentence's citations, and its full stop where the line has
+    none: the next sentence begins after it.
 
     >>> quoted("It snowed.", "Ling and Roy (2009) found that it rained.")
     'It snowed (Ling and Roy, 2009).'
+    >>> quoted("lee won on april 3", "Lee lost.")
+    'lee won on april 3.'
     """
+    if not _ENDED.search(line):
+        line += "." if sentence[-1] in ".!?" else ""
     cited = [re.sub(r" \((.*)\)$", r", \1", citation) for citation in _cited(sentence)]
     return _with_bracket(line, f" ({'; '.join(cited)})") if cited else line
 

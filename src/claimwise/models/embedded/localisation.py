@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -36,9 +35,8 @@ class Localiser:
     [('harbour', False), ('reopened', False), ('Friday', True)]
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Read the weights of a folder; those that ship, if not given."""
-        self._heads = Heads.read(folder or WEIGHTS)
+    def __init__(self) -> None:
+        self._heads = Heads.read(WEIGHTS)
         self._reader = Reader(checkers=self._heads.checkers)
 
     def mark(self, documents: Sequence[str], summaries: Sequence[str]) -> list[list[DoubtedWord]]:
