@@ -177,11 +177,13 @@ def test_corpora_left_out_are_the_committed_table(monkeypatch):
     rest = wide[~domains].drop(["summac_factcc", "summac_cogensumm"])
     pair = (f"{rest[model].mean():.2f}".removeprefix("0") for model in ("shipped", "word overlap"))
     assert "without them {} ({})".format(*pair) in bullet("The embedded model")
-    assert "With a quarter of the training documents the means are within .013" in bullet("The embedded model")
+    told = "With half of the training documents the means are within .010 of those with all, with a quarter within .024"
+    assert told in bullet("The embedded model")
     for pooling in ("min", "mean"):
         curve = embedded_training.learning_curve(pooling)
         curve = curve[curve["model"] == "shipped"].set_index(["share", "panel"])["auc"]
-        assert (curve[100] - curve[25]).abs().max() <= 0.013
+        assert (curve[100] - curve[50]).abs().max() <= 0.010
+        assert (curve[100] - curve[25]).abs().max() <= 0.024
 
 
 def test_pairs_and_the_split_by_documents_are_the_committed_tables():
