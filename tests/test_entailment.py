@@ -206,7 +206,13 @@ def test_the_embedded_fingerprint_covers_all_that_the_verifier_imports():
 
 
 #: Modules of the package that hold data, or read files and replies: no verdict of the embedded model depends on them.
-PLAIN = {"claimwise.errors", "claimwise.models.base", "claimwise.models.options", "claimwise.prompts"}
+PLAIN = {
+    "claimwise.errors",
+    "claimwise.strict_yaml",
+    "claimwise.models.base",
+    "claimwise.models.options",
+    "claimwise.prompts",
+}
 PLAIN |= {
     f"claimwise.prompts.{name}" for name in ("answers", "decoding", "files", "lists", "parsers", "ratings", "sources")
 }
