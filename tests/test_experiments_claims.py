@@ -286,6 +286,12 @@ def test_excerpts_of_one_claim_are_counted_as_one_claim(claims):
     assert three["ece_exact_high"] == pytest.approx(one["ece_exact_high"])
     [sentence] = acu_verification.findings(acu_verification.table(thrice, ZERO_SHOT, 50, 0), ZERO_SHOT)
     assert f"{three['n']} checks of {one['n']} claims" in sentence
+    # The same claims asked of three texts with a label each: so many checks are so many claims, and their error is smaller.
+    other = (thrice["split"] == "test") & thrice["example_id"].str.endswith("c")
+    each = thrice.assign(label=thrice["label"].where(~other, 1 - thrice["label"]))
+    own = acu_verification.table(each, ZERO_SHOT, 50, 0).iloc[0]
+    assert (own["n"], own["n_claims"]) == (three["n"], three["n"])
+    assert own["ece_exact_high"] < three["ece_exact_high"]
 
 
 def test_another_prompt_is_compared_with_the_reference_claim_by_claim(claims):

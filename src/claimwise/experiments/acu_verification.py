@@ -234,8 +234,18 @@ def _sizes(test: pd.DataFrame) -> dict[str, int]:
 
 
 def asked(claims: pd.DataFrame) -> pd.Series:
-    """What each row asks: a claim of a document, which several rows may ask beside different passages."""
-    return claims["document_id"] + "\n" + claims["claim"]
+    """What each row asks, one claim with one label: several rows may ask it beside different passages (WiCE's excerpts).
+
+    Where the rows of a claim have labels of their own, as in another candidate summary each, every row asks for itself.
+
+    >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "It rained.", "We left."], "label": [1, 1, 0]})
+    >>> asked(rows).nunique(), asked(rows.assign(label=[1, 0, 0])).nunique()
+    (2, 3)
+    """
+    names = claims["document_id"] + "\n" + claims["claim"]
+    if claims["label"].groupby(names.to_numpy()).nunique().gt(1).any():
+        return pd.Series(range(len(claims)), claims.index)
+    return names
 
 
 def _change(test: pd.DataFrame, prompt: str, reference: str, draws: int, seed: int) -> dict[str, float]:
