@@ -1,15 +1,11 @@
 """Entailment backends: whose label stands where, batches against single pairs, what is refused."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
-from imports import modules
 from tiny_nli import make
 
-from claimwise.models import embedded as embedded_package
 from claimwise.models.entailment import EntailmentError, SequenceClassifier, label_order, load
-from claimwise.models.entailment_embedded import PARTS
 from claimwise.models.entailment_rules import contradicts
 from claimwise.models.options import ModelError
 
@@ -191,42 +187,6 @@ def test_equal_settings_share_one_model(checkpoint):
     entry = {"kind": "transformers", "checkpoint": checkpoint}
     assert load(entry) is load(dict(reversed(entry.items())))
     assert load(entry) is not load({**entry, "max_tokens": 64})
-
-
-def test_the_embedded_fingerprint_covers_all_that_the_verifier_imports():
-    found = {
-        name.removeprefix("claimwise.models.embedded.") for name in modules({"claimwise.models.embedded.verifier"})
-    }
-    expected = {part.removesuffix(".py").removeprefix("../../") for part in PARTS if part.endswith(".py")}
-    entailing = {"../entailment_embedded", "../entailment_rules"}
-    computing = {name for name in found if not name.startswith("claimwise")} | {"text"} | entailing
-    assert computing == expected
-    # Of the rest nothing is computed with: messages, shapes of tables and texts of prompts, which a call's key has.
-    assert {name for name in found if name.startswith("claimwise.")} - {"claimwise.text"} <= PLAIN
-
-
-#: Modules of the package that hold data, or read files and replies: no verdict of the embedded model depends on them.
-PLAIN = {
-    "claimwise.errors",
-    "claimwise.strict_yaml",
-    "claimwise.models.base",
-    "claimwise.models.options",
-    "claimwise.prompts",
-}
-PLAIN |= {
-    f"claimwise.prompts.{name}" for name in ("answers", "decoding", "files", "lists", "parsers", "ratings", "sources")
-}
-
-
-def test_the_embedded_models_fingerprint_covers_what_it_computes_with_outside_its_package():
-    package = Path(embedded_package.__file__).parent
-    found = {
-        name for name in modules({"claimwise.models.embedded"}) if not name.startswith("claimwise.models.embedded")
-    }
-    computing = found - (PLAIN - {"claimwise.prompts.sources"}) - {"claimwise"}
-    files = {package.parents[1].joinpath(*name.split(".")[1:]).with_suffix(".py") for name in computing}
-    assert files == set(embedded_package._BESIDE)
-    assert all(file.is_file() for file in files)
 
 
 def test_the_embedded_model_tells_a_stated_claim_from_one_that_is_not(embedded):

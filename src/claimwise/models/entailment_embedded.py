@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 from pydantic import Field
@@ -16,16 +13,6 @@ from claimwise.models.embedded.evidence import FUNCTION_STEMS, stems
 from claimwise.models.embedded.reading import Reader
 from claimwise.models.embedded.verifier import Heads
 from claimwise.models.entailment_rules import contradicts
-
-#: What a verdict depends on: the verifier's own code and weights and the sentence splitter, not the rest of the embedded
-#: model. A test compares the list with what the verifier imports.
-PARTS = (
-    "calibration.py checker.py checker_inputs.py encoder.py evidence.py features.py features_match.py features_words.py "
-    "forest.py lexicon.py minilm.py reading.py verifier.py weights/verifier.json weights/verifier.safetensors "
-    "weights/verifier-checkers.safetensors ../../text.py ../entailment_embedded.py ../entailment_rules.py"
-).split()
-
-_PACKAGE = Path(str(resources.files("claimwise.models.embedded")))
 
 
 class VerifierOptions(EmbeddedOptions):
@@ -53,18 +40,11 @@ class EmbeddedEntailment:
 
     def __init__(self, contradiction: float = 0.0, weights: str = "supervised") -> None:
         options = VerifierOptions(contradiction=contradiction, weights=weights)
-        self.name = EmbeddedModel(options).name
+        model = EmbeddedModel(options)
+        self.name = model.name
+        self.fingerprint = f"entailment:{model.fingerprint}:{options.contradiction}"
         self._share = options.contradiction
         self._folder = options.folder
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Hash of the verifier, and the share."""
-        digest = hashlib.sha256()
-        for part in PARTS:
-            file = self._folder / Path(part).name if part.startswith("weights/") else _PACKAGE / part
-            digest.update(part.encode() + b"\0" + file.read_bytes())
-        return f"verifier:{digest.hexdigest()}:{self._share}"
 
     @cached_property
     def _heads(self) -> Heads:
