@@ -35,7 +35,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from claimwise.alignment import Aligner
+from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.entailment import SequenceClassifier
 
 VOCABULARY = 8000

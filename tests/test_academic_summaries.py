@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from fakes import FakeModel
 
-from claimwise import corpora, published
+from claimwise import corpora
+from claimwise.analysis import published
+from claimwise.analysis.statistics import Interval
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
 from claimwise.experiments import academic_display as display
@@ -16,7 +18,6 @@ from claimwise.experiments import hallucinations, interactions
 from claimwise.models.base import Critique, Text, Verdict
 from claimwise.models.lexical import LexicalModel
 from claimwise.prompts.sources import Source, joined
-from claimwise.statistics import Interval
 
 VERIFY = "factored-verify-fewshot"
 PROMPTS = {"critique": "factored-critique-claim", "revise": "factored-revise-critiques"}

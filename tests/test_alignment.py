@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tiny_nli import WORDS, make
 
-from claimwise.alignment import Aligner, AlignmentSettings
-from claimwise.alignment_premises import Passages, overlapping
+from claimwise.metrics.fenice.alignment import Aligner, AlignmentSettings
+from claimwise.metrics.fenice.premises import Passages, overlapping
 from claimwise.models.cache import ResponseCache
 from claimwise.models.entailment import SequenceClassifier
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.calibration import calibration_floor, expected_calibration_error
+from claimwise.analysis.calibration import calibration_floor, expected_calibration_error
 
 SCORE = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
 ROWS = st.lists(st.tuples(SCORE, st.integers(0, 1)), min_size=2, max_size=25)

@@ -10,10 +10,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.citations import AMBIGUOUS, MISSING, find, resolve
 from claimwise.corpora.sample import yaml_files
 from claimwise.corpora.sample_papers import FOLDER, Query
 from claimwise.corpora.sample_papers import MISSING as LABELLED_MISSING
+from claimwise.metrics.factored.citations import AMBIGUOUS, MISSING, find, resolve
 from claimwise.prompts.sources import separated
 
 HAND = yaml.safe_load((Path(__file__).parent / "data/citations.yaml").read_text(encoding="utf-8"))

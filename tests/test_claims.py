@@ -6,8 +6,9 @@ from fakes import FakeModel
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise import claims, prompts
+from claimwise import prompts
 from claimwise.errors import ClaimwiseError
+from claimwise.metrics import claims
 from claimwise.models.base import Claim, Decomposition
 
 

@@ -7,9 +7,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import tiny_coref
 
-from claimwise import coreference
-from claimwise.coreference import CoreferenceError, variants
-from claimwise.coreference_rules import Rules
+from claimwise.metrics.fenice import coreference
+from claimwise.metrics.fenice.coreference import CoreferenceError, variants
+from claimwise.metrics.fenice.coreference_rules import Rules
 from claimwise.models.options import ModelError
 
 

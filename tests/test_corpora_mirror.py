@@ -8,8 +8,8 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from claimwise import corpora
+from claimwise.analysis.statistics import auc
 from claimwise.prompts.sources import separated
-from claimwise.statistics import auc
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("CLAIMWISE_MIRROR"),

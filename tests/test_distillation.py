@@ -9,12 +9,13 @@ import yaml
 from fakes import FakeModel
 from typer.testing import CliRunner
 
-from claimwise import corpora, distillation, models, prompts
+from claimwise import corpora, models, prompts
 from claimwise.cli import app
 from claimwise.corpora.base import Rows
-from claimwise.distillation import DistillationError, DistillationSettings, Pair, pairs, target, train
 from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Decomposition
+from training import distillation
+from training.distillation import DistillationError, DistillationSettings, Pair, pairs, target, train
 
 LESSONS = {
     "Leo won in Rome.": ["Leo won.", "It was in Rome."],

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from claimwise.easiness import easiness, rouge1_f1, rouge_l_f1
-from claimwise.easiness_states import StateSimilarity, own_encoder
-from claimwise.models.embedded.encoder import shared_encoder
-from claimwise.models.embedded.evidence import word_spans
+from claimwise.analysis.easiness import easiness, rouge1_f1, rouge_l_f1
+from claimwise.analysis.easiness_states import StateSimilarity, own_encoder
+from claimwise_embedded.encoder import shared_encoder
+from claimwise_embedded.evidence import word_spans
 
 ROUGE = RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 WORDS = st.lists(st.sampled_from("run running runs cats cat the of 3.5 U.S. naïve 東京 -".split()), max_size=8).map(

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from claimwise import corpora, prompts
-from claimwise.easiness import easiness
-from claimwise.models.embedded.decomposer import Decomposer, adapted, propose
-from claimwise.models.embedded.evidence import stem
-from claimwise.training.decomposer import _Everything
+from claimwise.analysis.easiness import easiness
+from claimwise.words import stem
+from claimwise_embedded.decomposer import Decomposer, adapted, propose
+from training.decomposer import _Everything
 
 FEW = prompts.load("acueval-decompose-5shot")
 NONE = prompts.load("acueval-decompose-0shot")

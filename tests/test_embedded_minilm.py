@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from claimwise.models.embedded.encoder import _installed_folder
-from claimwise.models.embedded.minilm import MiniLM
+from claimwise_embedded.encoder import _installed_folder
+from claimwise_embedded.minilm import MiniLM
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

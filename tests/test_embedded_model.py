@@ -14,11 +14,12 @@ import pytest
 import yaml
 from imports import ROOT
 
-from claimwise import citations, metrics, models, prompts, text
+from claimwise import metrics, models, prompts, text
 from claimwise.metrics import DEFAULT_METRICS, specification
+from claimwise.metrics.factored import citations
 from claimwise.models.base import Feedback, Source, Verdict
-from claimwise.models.embedded import edits, reviser
 from claimwise.prompts.sources import joined
+from claimwise_embedded import edits, reviser
 
 DOCUMENT = (
     "The council of Harrow Vale approved a tram line on Tuesday. The line will cost 84 million pounds and open in 2031. "

@@ -13,19 +13,20 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from claimwise import corpora, prompts, text
-from claimwise.models.embedded import encoder as encoder_module
-from claimwise.models.embedded.calibration import Calibration
-from claimwise.models.embedded.checker import Checker, check
-from claimwise.models.embedded.checker_inputs import Reading, Words, collate, pair_features
-from claimwise.models.embedded.edits import content
-from claimwise.models.embedded.evidence import Index, capitalised, pieces, stem
-from claimwise.models.embedded.forest import Trees
-from claimwise.models.embedded.lexicon import NEGATIONS
-from claimwise.models.embedded.verifier import WEIGHTS, Heads, Verifier, WeightsError
 from claimwise.prompts import Demonstration
-from claimwise.training import data
-from claimwise.training.checkers import Lesson, fit
-from claimwise.training.edits import Source, edits
+from claimwise.words import stem
+from claimwise_embedded import encoder as encoder_module
+from claimwise_embedded.calibration import Calibration
+from claimwise_embedded.checker import Checker, check
+from claimwise_embedded.checker_inputs import Reading, Words, collate, pair_features
+from claimwise_embedded.edits import content
+from claimwise_embedded.evidence import Index, capitalised, pieces
+from claimwise_embedded.forest import Trees
+from claimwise_embedded.lexicon import NEGATIONS
+from claimwise_embedded.verifier import WEIGHTS, Heads, Verifier, WeightsError
+from training import data
+from training.checkers import Lesson, fit
+from training.edits import Source, edits
 
 DOCUMENT = (
     "The city council of Northfield met on Tuesday evening. Mayor Anna Reyes opened the meeting at seven. "
@@ -202,7 +203,8 @@ def test_long_sentences_are_cut_and_nothing_is_lost():
 
 
 def pieces_of_words(passage):
-    from claimwise.models.embedded.evidence import stem, word_spans
+    from claimwise.words import stem
+    from claimwise_embedded.evidence import word_spans
 
     return [stem(passage[a:b]) for a, b in word_spans(passage)]
 

@@ -1,13 +1,12 @@
 """Entailment backends: whose label stands where, batches against single pairs, what is refused."""
 
-
 import numpy as np
 import pytest
 from tiny_nli import make
 
 from claimwise.models.entailment import EntailmentError, SequenceClassifier, label_order, load
-from claimwise.models.entailment_rules import contradicts
 from claimwise.models.options import ModelError
+from claimwise_embedded.contradiction import contradicts
 
 PAIRS = [
     ("ann lee gave the old bridge to the city .", "ann gave the bridge ."),

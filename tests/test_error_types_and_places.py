@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 from fakes import FakeModel
 
-from claimwise import models, statistics
+from claimwise import models
+from claimwise.analysis import statistics
 from claimwise.corpora.base import Rows
 from claimwise.corpora.frank import UNAGREED
 from claimwise.experiments import error_types, localisation
-from claimwise.models.embedded.localisation import DoubtedWord, Localiser
-from claimwise.models.embedded.verifier import document_hash
+from claimwise_embedded.localisation import DoubtedWord, Localiser
+from claimwise_embedded.verifier import document_hash
 
 
 @pytest.fixture

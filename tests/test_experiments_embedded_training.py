@@ -9,7 +9,7 @@ import pytest
 from imports import ROOT
 
 from claimwise.experiments import embedded_training
-from claimwise.training.data import HELD_OUT, SHARES
+from training.data import HELD_OUT, SHARES
 
 
 @pytest.mark.parametrize("name", ["held_out", "ablation"])

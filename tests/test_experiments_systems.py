@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from claimwise import significance, statistics
+from claimwise.analysis import significance, statistics
+from claimwise.analysis.published import table as published
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
 from claimwise.experiments import leaderboard, meta_display, meta_evaluation, preference_bias
-from claimwise.published import table as published
 
 PUBLISHED = Path(__file__).parent.parent / "data" / "published"
 

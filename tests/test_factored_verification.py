@@ -8,7 +8,8 @@ import pytest
 from fakes import FakeModel
 from scipy import stats
 
-from claimwise import corpora, figures, published
+from claimwise import corpora
+from claimwise.analysis import figures, published
 from claimwise.corpora.base import Rows
 from claimwise.experiments import factored_display
 from claimwise.experiments import factored_verification as fv

@@ -8,7 +8,8 @@ from fakes import FakeModel
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise import holistic, prompts, text
+from claimwise import prompts, text
+from claimwise.metrics import judge as holistic
 
 
 def test_word_overlap_clips_repeated_words():

@@ -7,8 +7,12 @@ import yaml
 from imports import ROOT
 from test_language import Scripted
 
-from claimwise import citations, corpora, notebook, prompts, refinement, settings, store, text
+from claimwise import corpora, notebook, prompts, text
+from claimwise import params as settings
+from claimwise import paths as store
 from claimwise.corpora.base import Rows
+from claimwise.metrics.factored import citations
+from claimwise.metrics.factored import revise as refinement
 from claimwise.models import openai_model
 from claimwise.models.cache import ResponseCache, cached
 from claimwise.models.language import PromptedModel

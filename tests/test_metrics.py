@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_language import Scripted
 
-from claimwise import metrics, models, prompts, schema, store
-from claimwise.alignment import Aligner
+from claimwise import metrics, models, prompts, schema
+from claimwise import paths as store
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
+from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.base import Verdict, beyond
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel

@@ -10,11 +10,12 @@ from fakes import FakeModel
 from imports import ROOT
 from scipy import stats
 
-from claimwise import alignment, published, tables
+from claimwise.analysis import published, tables
 from claimwise.corpora.base import Rows
 from claimwise.experiments import nli_alignment, nli_claims, nli_display
 from claimwise.experiments.nli_alignment import CLAIMS, COREFERENCE, FULL, SENTENCES
 from claimwise.metrics import MetricSpec, evaluate, specification
+from claimwise.metrics.fenice import alignment
 
 SPEC = MetricSpec(decompose="recorded:hand", verify="alignment", alignment={"window": 2})
 

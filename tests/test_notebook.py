@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from typer.testing import CliRunner
 
 from claimwise import cli, notebook
-from claimwise.settings import ParamsError, Settings
+from claimwise.params import ParamsError, Settings
 
 
 def _settings(**section) -> Settings:

@@ -10,7 +10,9 @@ import yaml
 from imports import ROOT
 from test_notebooks_language import _code, cut
 
-from claimwise import corpora, notebook, settings, store
+from claimwise import corpora, notebook
+from claimwise import params as settings
+from claimwise import paths as store
 from claimwise.corpora.base import Rows
 from claimwise.corpora.frank import UNAGREED
 

@@ -21,7 +21,9 @@ from imports import ROOT
 from test_openai_language import Server
 from tiny_checkpoints import make
 
-from claimwise import corpora, notebook, prompts, scoring, settings, store
+from claimwise import corpora, notebook, prompts, scoring
+from claimwise import params as settings
+from claimwise import paths as store
 from claimwise.prompts import Prompt, parsers
 
 

@@ -14,12 +14,14 @@ import yaml
 from test_openai_language import Server
 from typer.testing import CliRunner
 
-from claimwise import cli, own_advice, own_file
-from claimwise.claims import EMPTY_SUMMARY
+from claimwise import cli
 from claimwise.metrics import DEFAULT_METRICS, specification
+from claimwise.metrics.claims import EMPTY_SUMMARY
 from claimwise.models.language import TOO_LONG
-from claimwise.own_file import NothingScoredError
 from claimwise.prompts.lists import CUT, NO_LIST
+from claimwise.user_file import advice as own_advice
+from claimwise.user_file import score as own_file
+from claimwise.user_file.score import NothingScoredError
 
 ROWS = [{"id": str(n), "document": f"It rained on day {n}.", "summary": f"It rained {n} times."} for n in range(6)]
 
@@ -106,7 +108,7 @@ def test_a_stage_that_is_stopped_says_so_too(monkeypatch, served):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("claimwise.scoring.score_corpora", stop)
-    monkeypatch.setattr("claimwise.settings.read", lambda _: None)
+    monkeypatch.setattr("claimwise.params.read", lambda _: None)
     done = CliRunner().invoke(cli.app, ["evaluate", "acueval"])
     assert done.exit_code == 130
     assert "Finished replies are kept: run again to go on." in done.stderr

@@ -14,15 +14,19 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise import deciding, metrics, own_file, own_output, statistics
-from claimwise.alignment import AlignedVerdict
+from claimwise import metrics
+from claimwise.analysis import statistics
 from claimwise.corpora import ExamplesError
-from claimwise.deciding import ThresholdError
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation
+from claimwise.metrics.fenice.alignment import AlignedVerdict
 from claimwise.models.base import Claim, Decomposition, Verdict
-from claimwise.own_output import OutputError
 from claimwise.prompts import PromptError
+from claimwise.user_file import decisions as deciding
+from claimwise.user_file import output as own_output
+from claimwise.user_file import score as own_file
+from claimwise.user_file.decisions import ThresholdError
+from claimwise.user_file.output import OutputError
 
 ROWS = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},

@@ -5,8 +5,8 @@ import textwrap
 import pandas as pd
 import pytest
 
-from claimwise import own_warnings
-from claimwise.own_layout import marked, wrapped
+from claimwise.user_file import warnings as own_warnings
+from claimwise.user_file.layout import marked, wrapped
 
 PROSE = (
     "The mayor of the town said on Tuesday that three of its schools will be closed in the summer, because there are too "

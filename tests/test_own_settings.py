@@ -6,10 +6,11 @@ import pytest
 import yaml
 from imports import ROOT
 
-from claimwise import own_settings, settings
+from claimwise import params as settings
 from claimwise.metrics import DEFAULT_METRICS
-from claimwise.own_settings import DEFAULT_MODELS
-from claimwise.settings import ParamsError
+from claimwise.params import ParamsError
+from claimwise.user_file import settings as own_settings
+from claimwise.user_file.settings import DEFAULT_MODELS
 
 GPT = {"gpt": {"kind": "openai", "model": "m"}}
 

@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from claimwise import own_warnings, text
+from claimwise import text
+from claimwise.user_file import warnings as own_warnings
 
 
 def warned(kind="embedded", *, summaries=("The cat sat.",), documents=("The cat sat on the mat.",), prompts=()):

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from claimwise import own_output, pages
 from claimwise.metrics import Evaluation
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import retrieve
+from claimwise.user_file import output as own_output
+from claimwise.user_file import page as pages
 
 EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
 

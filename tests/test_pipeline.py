@@ -17,7 +17,7 @@ import pytest
 import yaml
 from imports import ROOT, _file, _imported, dependencies, notebook_dependencies
 
-from claimwise import settings
+from claimwise import params as settings
 from claimwise.metrics import DEFAULT_METRICS
 
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from claimwise import corpora, preparation, settings
+from claimwise import corpora, preparation
+from claimwise import params as settings
 from claimwise.corpora import CorpusError, ExamplesError, user_corpus
 
 ROOT = Path(__file__).parent.parent

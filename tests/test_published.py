@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from claimwise import published
-from claimwise.published import FOLDER, table
+from claimwise.analysis import published
+from claimwise.analysis.published import FOLDER, table
 
 ROOT_FOLDER = published.Path(__file__).parent.parent / FOLDER
 

@@ -6,10 +6,7 @@ import pytest
 from fakes import MUMBLE, FakeModel
 
 from claimwise import models, prompts
-from claimwise.models.base import Critique, Text
-from claimwise.models.lexical import LexicalModel
-from claimwise.prompts.sources import Source, joined
-from claimwise.refinement import (
+from claimwise.metrics.factored.revise import (
     CLEAN,
     LAST,
     UNCHANGED,
@@ -24,6 +21,9 @@ from claimwise.refinement import (
     self_critique,
     statements,
 )
+from claimwise.models.base import Critique, Text
+from claimwise.models.lexical import LexicalModel
+from claimwise.prompts.sources import Source, joined
 
 PAPERS = joined(
     [

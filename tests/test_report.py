@@ -6,8 +6,8 @@ import pytest
 
 from claimwise import corpora
 from claimwise.experiments import report
-from claimwise.models.embedded.verifier import document_hash
-from claimwise.training import data
+from claimwise_embedded.verifier import document_hash
+from training import data
 
 EMBEDDED = {"kind": "embedded"}
 

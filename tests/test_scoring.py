@@ -11,17 +11,19 @@ from imports import ROOT
 from test_language import Scripted
 from typer.testing import CliRunner
 
-from claimwise import cli, corpora, models, own_file, runs, scoring, store
-from claimwise.alignment import Aligner
+from claimwise import cli, corpora, models, runs, scoring
+from claimwise import paths as store
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
+from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
 from claimwise.models.language import PromptedModel
 from claimwise.models.rehearsal import CLAIMS
 from claimwise.models.replies import RecordedReplies
-from claimwise.settings import Settings
-from claimwise.settings import read as read_settings
+from claimwise.params import Settings
+from claimwise.params import read as read_settings
+from claimwise.user_file import score as own_file
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from claimwise import metrics, settings
+from claimwise import metrics
+from claimwise import params as settings
 from claimwise.errors import ClaimwiseError
-from claimwise.settings import ParamsError, Settings
+from claimwise.params import ParamsError, Settings
 
 GOOD = {
     "data": "sample",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from claimwise import significance, statistics
+from claimwise.analysis import significance, statistics
 
 # ---------------------------------------------------------------- two systems' answers
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from fakes import FakeModel
 
-from claimwise import significance
+from claimwise.analysis import significance
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
 from claimwise.experiments import factored_verification as fv

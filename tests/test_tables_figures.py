@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from claimwise import figures, tables
-from claimwise.statistics import Interval
+from claimwise.analysis import figures, tables
+from claimwise.analysis.statistics import Interval
 
 ROWS = pd.DataFrame(
     {

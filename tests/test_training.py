@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 import torch
 
+from claimwise.analysis.statistics import auc
 from claimwise.corpora.base import Rows
-from claimwise.models.embedded.encoder import Encoder
-from claimwise.models.embedded.verifier import VERDICT, Heads, claim_table, document_hash
-from claimwise.statistics import auc
-from claimwise.training import __main__ as entry
-from claimwise.training import data, evaluation, learning, trees
-from claimwise.training import material as materials
-from claimwise.training.data import Row
-from claimwise.training.trees import Table
+from claimwise_embedded.encoder import Encoder
+from claimwise_embedded.verifier import VERDICT, Heads, claim_table, document_hash
+from training import __main__ as entry
+from training import data, evaluation, learning, trees
+from training import material as materials
+from training.data import Row
+from training.trees import Table
 
 
 def toy_corpora():

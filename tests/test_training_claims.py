@@ -5,10 +5,10 @@ import random
 import pytest
 
 from claimwise.corpora.base import Rows
-from claimwise.training import claims, data, material
-from claimwise.training.claims import Telling
-from claimwise.training.data import Row
-from claimwise.training.retelling import retold
+from training import claims, data, material
+from training.claims import Telling
+from training.data import Row
+from training.retelling import retold
 
 DOCUMENT = (
     "On Monday, Ann Lee, who runs a bakery in Oslo, bought 3 vans. She plans to deliver bread to 12 schools. "

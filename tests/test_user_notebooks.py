@@ -11,7 +11,8 @@ import yaml
 from imports import ROOT
 from test_notebooks_language import _code
 
-from claimwise import notebook, preparation, scoring, settings
+from claimwise import notebook, preparation, scoring
+from claimwise import params as settings
 
 PLACES = ("Tarn", "Leeds", "Oslo", "Kyoto", "Lima", "Perth", "Bern", "Cork")
 

@@ -9,7 +9,8 @@ import pytest
 import yaml
 from imports import ROOT
 
-from claimwise import corpora, notebook, preparation, scoring, settings
+from claimwise import corpora, notebook, preparation, scoring
+from claimwise import params as settings
 from claimwise.corpora import CorpusError, ExamplesError, user_corpus
 
 STORIES = {

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise import prompts
+from claimwise.metrics.verify import PromptedVerifier
 from claimwise.models.base import Verdict
-from claimwise.verification import PromptedVerifier
 
 ZEROSHOT = prompts.load("acueval-verify-zeroshot")
 EXTRA = prompts.load("acueval-verify-fewshot-document")

@@ -10,9 +10,8 @@ from typing import Any
 import pandas as pd
 import typer
 
-from claimwise import claims
-from claimwise.alignment import Aligner
-from claimwise.metrics import MetricSpec, evaluate
+from claimwise.metrics import MetricSpec, claims, evaluate
+from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.base import Model
 from claimwise.models.language import PromptedModel
 from claimwise.models.rehearsal import Estimate, Rehearsal

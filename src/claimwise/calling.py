@@ -13,7 +13,7 @@ from claimwise import models, prompts
 from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.models.base import Model
-from claimwise.own_settings import DEFAULT_MODEL, DEFAULT_MODELS
+from claimwise.user_file.settings import DEFAULT_MODEL, DEFAULT_MODELS
 
 
 class CallError(ClaimwiseError):

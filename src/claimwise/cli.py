@@ -100,8 +100,8 @@ def score(
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
-    from claimwise import own_file
     from claimwise.corpora import user_columns
+    from claimwise.user_file import score as own_file
 
     with _told_if_stopped():
         scores = own_file.score(
@@ -125,7 +125,8 @@ def score(
 @app.command()
 def corpora(params: Params = PARAMS) -> None:
     """Stage: load the corpora that `data` chooses (download, checksum) and write data/corpora."""
-    from claimwise import preparation, settings
+    from claimwise import params as settings
+    from claimwise import preparation
 
     for folder in preparation.prepare_corpora(settings.read(params)):
         typer.echo(folder)
@@ -138,7 +139,8 @@ def evaluate(
     params: Params = PARAMS,
 ) -> None:
     """Stage: one metric over the corpora of the `score` section; writes data/scores."""
-    from claimwise import scoring, settings
+    from claimwise import params as settings
+    from claimwise import scoring
 
     if dry_run:
         typer.echo(scoring.rehearse(settings.read(params), metric))
@@ -159,7 +161,7 @@ def notebook(
     It reads what `claimwise corpora` and `claimwise evaluate` wrote; `dvc repro NAME` runs these first where needed.
     """
     from claimwise import notebook as notebooks
-    from claimwise import settings
+    from claimwise import params as settings
 
     do = notebooks.rehearse if dry_run else notebooks.run
     typer.echo(do(name, settings.read(params)))
@@ -168,7 +170,10 @@ def notebook(
 @app.command()
 def distil(params: Params = PARAMS) -> None:
     """Train a claim extractor from a teacher's claims, as the `distillation` section says; no stage: it takes hours."""
-    from claimwise import corpora, distillation, models, settings, store
+    from claimwise import corpora, models
+    from claimwise import params as settings
+    from claimwise import paths as store
+    from training import distillation
 
     read = settings.read(params)
     wanted = distillation.settings(read.distillation)
@@ -203,8 +208,8 @@ def prune(
 
 def _cache(params: Path):
     """The file that ``score`` uses with these settings, and its calls; none where it has made no such file yet."""
-    from claimwise import own_settings
     from claimwise.models.cache import ResponseCache
+    from claimwise.user_file import settings as own_settings
 
     path = own_settings.read(params).cache
     if path.exists():

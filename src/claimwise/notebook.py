@@ -21,11 +21,11 @@ from nbconvert import HTMLExporter
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
-from claimwise import store
+from claimwise import paths as store
 from claimwise.errors import near
 from claimwise.models import rehearsal, usage
+from claimwise.params import ParamsError, Settings
 from claimwise.runs import Run, forecast, pace, prices_of
-from claimwise.settings import ParamsError, Settings
 
 _ADDRESS = re.compile(r"at 0x[0-9a-f]+")
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pandas as pd
 import typer
 
-from claimwise import corpora, store
+from claimwise import corpora
+from claimwise import paths as store
 from claimwise.corpora import Corpus, user_corpus, user_preferences
-from claimwise.settings import OWN, Settings
+from claimwise.params import OWN, Settings
 
 
 def prepare_corpora(settings: Settings) -> list[Path]:

@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 import typer
 
-from claimwise import corpora, models, store
+from claimwise import corpora, models
+from claimwise import paths as store
 from claimwise.asking import Asking
 from claimwise.corpora import Corpus
 from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
 from claimwise.models.base import Model
+from claimwise.params import Settings
 from claimwise.runs import versions
-from claimwise.settings import Settings
 
 
 def score_corpora(settings: Settings, metric: str) -> list[Path]:

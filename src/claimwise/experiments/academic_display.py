@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from claimwise.analysis.statistics import Interval
 from claimwise.experiments.academic_summaries import ORIGINAL, PEOPLE, SELF_CRITIQUE
-from claimwise.statistics import Interval
 
 
 def before_and_after(prevalence: pd.DataFrame, last: str) -> pd.DataFrame:

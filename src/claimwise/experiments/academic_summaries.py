@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import prompts, refinement, text
+from claimwise import prompts, text
+from claimwise.analysis.easiness import rouge_l_f1
+from claimwise.analysis.statistics import Interval, bootstrap_mean
 from claimwise.corpora import Corpus
-from claimwise.easiness import rouge_l_f1
 from claimwise.experiments.hallucinations import versions
 from claimwise.experiments.leaderboard import answered
+from claimwise.metrics.factored import revise as refinement
 from claimwise.models.base import Model
 from claimwise.prompts.sources import separated
-from claimwise.statistics import Interval, bootstrap_mean
 
 ORIGINAL, SELF_CRITIQUE = "original", "self-critique"
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import claims, text
+from claimwise import text
+from claimwise.analysis.easiness import easiness
+from claimwise.analysis.statistics import bootstrap_mean
 from claimwise.corpora import Corpus
-from claimwise.easiness import easiness
+from claimwise.metrics import claims
 from claimwise.models.base import Decomposition, Model
 from claimwise.progress import bar
-from claimwise.statistics import bootstrap_mean
 
 MEASURES = ("precision", "recall", "f1")
 

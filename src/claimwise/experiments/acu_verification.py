@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import calibration, prompts, significance, statistics
+from claimwise import prompts
+from claimwise.analysis import calibration, significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments import recorded, report
+from claimwise.metrics.verify import PromptedVerifier
 from claimwise.models.base import Model
 from claimwise.progress import bar
 from claimwise.prompts import Demonstration, Prompt
-from claimwise.verification import PromptedVerifier
 
 #: A claim is accepted from 0.5 on: the thresholds of ``statistics`` accept what is *above* them.
 HALF = float(np.nextafter(0.5, 0))

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from claimwise import calibration, models, statistics
+from claimwise import models
+from claimwise.analysis import calibration, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments import acu_verification, meta_evaluation, report
 from claimwise.metrics import MetricSpec, evaluate
-from claimwise.verification import SUPPORTED
+from claimwise.metrics.verify import SUPPORTED
 
 
 def by_variant(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from claimwise import statistics
+from claimwise.analysis import statistics
 from claimwise.corpora import Corpus
 from claimwise.corpora.frank import UNAGREED
 from claimwise.experiments import meta_evaluation

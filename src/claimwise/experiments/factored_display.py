@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
+from claimwise.analysis.tables import p_value
 from claimwise.experiments.factored_verification import PUBLISHED_MODELS
-from claimwise.tables import p_value
 
 #: What a method has learned of the labels of the corpus.
 FITTED, ITS_MODEL, NOTHING = "fitted to its labels", "model trained on its labels", "nothing learned of it"

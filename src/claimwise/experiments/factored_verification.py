@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_curve
 
-from claimwise import metrics, significance, statistics
+from claimwise import metrics
+from claimwise.analysis import significance, statistics
 from claimwise.corpora import Corpus
-from claimwise.holistic import WordOverlap
+from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 
 #: Rows of the paper's Table 1 that stand beside ours, by its two models: the same method by a far larger model.

@@ -2,7 +2,7 @@
 sec. 3).
 
 A summary's sentences are its claims; of papers only sentences with citations are checked, against the abstracts that
-they cite (``claimwise.refinement.statements``). A sentence that cites a paper that is not among the sources counts as a
+they cite (``claimwise.metrics.factored.revise.statements``). A sentence that cites a paper that is not among the sources counts as a
 hallucination whatever a verifier says of the rest of it.
 """
 
@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from claimwise import prompts, refinement
+from claimwise import prompts
+from claimwise.analysis.statistics import Interval, bootstrap_mean, bootstrap_ratio, resample
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError, near, shorten
+from claimwise.metrics.factored import revise as refinement
+from claimwise.metrics.factored.revise import Statement
+from claimwise.metrics.verify import SUPPORTED, PromptedVerifier
 from claimwise.models.base import Model, Verdict
-from claimwise.refinement import Statement
-from claimwise.statistics import Interval, bootstrap_mean, bootstrap_ratio, resample
-from claimwise.verification import SUPPORTED, PromptedVerifier
 
 #: What the authors found by hand of about 100 of GPT-4's verdicts (sec. 3.4).
 PAPER_PRECISION = Interval(2 / 3, 2 / 3, 2 / 3)

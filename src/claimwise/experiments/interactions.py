@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from claimwise.easiness import rouge_l_f1
+from claimwise.analysis.easiness import rouge_l_f1
+from claimwise.analysis.statistics import bootstrap_mean, bootstrap_ratio
 from claimwise.experiments.academic_summaries import revisions, round_name
 from claimwise.experiments.hallucinations import judge, per_summary, versions, with_any
 from claimwise.models.base import Model
-from claimwise.statistics import bootstrap_mean, bootstrap_ratio
 
 NO_CRITIQUE = "none"
 

@@ -10,11 +10,11 @@ import pandas as pd
 from scipy import stats
 
 from claimwise import text
+from claimwise.analysis.significance import holm
+from claimwise.analysis.statistics import bootstrap_mean
+from claimwise.analysis.tables import p_value
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
-from claimwise.significance import holm
-from claimwise.statistics import bootstrap_mean
-from claimwise.tables import p_value
 
 #: A reply of fewer words than this, or one that says that it will not, is no answer.
 FEWEST_WORDS = 5

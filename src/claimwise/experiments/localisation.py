@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import statistics
+from claimwise.analysis import statistics
 from claimwise.corpora import Corpus
-from claimwise.models.embedded.localisation import Localiser
+from claimwise_embedded.localisation import Localiser
 
 MODEL, BASELINE = "embedded", "absent word"
 

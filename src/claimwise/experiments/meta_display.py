@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from claimwise.analysis.tables import p_value
 from claimwise.experiments.meta_evaluation import PUBLISHED_ROWS, panels
 from claimwise.experiments.recorded import MARK
-from claimwise.tables import p_value
 
 
 def sizes(rows: pd.DataFrame) -> Mapping[str, str]:

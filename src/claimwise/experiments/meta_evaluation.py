@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from claimwise import correlation, schema, significance, statistics
+from claimwise import schema
+from claimwise.analysis import correlation, significance, statistics
+from claimwise.analysis.published import printed
 from claimwise.corpora import Corpus
-from claimwise.published import printed
 
 #: Rows of ACUEval's Table 1 that stand beside ours, by metric.
 PUBLISHED_ROWS = {
@@ -235,7 +236,7 @@ def with_published(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         ours: rows with ``corpus``, ``group`` and ``metric``.
-        published: rows of ``claimwise.published.table``.
+        published: rows of ``claimwise.analysis.published.table``.
     """
     values = published.drop_duplicates(["corpus", "origin", "row"]).set_index(["corpus", "origin", "row"])["value"]
     rows = ours["metric"].map(PUBLISHED_ROWS)
@@ -266,7 +267,7 @@ def published_table(rows: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     """A published table as it is printed, with its ± and the corpora that are not at hand: metrics down, the rest across.
 
     Args:
-        rows: of ``claimwise.published.table``, each metric, corpus, origin and measure once.
+        rows: of ``claimwise.analysis.published.table``, each metric, corpus, origin and measure once.
         digits: decimals that the paper prints.
 
     >>> row = {"corpus": "a", "origin": "xsum", "row": "DAE", "measure": "balanced_accuracy", "value": 70.2}

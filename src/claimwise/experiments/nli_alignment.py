@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from claimwise import claims, correlation, metrics, significance, statistics, text
-from claimwise.alignment import AlignmentSettings
+from claimwise import metrics, text
+from claimwise.analysis import correlation, significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments import meta_evaluation
-from claimwise.holistic import WordOverlap
-from claimwise.metrics import Evaluation, MetricSpec
+from claimwise.metrics import Evaluation, MetricSpec, claims
+from claimwise.metrics.fenice.alignment import AlignmentSettings
+from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 from claimwise.progress import bar
 

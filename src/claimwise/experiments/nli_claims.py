@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from claimwise import claims, easiness_states
+from claimwise.analysis import easiness_states
+from claimwise.analysis.easiness import easiness
 from claimwise.corpora import Corpus
-from claimwise.easiness import easiness
-from claimwise.metrics import MetricSpec
+from claimwise.metrics import MetricSpec, claims
 from claimwise.models.base import Model
 
 #: Decomposers of FENICE's Table 1 under the names of our tables.

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from claimwise import published
-from claimwise.alignment import AlignmentSettings
+from claimwise.analysis import published
+from claimwise.analysis.tables import p_value
 from claimwise.corpora import Corpus
 from claimwise.experiments.nli_alignment import FULL, SENTENCES, STEPS
-from claimwise.holistic import WordOverlap
 from claimwise.metrics import Evaluation, MetricSpec
-from claimwise.tables import p_value
+from claimwise.metrics.fenice.alignment import AlignmentSettings
+from claimwise.metrics.judge import WordOverlap
 
 #: A step of more points of balanced accuracy than this, and of less AUC than that, is the threshold's.
 MUCH, LITTLE = 5, 0.01

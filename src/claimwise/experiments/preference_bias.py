@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from claimwise import text
+from claimwise.analysis.statistics import bootstrap_mean, resample
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
-from claimwise.holistic import WordOverlap
-from claimwise.statistics import bootstrap_mean, resample
+from claimwise.metrics.judge import WordOverlap
 
 #: What the raters said of the model's summary, in the order of ACUEval's figure.
 CASES = {"first": "model worse", "equal": "equal", "second": "model better"}

@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 from claimwise import metrics, prompts, text
-from claimwise.easiness import rouge_l_f1
+from claimwise.analysis.easiness import rouge_l_f1
+from claimwise.analysis.statistics import bootstrap_mean
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation, MetricSpec
+from claimwise.metrics.factored.revise import revised
+from claimwise.metrics.verify import SUPPORTED, probability
 from claimwise.models.base import Feedback, Model
-from claimwise.refinement import revised
-from claimwise.statistics import bootstrap_mean
-from claimwise.verification import SUPPORTED, probability
 
 ORIGINAL, HOLISTIC, CLAIMS = "original", "holistic critique", "unsupported claims"
 

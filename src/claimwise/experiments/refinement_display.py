@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from claimwise.alignment import Aligner
 from claimwise.experiments.refinement import CLAIMS, HOLISTIC, ORIGINAL, over_all
-from claimwise.holistic import WordOverlap
 from claimwise.metrics import MetricSpec
+from claimwise.metrics.fenice.alignment import Aligner
+from claimwise.metrics.judge import WordOverlap
 
 #: What is nearer to zero than this many decimals show is zero: a bootstrap's rounding error.
 _MOST_DECIMALS = 6

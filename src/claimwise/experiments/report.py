@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML, Markdown
 
-from claimwise import models, tables
+from claimwise import models
+from claimwise.analysis import tables
 
 
 def ran(data: str, model: Mapping[str, Any], **facts: Any) -> HTML:

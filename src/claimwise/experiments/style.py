@@ -19,7 +19,9 @@ from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict, cro
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from claimwise import significance, statistics, text
+from claimwise import text
+from claimwise.analysis import significance, statistics
+from claimwise.analysis.tables import p_value
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
 from claimwise.experiments.factored_verification import (
@@ -31,7 +33,6 @@ from claimwise.experiments.factored_verification import (
     scored_by_all,
     theta,
 )
-from claimwise.tables import p_value
 
 #: What a classifier may look at: how many words there are; all of ``measures``; these, and runs of one to three
 #: characters (tf-idf).

@@ -40,7 +40,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
     # A backend is imported on demand, here and below: torch takes seconds, and most commands need one or none.
     if kind == "embedded":
         from claimwise.models.caching import CachedModel
-        from claimwise.models.embedded import EmbeddedModel, EmbeddedOptions
+        from claimwise_embedded import EmbeddedModel, EmbeddedOptions
 
         return CachedModel(EmbeddedModel(EmbeddedOptions.read(kind, options)), store)
     if kind == "lexical":

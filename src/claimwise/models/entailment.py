@@ -256,6 +256,6 @@ def load(settings: Mapping[str, Any]) -> Entailment:
 
 
 def _embedded() -> tuple[Callable[..., Entailment], type[Options]]:
-    from claimwise.models.entailment_embedded import EmbeddedEntailment, VerifierOptions
+    from claimwise_embedded.entailment import EmbeddedEntailment, VerifierOptions
 
     return EmbeddedEntailment, VerifierOptions

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from claimwise import text
 from claimwise.models.base import Claim, Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict, beyond
-from claimwise.models.embedded.evidence import FUNCTION_WORDS, stem
 from claimwise.prompts import Prompt
+from claimwise.words import FUNCTION_WORDS, stem
 
 #: Share of content words in the document at which a statement is as likely supported as not. Chosen on the
 #: validation part of the sample's cited summaries.

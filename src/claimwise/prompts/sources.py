@@ -2,7 +2,7 @@
 
 A verifier or critic takes one document; where the sources are papers, that document is ``joined(...)`` of the
 cited ones (Factored Verification sec. 3.2: only the cited abstracts are shown). A paper is named by the line by
-which summaries cite it, "Ling and Roy (2009)"; ``claimwise.citations`` finds such names in prose.
+which summaries cite it, "Ling and Roy (2009)"; ``claimwise.metrics.factored.citations`` finds such names in prose.
 """
 
 from __future__ import annotations

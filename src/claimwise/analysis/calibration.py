@@ -1,0 +1,101 @@
+"""Whether supports are probabilities: their expected calibration error, and how much of it so few claims would have anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from claimwise.analysis.statistics import UNKNOWN, Interval
+
+
+def expected_calibration_error(
+    labels: Sequence[int], supports: Sequence[float], bins: int = 10
+) -> tuple[float, pd.DataFrame]:
+    """Expected calibration error over equal-width bins, and the reliability table behind it.
+
+    Returns:
+        ECE in [0, 1] (mean |share supported - mean support|, weighted by bin size) and one row a non-empty bin:
+        ``support`` (mean predicted), ``supported`` (share labelled 1), ``n``.
+
+    >>> expected_calibration_error([1, 0, 1, 1], [0.75, 0.75, 0.75, 0.75])[0]
+    0.0
+    """
+    frame = pd.DataFrame({"support": np.asarray(supports, float), "supported": np.asarray(labels, float)})
+    place = np.minimum((frame["support"] * bins).astype(int), bins - 1)
+    table = frame.groupby(place).mean()
+    table["n"] = frame.groupby(place).size()
+    error = ((table["support"] - table["supported"]).abs() * table["n"]).sum() / table["n"].sum()
+    return float(error), table.reset_index(drop=True)
+
+
+def calibration_floor(
+    supports: Sequence[float],
+    claims: Sequence | None = None,
+    bins: int = 10,
+    draws: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """The calibration error that supports would have if each were exactly the probability of its claim.
+
+    The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
+    resampling, Broecker and Smith 2007), and their ``expected_calibration_error`` is computed each time.
+
+    Args:
+        supports: in [0, 1], shape (n,), none missing.
+        claims: what each row asks, (n,): rows that ask of the same claim share its label (WiCE's three excerpts a claim
+            do), so their labels are drawn together. Without, each row is a claim.
+        bins: as in ``expected_calibration_error``.
+        draws: how often labels are drawn.
+        seed: of the draws.
+
+    Returns:
+        Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence
+        of miscalibration. NaN without supports.
+
+    >>> calibration_floor([0.0, 1.0])
+    Interval(value=0.0, low=0.0, high=0.0)
+    >>> few, many = calibration_floor([0.7] * 10), calibration_floor([0.7] * 1000)
+    >>> few.value > 0.1, many.value < 0.02
+    (True, True)
+    >>> calibration_floor([0.7] * 1000, claims=list(range(10)) * 100).value > 0.1
+    True
+    """
+    supports = np.asarray(supports, float)
+    if not len(supports):
+        return UNKNOWN
+    place = np.minimum((supports * bins).astype(int), bins - 1)
+    claim = np.arange(len(supports)) if claims is None else pd.factorize(np.asarray(claims))[0]
+    labels = np.random.default_rng(seed).random((draws, claim.max() + 1))[:, claim] < supports
+    gaps = (labels - supports) @ np.eye(bins)[place]  # by draw and bin: supported claims more than expected
+    errors = np.abs(gaps).sum(axis=1) / len(supports)
+    return Interval(float(errors.mean()), *map(float, np.percentile(errors, [2.5, 97.5])))
+
+
+def columns(labels: Sequence[int], supports: Sequence[float], claims: Sequence) -> dict[str, float]:
+    """The columns that tell a calibration error and how much of it few claims make; ``claims`` as in ``calibration_floor``.
+
+    Returns:
+        ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
+        ``ece_exact_high``, what 97.5 % of such draws stay below (``calibration_floor``).
+    """
+    floor = calibration_floor(supports, claims)
+    error, _ = expected_calibration_error(labels, supports)
+    return {"ece": error, "ece_exact": floor.value, "ece_exact_high": floor.high}
+
+
+def told(row: Mapping[str, float]) -> str:
+    """Those columns in words.
+
+    >>> told({"ece": 0.06, "ece_exact": 0.05, "ece_exact_high": 0.07})
+    'the calibration error is 0.06, no more than exact probabilities may have at this n (0.05, up to 0.07)'
+    >>> told({"ece": 0.2, "ece_exact": 0.05, "ece_exact_high": 0.07})
+    'the calibration error is 0.20, more than exact probabilities would have at this n (0.05, up to 0.07)'
+    """
+    inside = row["ece"] <= row["ece_exact_high"]
+    beside = "no more than exact probabilities may" if inside else "more than exact probabilities would"
+    return (
+        f"the calibration error is {row['ece']:.2f}, {beside} have at this n ({row['ece_exact']:.2f}, up to "
+        f"{row['ece_exact_high']:.2f})"
+    )

@@ -1,0 +1,161 @@
+"""Result tables: written byte-stably as csv and json, shown in notebooks as escaped HTML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import partial
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from IPython.display import HTML
+
+from claimwise.analysis.statistics import Interval
+
+
+def save(table: pd.DataFrame, path: str | Path) -> pd.DataFrame:
+    """Write a table as csv (six significant digits, LF, UTF-8) and return it.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "tables", "mine.csv")
+    >>> _ = save(pd.DataFrame({"metric": ["acueval"], "auc": [2 / 3]}), file)
+    >>> file.read_text()
+    'metric,auc\\nacueval,0.666667\\n'
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    return table
+
+
+def save_metrics(values: Mapping, path: str | Path) -> None:
+    """Write nested numbers as json, for ``dvc metrics show``; NaN becomes null."""
+
+    def plain(value):
+        if isinstance(value, Mapping):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, float | np.floating):
+            return None if np.isnan(value) else float(f"{value:.6g}")
+        return int(value) if isinstance(value, np.integer) else value
+
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def plus_minus(interval: Interval, scale: float = 100, digits: int = 1) -> str:
+    """An interval as people write it.
+
+    >>> plus_minus(Interval(0.704, 0.68, 0.72))
+    '70.4 ± 2.0'
+    >>> plus_minus(Interval(float("nan"), float("nan"), float("nan")))
+    '–'
+    """
+    if np.isnan(interval.value):
+        return "–"
+    return f"{scale * interval.value:.{digits}f} ± {scale * interval.half:.{digits}f}"
+
+
+def p_value(value: float) -> str:
+    """A p-value as people write it, with its sign.
+
+    >>> p_value(0.0004), p_value(0.25)
+    ('< .001', '= 0.250')
+    """
+    return "< .001" if value < 0.001 else f"= {value:.3f}"
+
+
+#: What stands where a table without caption has no rows.
+NONE = "None in this run."
+#: Names of columns that hold p-values: ``p`` or ``..._p``, also with what it is against and the name of a correction.
+_P_VALUES = re.compile(r"(?:^|_)p(?:_baseline)?(?:_holm)?$")
+
+
+def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> HTML:
+    """A table for a notebook: no index, escaped text, gaps as an en dash, a value and its interval in one column.
+
+    ``x``, ``x_low`` and ``x_high`` become one column ``x (95 %)``; ``low`` and ``high`` belong to the column before them.
+    A column of p-values (``p``, ``step_p``, ``p_holm``, but not ``p_entail``) has three decimals or ``< .001``, never a zero.
+    Of a table without rows there is only the caption: a whole sentence as it is, else with "none in this run".
+    Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes.
+
+    Args:
+        table: one row a line.
+        caption: printed above, in bold.
+        digits: decimals of all numbers, for what must stand as it was printed. Without it each column has as many as
+            its largest number bears: one from 10 on, two above 1, else three.
+
+    >>> frame = pd.DataFrame({"auc": [0.7321, 0.5], "low": [0.7, None], "high": [0.76, None], "accuracy": [71.25, 9.5]})
+    >>> import re
+    >>> re.findall(r">([^<>]+)</t[dh]>", show(frame).data)
+    ['auc (95 %)', 'accuracy', '0.732 (0.700 to 0.760)', '71.2', '0.500', '9.5']
+    >>> show(frame[:0], "Errors").data, show(frame[:0]).data
+    ('<p><b>Errors: none in this run.</b></p>', '<p><b>None in this run.</b></p>')
+    """
+    if table.empty:
+        return HTML(_title(caption if caption.endswith(".") else f"{caption}: none in this run." if caption else NONE))
+    table = table.reset_index(drop=True)
+    numeric, columns = [], {}
+    ends = {end for column in table for end in _ends(table, column) or ()}
+    for name in table:
+        if name in ends:
+            continue
+        limits, title = _ends(table, name), str(name).replace("_", " ")
+        decimals = _decimals(table[name]) if digits is None else digits
+        write = _p if _P_VALUES.search(str(name)) else partial(_number, decimals=decimals)
+        cells = table[name].map(write)
+        if limits:
+            low, high = (table[end].map(write) for end in limits)
+            known = table[limits[0]].notna() & table[name].notna()
+            cells = cells.where(~known, cells + " (" + low + " to " + high + ")")
+        columns[f"{title} (95 %)" if limits else title] = cells
+        numeric.append(pd.api.types.is_numeric_dtype(table[name]))
+    shown = pd.DataFrame(columns, index=table.index)
+    header = "".join(_cell("th", escape(name), right) for name, right in zip(shown.columns, numeric, strict=True))
+    rows = (
+        "".join(_cell("td", escape(value), right) for value, right in zip(row, numeric, strict=True))
+        for row in shown.itertuples(index=False)
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return HTML(f"{_title(caption)}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def _title(caption: str) -> str:
+    return f"<p><b>{escape(caption)}</b></p>" if caption else ""
+
+
+def _ends(table: pd.DataFrame, column: str) -> tuple[str, str] | None:
+    """The columns with the ends of a column's interval, if it has one."""
+    names = list(table.columns)
+    after = names[names.index(column) + 1 :][:2]
+    named = f"{column}_low", f"{column}_high"
+    return ("low", "high") if after == ["low", "high"] else named if set(named) <= set(names) else None
+
+
+def _decimals(column: pd.Series) -> int:
+    """How many decimals the largest number of a column bears."""
+    sizes = [abs(v) for v in column if isinstance(v, float | np.floating) and np.isfinite(v)]
+    largest = max(sizes, default=0)
+    return 1 if largest >= 10 else 2 if largest > 1 else 3
+
+
+def _number(value, decimals: int) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
+        return "–"
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text  # no minus before a zero
+
+
+def _p(value) -> str:
+    return p_value(value).removeprefix("= ") if isinstance(value, float) and not np.isnan(value) else _number(value, 3)
+
+
+def _cell(tag: str, content: str, right: bool) -> str:
+    """Numbers line up at the right and stay on one line, words stand at the left."""
+    style = f"text-align:{'right' if right else 'left'}" + (";white-space:nowrap" if right and tag == "td" else "")
+    return f'<{tag} style="{style}">{content}</{tag}>'

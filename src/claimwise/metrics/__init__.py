@@ -1,0 +1,23 @@
+"""Metrics: claims, verdicts and their aggregation, or a judge of the whole summary; ``evaluate`` runs one over examples."""
+
+from claimwise.metrics.evaluate import (
+    ALIGNMENT_COLUMNS,
+    DEFAULT_METRICS,
+    Evaluation,
+    MetricError,
+    MetricSpec,
+    aggregate,
+    evaluate,
+    specification,
+)
+
+__all__ = [
+    "ALIGNMENT_COLUMNS",
+    "DEFAULT_METRICS",
+    "Evaluation",
+    "MetricError",
+    "MetricSpec",
+    "aggregate",
+    "evaluate",
+    "specification",
+]

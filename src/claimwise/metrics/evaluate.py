@@ -1,0 +1,357 @@
+"""A metric is decomposer x verifier x aggregator, or a holistic judge; ``evaluate`` runs it over examples.
+
+ACUEval is LLM claims x p(Yes) x mean; Factored Verification is LLM claims x p(Yes) x product; the same flow
+with sentences for claims, or with recorded claims, gives their ablations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from claimwise import paths as store
+from claimwise import prompts, schema
+from claimwise.errors import ClaimwiseError, near
+from claimwise.metrics import claims
+from claimwise.metrics import judge as holistic
+from claimwise.metrics import verify as verification
+from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
+from claimwise.models.base import Decomposition, Judgement, Model, Verdict, beyond
+from claimwise.models.language import TOO_LONG
+from claimwise.progress import bar
+
+#: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
+DEFAULT_METRICS: dict[str, dict[str, str]] = {
+    "acueval": {
+        "decompose": "acueval-decompose-5shot",
+        "verify": "acueval-verify-zeroshot",
+        "aggregate": "mean",
+    },
+    "factored": {
+        "decompose": "acueval-decompose-5shot",
+        "verify": "acueval-verify-zeroshot",
+        "aggregate": "product",
+    },
+    "sentences": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "mean"},
+    "fenice": {"decompose": "fenice-decompose-json", "verify": "alignment", "aggregate": "mean"},
+    "fenice-t5": {"decompose": "recorded:fenice-t5", "verify": "alignment", "aggregate": "mean"},
+    "holistic": {"judge": "belugaeval-judge-consistency"},
+    "word-overlap": {"judge": "word-overlap"},
+}
+
+#: What an aligned verdict says besides: where the best premise stands, and the three probabilities behind support.
+ALIGNMENT_COLUMNS = ("level", "premise", "premise_start", "premise_end", "p_entail", "p_neutral", "p_contradict")
+
+#: Why nothing was asked, whatever the prompt: there was no reply that could have been read.
+_NOT_ASKED = frozenset(
+    {claims.EMPTY_SUMMARY, verification.EMPTY_DOCUMENT, verification.EMPTY_CLAIM, holistic.NO_WORDS, TOO_LONG}
+)
+
+
+class MetricError(ClaimwiseError):
+    """There is no metric of that name, or its definition in the settings is wrong."""
+
+
+class MetricSpec(BaseModel):
+    """A metric's entry in params.yaml: either ``judge``, or ``decompose``, ``verify`` and ``aggregate``.
+
+    ``verify`` is a prompt, or ``alignment`` (FENICE), with its settings in ``alignment``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    judge: str | None = None
+    decompose: str | None = None
+    verify: str | None = None
+    aggregate: Literal["mean", "product", "geometric", "min", "all"] = "mean"
+    alignment: AlignmentSettings | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> MetricSpec:
+        parts = (self.decompose is not None, self.verify is not None)
+        if not all(parts) if self.judge is None else any(parts):
+            raise ValueError("give either `judge`, or both `decompose` and `verify`")
+        if self.alignment and self.verify != Aligner.name:
+            raise ValueError("`alignment` goes with `verify: alignment`")
+        return self
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a metric says of an examples table: claims and verdicts (empty for a judge) and scores."""
+
+    claims: pd.DataFrame
+    verdicts: pd.DataFrame
+    scores: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path) -> Evaluation:
+        """Read the tables that ``write`` wrote."""
+        return cls(*(store.read_table(folder, name) for name in ("claims", "verdicts", "scores")))
+
+    def judged_claims(self) -> pd.DataFrame:
+        """Every claim with its verdict, one row a claim."""
+        return self.claims.merge(self.verdicts, on=["example_id", "claim_index"])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Evaluation], ids: Sequence[str]) -> Evaluation:
+        """Evaluations of disjoint examples as one, rows in the order of the examples' ids."""
+        place = {key: i for i, key in enumerate(ids)}
+
+        def table(name: str) -> pd.DataFrame:
+            rows = pd.concat(
+                [getattr(part, name) for part in parts if len(getattr(part, name))] or [getattr(parts[0], name)]
+            )
+            return rows.sort_values(
+                "example_id", kind="stable", key=lambda column: column.map(place), ignore_index=True
+            )
+
+        return cls(table("claims"), table("verdicts"), table("scores"))
+
+    def write(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
+        """Write parquet, and what made it as ``run.json``, where that is given.
+
+        The folder is never half written, whenever the process is killed (``store.replaced``).
+        """
+        with store.replaced(folder) as new:
+            for name in ("claims", "verdicts", "scores"):
+                getattr(self, name).to_parquet(new / f"{name}.parquet", index=False)
+            if record is not None:
+                (new / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
+    """The named metric's specification.
+
+    Raises:
+        MetricError: the name is unknown (with a suggestion) or the entry malformed.
+
+    >>> specification("acuevel", {"acueval": {}})
+    Traceback (most recent call last):
+    ...
+    claimwise.metrics.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
+    """
+    if name not in metrics:
+        raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
+    try:
+        return MetricSpec.model_validate(metrics[name])
+    except ValidationError as error:
+        where = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
+        raise MetricError(f"metric {name!r} in the settings: {where}") from None
+
+
+def aggregate(supports: np.ndarray, how: str) -> float:
+    """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
+
+    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``geometric`` the
+    product's n-th root, so that a summary is not the less faithful for having more claims, ``min`` the weakest claim;
+    ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2). Of aligned
+    claims ``evaluate`` gives it p_entail, as ``verification.probability`` says: their support has another middle.
+
+    >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
+    (0.25, nan)
+    """
+    supports = supports[~np.isnan(supports)]
+    if not len(supports):
+        return float("nan")
+    if how in ("product", "geometric"):
+        with np.errstate(divide="ignore"):
+            logs = np.log(supports)
+            return float(np.exp(logs.sum() if how == "product" else logs.mean()))
+    if how == "all":
+        return float((supports >= verification.SUPPORTED).all())
+    return float(supports.min() if how == "min" else supports.mean())
+
+
+def evaluate(
+    name: str,
+    spec: MetricSpec,
+    model: Model,
+    examples: pd.DataFrame,
+    *,
+    recorded: pd.DataFrame | None = None,
+    batch: int = 64,
+    progress: bool = True,
+) -> Evaluation:
+    """Score every example.
+
+    Args:
+        name: the metric's name, for the ``metric`` column.
+        spec: what it is made of.
+        model: plays the roles.
+        examples: a table of schema ``examples``; of its columns only id, document and summary are needed.
+        recorded: published claims, for ``recorded:`` decomposers.
+        batch: examples a step; finished steps are in the response cache whatever happens later.
+        progress: show a bar with an estimate of the time left on standard error.
+
+    Returns:
+        Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.
+
+    Raises:
+        MetricError: the examples lack a column or a text, or an id stands twice.
+        ClaimwiseError: the metric names a prompt that is not there, or one for another role.
+
+    >>> from claimwise import models
+    >>> spec, model = specification("sentences", DEFAULT_METRICS), models.load({"kind": "lexical"})
+    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained all day."], "summary": ["It rained. Ann left."]})
+    >>> evaluate("sentences", spec, model, examples, progress=False).scores.values.tolist()
+    [['a', 'sentences', 0.5, 2, 0, None]]
+    """
+    order = _by_document(examples)
+    run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
+    steps = bar(len(examples), name, "summary", show=progress)
+    claim_rows: dict[int, Decomposition] = {}
+    verdict_rows: dict[int, list[Verdict]] = {}
+    score_rows: dict[int, tuple] = {}
+    for at in _batches(order, batch):
+        for position, (decomposition, verdicts, row) in zip(at, run(examples.iloc[at]), strict=True):
+            claim_rows[position], verdict_rows[position], score_rows[position] = decomposition, verdicts, row
+        steps.update(len(at))
+    steps.close()
+    ids = examples["id"].tolist()
+    return Evaluation(
+        claims=schema.validate(claim_table(ids, [claim_rows[i] for i in range(len(ids))]), "claims", name),
+        verdicts=schema.validate(verdict_table(ids, [verdict_rows[i] for i in range(len(ids))]), "verdicts", name),
+        scores=schema.validate(
+            pd.DataFrame(
+                [(ids[i], name, *score_rows[i]) for i in range(len(ids))],
+                columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
+            ),
+            "scores",
+            name,
+        ),
+    )
+
+
+def _by_document(examples: pd.DataFrame) -> np.ndarray:
+    """Positions of the examples, summaries of one document together, so that a backend reads the document once."""
+    if missing := [name for name in ("id", "document", "summary") if name not in examples]:
+        raise MetricError(
+            f"examples lack the column {missing[0]!r}; expected id, document and summary, got "
+            f"{', '.join(map(str, examples.columns))} (claimwise.corpora.read_examples reads and checks a file)"
+        )
+    for name in ("id", "document", "summary"):
+        for row, value in enumerate(examples[name]):
+            if not isinstance(value, str):
+                raise MetricError(f"examples, row {row} (from 0), column {name!r}: expected text, got {value!r}")
+    if examples["id"].duplicated().any():
+        twice = examples.loc[examples["id"].duplicated(), "id"].iloc[0]
+        raise MetricError(f"examples: the id {twice!r} stands twice; ids must be unique, give one of them another")
+    documents = examples["document_id" if "document_id" in examples else "document"]
+    return np.argsort(documents.to_numpy(), kind="stable")
+
+
+def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
+    for start in range(0, len(order), size):
+        yield order[start : start + size].tolist()
+
+
+def _judged(spec: MetricSpec, model: Model):
+    judge = holistic.judge(spec.judge, model)
+    not_asked = _not_asked("judge", None if spec.judge == holistic.WordOverlap.name else spec.judge)
+
+    def run(examples: pd.DataFrame):
+        for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
+            yield Decomposition(()), [], _judged_row(judgement, not_asked)
+
+    return run
+
+
+def _judged_row(judgement: Judgement, not_asked: frozenset) -> tuple:
+    return judgement.score, 0, int(_lost(judgement.score, judgement.reason, not_asked)), judgement.reason
+
+
+def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
+    decomposer = claims.decomposer(spec.decompose, model, recorded)
+    if spec.verify == Aligner.name:
+        # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
+        verifier = Aligner.of(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
+        not_asked = _NOT_ASKED
+    else:
+        verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
+        not_asked = _not_asked("verify", spec.verify)
+
+    def run(examples: pd.DataFrame):
+        decompositions = decomposer.decompose(examples)
+        groups = [[claim.text for claim in d.claims] for d in decompositions]
+        verdicts = verifier.verify(examples["document"].tolist(), groups)
+        for decomposition, group in zip(decompositions, verdicts, strict=True):
+            yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate, not_asked)
+
+    return run
+
+
+def _claimed_row(
+    decomposition: Decomposition, verdicts: list[Verdict], how: str, not_asked: frozenset
+) -> tuple[float, int, int, str | None]:
+    # Neutral claims have an aligned support of one half and more: whether a claim is supported, p_entail says.
+    decides = [getattr(v, "p_entail", v.support) if how == "all" else v.support for v in verdicts]
+    score = aggregate(np.array(decides, float), how)
+    reason = None
+    if np.isnan(score):
+        reason = decomposition.reason or (verdicts[0].reason if verdicts else claims.NO_CLAIMS)
+    lost = [_lost(v.support, v.reason, not_asked) for v in verdicts if not _without_room(v)]
+    return score, len(verdicts), decomposition.unread + sum(lost), reason
+
+
+def _not_asked(role: str, prompt: str | None) -> frozenset:
+    """The reasons of results that nothing was asked for; of some prompts there is one more (``models.base.beyond``)."""
+    return _NOT_ASKED | ({beyond(prompts.load_for(role, prompt))} - {None} if prompt else set())
+
+
+def _lost(value: float, reason: str | None, not_asked: frozenset) -> bool:
+    """Whether there was a reply and no value in it."""
+    return bool(np.isnan(value)) and reason not in not_asked
+
+
+def _without_room(verdict: Verdict) -> bool:
+    """Whether a claim is so long that the aligner had no room to read a premise with it."""
+    return isinstance(verdict, AlignedVerdict) and verdict.reason not in (None, NO_PROBABILITY)
+
+
+def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataFrame:
+    """Decompositions as a table of schema ``claims``.
+
+    Args:
+        ids: of the examples.
+        decompositions: of each example.
+
+    >>> from claimwise.models.base import Claim
+    >>> claim_table(["a", "b"], [Decomposition((Claim("It rained.", 0, 10),)), Decomposition(())]).values.tolist()
+    [['a', 0, 'It rained.', 0, 10]]
+    """
+    rows = [
+        (key, i, claim.text, claim.start, claim.end)
+        for key, decomposition in zip(ids, decompositions, strict=True)
+        for i, claim in enumerate(decomposition.claims)
+    ]
+    table = pd.DataFrame(rows, columns=["example_id", "claim_index", "claim", "start", "end"], dtype=object)
+    return table.astype({"example_id": str, "claim_index": int, "claim": str})
+
+
+def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame:
+    """Verdicts as a table of schema ``verdicts``, with the alignment's columns where there is one.
+
+    Args:
+        ids: of the examples.
+        verdicts: of each example's claims.
+
+    >>> verdict_table(["a"], [[Verdict(0.9, None, (1,)), Verdict(0.2)]]).values.tolist()
+    [['a', 0, 0.9, None, [1]], ['a', 1, 0.2, None, []]]
+    """
+    flat = [(key, i, verdict) for key, group in zip(ids, verdicts, strict=True) for i, verdict in enumerate(group)]
+    aligned = any(isinstance(verdict, AlignedVerdict) for _, _, verdict in flat)
+    columns = ["support", "reason", *(ALIGNMENT_COLUMNS if aligned else ())]
+    rows = [
+        (key, i, *(getattr(verdict, column, None) for column in columns), list(verdict.evidence))
+        for key, i, verdict in flat
+    ]
+    table = pd.DataFrame(rows, columns=["example_id", "claim_index", *columns, "evidence"], dtype=object)
+    return table.astype({"example_id": str, "claim_index": int, "support": float})

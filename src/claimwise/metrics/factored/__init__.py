@@ -1,0 +1,1 @@
+"""Factored Verification: citations in summaries of several sources, critique and revision."""

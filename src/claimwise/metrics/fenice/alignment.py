@@ -1,0 +1,291 @@
+"""FENICE: a claim is aligned with the passage of the document that entails it best (sections 3.2 to 3.4).
+
+The levels, from small to large: sentence, the best sentence's coreference variants, windows of sentences, the
+whole document. The last two are only read for claims whose score so far is under the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from claimwise.metrics import verify as verification
+from claimwise.metrics.fenice import coreference
+from claimwise.metrics.fenice.premises import Passages, Premise, Premises
+from claimwise.models import chunks, entailment
+from claimwise.models.base import NAN, Verdict
+from claimwise.models.cache import ResponseCache, cached, call_key
+from claimwise.models.entailment import Entailment
+
+#: Fewest tokens that a claim must leave for its premises.
+LEAST_ROOM = 16
+#: Room for premises is rounded to this many tokens, so that claims of similar length share their premises.
+ROUND = 32
+#: Pairs that an entailment model is given at once, after sorting by length.
+BLOCK = 4096
+
+NO_PROBABILITY = "no premise had a probability"
+
+
+class AlignmentSettings(BaseModel):
+    """The ``alignment`` entry of a metric in params.yaml.
+
+    Attributes:
+        entailment: the NLI model, see ``entailment.load``.
+        coreference: the resolver, see ``coreference.load``; None for no such level.
+        window: sentences of a window (j); None leaves out windows and the whole document.
+        gate: windows and document are read for claims that score under this (T).
+        candidates: of a document with more sentences than this, a claim is aligned only with so many sentences,
+            those that share most words with it, and with so many windows, those that hold most of them. None
+            aligns with all, as the paper does.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    entailment: dict = Field(default_factory=lambda: {"kind": "embedded"})
+    coreference: dict | None = Field(default_factory=lambda: {"kind": "rules"})
+    window: int | None = Field(5, ge=1)
+    gate: float = 0.8
+    candidates: int | None = Field(None, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedVerdict(Verdict):
+    """A verdict with the alignment it rests on.
+
+    ``support`` is (p_entail - p_contradict + 1) / 2: NLIScore, which is in [-1, 1], on the scale of the other
+    verifiers; a claim that the document says nothing of has 0.5. ``premise_start`` and ``premise_end`` are characters
+    of the document, ``premise`` the text that was read there (with a mention replaced, at level ``coreference``).
+    """
+
+    level: str | None = None
+    premise: str | None = None
+    premise_start: int | None = None
+    premise_end: int | None = None
+    p_entail: float = NAN
+    p_neutral: float = NAN
+    p_contradict: float = NAN
+
+    @property
+    def nli_score(self) -> float:
+        """NLIScore = p_entail - p_contradict, in [-1, 1] (section 3.2)."""
+        return self.p_entail - self.p_contradict
+
+
+class _Best(NamedTuple):
+    premise: Premise
+    probabilities: tuple[float, float, float]
+    level: str
+
+    @property
+    def score(self) -> float:
+        return self.probabilities[0] - self.probabilities[2]
+
+
+class _Claim(NamedTuple):
+    """A claim of a document and the tokens that it leaves for premises."""
+
+    text: str
+    passages: Passages
+    scope: str
+    room: int | None
+    near: tuple[int, ...] | None
+
+
+class Aligner:
+    """Aligns claims with documents.
+
+    Args:
+        model: reads pairs.
+        resolver: finds coreferent mentions; None leaves that level out.
+        window: sentences of a window (j); None leaves windows and document out.
+        gate: T.
+        candidates: see ``AlignmentSettings``.
+        cache: where the best premise of every (claim, document, level) is kept; None for memory.
+
+    >>> from claimwise.metrics.fenice.alignment import Aligner
+    >>> class Same:
+    ...     name, fingerprint, limit = "same", "same", None
+    ...     def count(self, texts): return [0] * len(texts)
+    ...     def scope(self, document): return ""
+    ...     def entail(self, premises, hypotheses, scope):
+    ...         return np.array([[h in p, h not in p, 0] for p, h in zip(premises, hypotheses)], float)
+    >>> [[verdict]] = Aligner(Same()).align(["It rained. Ann won."], [["Ann won."]])
+    >>> verdict.level, verdict.evidence, verdict.premise, verdict.premise_start, verdict.support
+    ('sentence', (1,), 'Ann won.', 11, 1.0)
+    """
+
+    name = "alignment"
+
+    def __init__(
+        self,
+        model: Entailment,
+        resolver: coreference.Resolver | None = None,
+        *,
+        window: int | None = 5,
+        gate: float = 0.8,
+        candidates: int | None = None,
+        cache: ResponseCache | None = None,
+    ) -> None:
+        self._model, self._resolver = model, resolver
+        self._window, self._gate, self._candidates = window, gate, candidates
+        self._cache = cache or ResponseCache(":memory:")
+
+    @classmethod
+    def of(cls, settings: AlignmentSettings, cache: ResponseCache | None = None) -> Aligner:
+        """The aligner that settings describe.
+
+        Raises:
+            ClaimwiseError: the entailment model or the resolver is unknown or cannot be loaded.
+        """
+        resolver = coreference.load(settings.coreference) if settings.coreference else None
+        rest = settings.model_dump(include={"window", "gate", "candidates"})
+        return cls(entailment.load(settings.entailment), resolver, cache=cache, **rest)
+
+    def verify(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[Verdict]]:
+        """Verdicts on every claim, in order; NaN with a reason for blank documents and claims."""
+        return verification.skip_blank(
+            documents, claims, lambda at, groups: self.align([documents[i] for i in at], groups)
+        )
+
+    def align(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[AlignedVerdict]]:
+        """FENICE_cl of every claim (equation 7), where gated the larger of both levels.
+
+        Args:
+            documents: n texts with at least one sentence.
+            claims: n lists of claims that are not blank.
+        """
+        known: dict[str, Passages] = {}
+        for document in documents:
+            known.setdefault(document, Passages(document, self._model.count, self._resolver))
+        pairs = [(document, claim) for document, group in zip(documents, claims, strict=True) for claim in group]
+        unique = list(dict.fromkeys(pairs))
+        scopes = {document: self._model.scope(document) for document in known}
+        sizes = self._model.count([claim for _, claim in unique])
+        verdicts: dict[tuple[str, str], AlignedVerdict] = {}
+        asked: dict[tuple[str, str], _Claim] = {}
+        for pair, size in zip(unique, sizes, strict=True):
+            room = self._room(size)
+            if room is not None and room < LEAST_ROOM:
+                reason = f"a claim of {size} tokens leaves no room for a premise: the model reads {self._model.limit}"
+                verdicts[pair] = AlignedVerdict(NAN, reason)
+            else:
+                document, claim = pair
+                near = self._near(document, claim, known[document])
+                asked[pair] = _Claim(claim, known[document], scopes[document], room, near)
+        found = self._levels(list(asked.values()))
+        verdicts |= dict(zip(asked, map(_verdict, found), strict=True))
+        answers = iter(pairs)
+        return [[verdicts[next(answers)] for _ in group] for group in claims]
+
+    def _room(self, size: int) -> int | None:
+        if self._model.limit is None:
+            return None
+        room = self._model.limit - -(-size // ROUND) * ROUND
+        return room if room >= LEAST_ROOM else self._model.limit - size
+
+    def _near(self, document: str, claim: str, passages: Passages) -> tuple[int, ...] | None:
+        if self._candidates is None or len(passages.spans) <= self._candidates:
+            return None
+        return chunks.retrieve(document, claim, self._candidates).sentences
+
+    def _levels(self, claims: list[_Claim]) -> list[_Best | None]:
+        best = self._solve([(c, _runs(c, 1)) for c in claims], "sentence")
+        if self._resolver:
+            at = [i for i, found in enumerate(best) if found]
+            tasks = [(claims[i], claims[i].passages.variants(best[i].premise, claims[i].room)) for i in at]
+            self._improve(best, at, tasks, "coreference")
+        if self._window:
+            # Gated once, before either level: equation 7 takes the larger of windows and document.
+            at = [i for i, found in enumerate(best) if not found or found.score < self._gate]
+            wide = [i for i in at if len(claims[i].passages.spans) > self._window]
+            self._improve(best, wide, [(claims[i], _runs(claims[i], self._window)) for i in wide], "window")
+            self._improve(best, at, [(claims[i], claims[i].passages.whole(claims[i].room)) for i in at], "document")
+        return best
+
+    def _improve(self, best: list[_Best | None], at: list[int], tasks: list, level: str) -> None:
+        for i, found in zip(at, self._solve(tasks, level), strict=True):
+            if found and (best[i] is None or found.score > best[i].score):
+                best[i] = found
+
+    def _solve(self, tasks: Sequence[tuple[_Claim, Premises]], level: str) -> list[_Best | None]:
+        """Of every task the best premise, the first of equals; None where no premise had a probability."""
+        keys = [
+            call_key(model=self._model.fingerprint, scope=claim.scope, premises=premises.digest, claim=claim.text)
+            for claim, premises in tasks
+        ]
+
+        def compute(positions: list[int]) -> list[list | None]:
+            return self._entail([(tasks[i][0], tasks[i][1].rows) for i in positions])
+
+        values = cached(self._cache, keys, compute, model=self._model.name, role="align")
+        return [
+            _Best(premises.rows[value[0]], tuple(value[1:]), level) if value else None
+            for value, (_, premises) in zip(values, tasks, strict=True)
+        ]
+
+    def _entail(self, tasks: list[tuple[_Claim, tuple[Premise, ...]]]) -> list[list | None]:
+        """[index of the best premise, p_entail, p_neutral, p_contradict] a task.
+
+        Pairs that several claims or documents share are read once; all are read in order of length.
+        """
+        numbers: dict[tuple[str, str, str], int] = {}
+        owners = [
+            np.array([numbers.setdefault((claim.scope, row.text, claim.text), len(numbers)) for row in rows], int)
+            for claim, rows in tasks
+        ]
+        probabilities = self._read(list(numbers))
+        scores = probabilities[:, 0] - probabilities[:, 2]
+        results: list[list | None] = []
+        for places in owners:
+            if not len(places) or np.isnan(scores[places]).all():
+                results.append(None)
+                continue
+            at = int(np.nanargmax(scores[places]))
+            results.append([at, *probabilities[places[at]].tolist()])
+        return results
+
+    def _read(self, pairs: list[tuple[str, str, str]]) -> np.ndarray:
+        """(n, 3) probabilities of n (scope, premise, claim)."""
+        probabilities = np.zeros((len(pairs), 3))
+        order = sorted(range(len(pairs)), key=lambda i: (pairs[i][0], len(pairs[i][1]) + len(pairs[i][2])))
+        for scope, group in groupby(order, key=lambda i: pairs[i][0]):
+            for block in _batched(group, BLOCK):
+                _, premises, claims = zip(*(pairs[i] for i in block), strict=True)
+                probabilities[block] = self._model.entail(premises, claims, scope)
+        return probabilities
+
+
+def _batched(items: Iterable[int], size: int) -> Iterator[list[int]]:
+    """Items in lists of ``size``, the last maybe shorter."""
+    iterator = iter(items)
+    while part := list(islice(iterator, size)):
+        yield part
+
+
+def _runs(claim: _Claim, size: int) -> Premises:
+    if claim.near is None:
+        return claim.passages.windows(size, claim.room)
+    return claim.passages.near(size, claim.room, claim.near)
+
+
+def _verdict(best: _Best | None) -> AlignedVerdict:
+    if best is None:
+        return AlignedVerdict(NAN, NO_PROBABILITY)
+    premise, (entails, neutral, contradicts) = best.premise, best.probabilities
+    return AlignedVerdict(
+        support=min(max((best.score + 1) / 2, 0.0), 1.0),
+        evidence=tuple(range(premise.first, premise.last)),
+        level=best.level,
+        premise=premise.text,
+        premise_start=premise.start,
+        premise_end=premise.end,
+        p_entail=entails,
+        p_neutral=neutral,
+        p_contradict=contradicts,
+    )

@@ -1,0 +1,183 @@
+"""The premises of FENICE: sentences, windows, coreference variants and the whole document, none over a model's limit.
+
+A text that is too long for the model becomes windows that overlap, whole sentences where they fit, else words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from claimwise import text
+from claimwise.metrics.fenice.coreference import Chain, Resolver, variants
+
+#: Neighbouring windows of a text that was cut share up to this part of what fits.
+OVERLAP = 0.25
+
+_TOKEN = re.compile(r"\S+")
+
+Count = Callable[[Sequence[str]], list[int]]
+
+
+class Premise(NamedTuple):
+    """A text that may entail a claim and where it stands: sentences first to last, characters start to end.
+
+    ``text`` is the document's, with its sentences joined by single spaces; in a coreference variant a mention of
+    it is replaced.
+    """
+
+    text: str
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+class Premises(NamedTuple):
+    """The premises of one level; equal ``digest`` means equal texts in equal order."""
+
+    rows: tuple[Premise, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, rows: Iterable[Premise]) -> Premises:
+        """Premises with their digest."""
+        rows = tuple(rows)
+        digest = hashlib.sha256()
+        for row in rows:
+            digest.update(row.text.encode("utf-8", "surrogatepass") + b"\0")
+        return cls(rows, digest.hexdigest())
+
+
+class Passages:
+    """One document as premises.
+
+    Args:
+        document: its text.
+        count: tokens of texts, as ``Entailment.count``.
+        resolver: finds the chains of mentions; None for none.
+
+    >>> passages = Passages("It rained. Ann ran. Bo hid.", lambda texts: [len(t.split()) for t in texts])
+    >>> [p.text for p in passages.windows(2, None).rows]
+    ['It rained. Ann ran.', 'Ann ran. Bo hid.']
+    >>> [p.text for p in passages.whole(4).rows]
+    ['It rained. Ann ran.', 'Bo hid.']
+    """
+
+    def __init__(self, document: str, count: Count, resolver: Resolver | None = None) -> None:
+        self._document, self._count, self._resolver = document, count, resolver
+        self.spans = text.sentences(document)
+        self._made: dict[tuple[int, int | None], Premises] = {}
+
+    @cached_property
+    def chains(self) -> list[Chain]:
+        """The document's chains of mentions, found at first use."""
+        return self._resolver.chains(self._document) if self._resolver else []
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return self._count([span.text for span in self.spans])
+
+    def windows(self, size: int, room: int | None) -> Premises:
+        """All runs of ``size`` sentences, stride 1 (FENICE equation 5); a shorter document is one run.
+
+        Args:
+            size: sentences of a run; 1 gives the sentences.
+            room: most tokens of a premise; a longer run becomes several premises. None for no limit.
+        """
+        size = min(size, len(self.spans))
+        if (size, room) not in self._made:
+            starts = range(len(self.spans) - size + 1)
+            self._made[size, room] = Premises.of(row for i in starts for row in self._run(i, i + size, room))
+        return self._made[size, room]
+
+    def whole(self, room: int | None) -> Premises:
+        """The whole document as one premise, or as overlapping windows where it is too long."""
+        return self.windows(max(len(self.spans), 1), room)
+
+    def near(self, size: int, room: int | None, sentences: Sequence[int]) -> Premises:
+        """Of ``windows`` those that hold most of the sentences, as many as there are sentences, in their order."""
+        size = min(size, len(self.spans))
+        held = Counter(
+            start
+            for sentence in sentences
+            for start in range(max(sentence - size + 1, 0), min(sentence, len(self.spans) - size) + 1)
+        )
+        best = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(sentences)])
+        return Premises.of(row for start in best for row in self._run(start, start + size, room))
+
+    def variants(self, premise: Premise, room: int | None) -> Premises:
+        """The premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).
+
+        A variant that no longer fits is left out: the premise itself stays in any case.
+        """
+        texts = variants(self._document, premise.start, premise.end, self.chains)
+        sizes = self._count(texts) if room is not None else [0] * len(texts)
+        return Premises.of(
+            premise._replace(text=made) for made, size in zip(texts, sizes, strict=True) if size <= (room or 0)
+        )
+
+    def _run(self, first: int, last: int, room: int | None) -> list[Premise]:
+        if room is None or sum(self._lengths[first:last]) <= room:
+            return [self._premise([(i, self.spans[i].start, self.spans[i].end) for i in range(first, last)])]
+        units: list[tuple[int, int, int]] = []
+        lengths: list[int] = []
+        for i in range(first, last):
+            if self._lengths[i] <= room:
+                units.append((i, self.spans[i].start, self.spans[i].end))
+                lengths.append(self._lengths[i])
+            else:
+                parts = self._words(i, room)
+                units += [(i, start, end) for start, end in parts]
+                lengths += self._count([self._document[start:end] for start, end in parts])
+        return [self._premise(units[a:b]) for a, b in overlapping(lengths, room)]
+
+    def _words(self, sentence: int, room: int) -> list[tuple[int, int]]:
+        """The words of a sentence; one that does not fit alone (no white space in it) is cut anywhere."""
+        span = self.spans[sentence]
+        found = [(span.start + m.start(), span.start + m.end()) for m in _TOKEN.finditer(span.text)]
+        sizes = self._count([self._document[start:end] for start, end in found])
+        step = max(room // 4, 1)  # a character is at most four bytes, hence four tokens of any byte-level vocabulary
+        return [
+            (at, min(at + step, end)) if size > room else (start, end)
+            for (start, end), size in zip(found, sizes, strict=True)
+            for at in (range(start, end, step) if size > room else (start,))
+        ]
+
+    def _premise(self, units: Sequence[tuple[int, int, int]]) -> Premise:
+        slices: dict[int, tuple[int, int]] = {}
+        for sentence, start, end in units:
+            slices[sentence] = (slices.get(sentence, (start, end))[0], end)
+        joined = " ".join(self._document[start:end] for start, end in slices.values())
+        return Premise(joined, units[0][0], units[-1][0] + 1, units[0][1], units[-1][2])
+
+
+def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
+    """Runs (first, last) of units that fit and share up to ``OVERLAP`` of the room with the run before.
+
+    >>> overlapping([4, 4, 2, 4, 4], 10)
+    [(0, 3), (2, 5)]
+    """
+    runs: list[tuple[int, int]] = []
+    start = end = 0
+    while end < len(lengths):
+        filled = sum(lengths[start:end])
+        while end < len(lengths) and (end == start or filled + lengths[end] <= room):
+            filled += lengths[end]
+            end += 1
+        runs.append((start, end))
+        previous, start, shared = start, end, 0
+        # Go back over units to share, where that leaves room for the next unit.
+        while (
+            end < len(lengths)
+            and start - 1 > previous
+            and shared + lengths[start - 1] <= OVERLAP * room
+            and shared + lengths[start - 1] + lengths[end] <= room
+        ):
+            start -= 1
+            shared += lengths[start]
+    return runs

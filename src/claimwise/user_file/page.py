@@ -1,0 +1,122 @@
+"""One page of HTML that shows a scored file: every claim, what it is worth, and the sentences that decided.
+
+The page is one file without scripts from elsewhere; it opens from disk. Texts are data: all of them are escaped.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+
+import jinja2
+import pandas as pd
+
+from claimwise import text
+from claimwise.metrics import Evaluation
+from claimwise.metrics.verify import SUPPORTED, probability
+from claimwise.user_file import decisions as deciding
+from claimwise.user_file import output as own_output
+
+#: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
+MOST = 300
+
+
+def render(
+    evaluation: Evaluation,
+    examples: pd.DataFrame,
+    *,
+    metric: str,
+    model: str,
+    source: str,
+    threshold: float | None = None,
+) -> str:
+    """The page of an evaluation, lowest scores first.
+
+    Args:
+        evaluation: what ``metrics.evaluate`` returned for the examples.
+        examples: the examples table.
+        metric: the metric's name, for the title.
+        model: the model's name, likewise; empty where none was asked.
+        source: where the examples came from, likewise.
+        threshold: a summary is shown as faithful above it, as not faithful otherwise; without one nothing is decided.
+
+    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
+    ...                          "system": ["unknown"], "label": [None]})
+    >>> claims = pd.DataFrame({"example_id": ["a"], "claim_index": [0], "claim": ["Lee won."]})
+    >>> verdicts = pd.DataFrame({"example_id": ["a"], "claim_index": [0], "support": [0.1], "reason": [None],
+    ...                          "evidence": [[1]]})
+    >>> scores = pd.DataFrame({"example_id": ["a"], "score": [0.1], "n_unparsed": [0], "reason": [None]})
+    >>> page = render(Evaluation(claims, verdicts, scores), examples, metric="acueval", model="m", source="a.jsonl")
+    >>> "&lt;b&gt;Lee&lt;/b&gt; lost." in page, "<b>Lee" in page
+    (True, False)
+    """
+    scored = examples.merge(evaluation.scores, left_on="id", right_on="example_id", suffixes=("", "_score"))
+    decided = None if threshold is None else deciding.decisions(scored["score"], threshold)
+    scored = scored.assign(faithful=decided).sort_values("score", kind="stable")
+    shown = scored.head(MOST)
+    judged = evaluation.judged_claims()
+    judged["probability"] = probability(judged)
+    by_example = dict(list(judged.groupby("example_id")))
+    return _template().render(
+        metric=metric,
+        model=model,
+        source=source,
+        n=len(scored),
+        mean=scored["score"].mean(),
+        unscored=int(scored["score"].isna().sum()),
+        unread=int((evaluation.verdicts["support"].isna() if len(evaluation.verdicts) else scored["n_unparsed"]).sum()),
+        n_claims=len(evaluation.verdicts),
+        aligned="p_entail" in judged,
+        n_unsupported=int((judged["probability"] < SUPPORTED).sum()),
+        threshold=threshold,
+        n_faithful=None if decided is None else int(decided.sum()),
+        examples=[_example(row, by_example.get(row.id)) for row in shown.itertuples()],
+    )
+
+
+def _example(row, claims: pd.DataFrame | None) -> dict:
+    sentences = text.sentences(row.document)
+    return {
+        "id": row.id,
+        "system": row.system,
+        "label": None if pd.isna(row.label) else int(row.label),
+        "score": None if pd.isna(row.score) else row.score,
+        "faithful": None if pd.isna(row.faithful) else bool(row.faithful),
+        "reason": row.reason,
+        "summary": row.summary,
+        "document": _pieces(row.document, sentences),
+        "claims": [] if claims is None else [_claim(claim, row.document, sentences) for claim in claims.itertuples()],
+    }
+
+
+def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
+    support = claim.probability
+    verdict = "unread" if pd.isna(support) else "supported" if support >= SUPPORTED else "unsupported"
+    evidence = own_output.nearest(document, claim.claim, claim)
+    return {
+        "text": claim.claim,
+        "support": None if verdict == "unread" else support,
+        "verdict": verdict,
+        "reason": claim.reason,
+        "evidence": evidence,
+        # A language model reads all of a document and singles nothing out.
+        "related": bool(evidence) and (claim.evidence is None or not len(claim.evidence)),
+        "sentences": [sentences[i].text for i in evidence],
+    }
+
+
+def _pieces(document: str, sentences: list[text.Span]) -> list[tuple[int | None, str]]:
+    """The whole document as (number of the sentence, or None between two of them, text)."""
+    pieces: list[tuple[int | None, str]] = []
+    cursor = 0
+    for number, span in enumerate(sentences):
+        pieces += [(None, document[cursor : span.start]), (number, span.text)]
+        cursor = span.end
+    return [*pieces, (None, document[cursor:])]
+
+
+@lru_cache(maxsize=1)
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    source = resources.files("claimwise").joinpath("templates", "page.html").read_text(encoding="utf-8")
+    return environment.from_string(source)

@@ -1,0 +1,206 @@
+"""The embedded model's decomposer: a summary -> atomic, self-contained claims (ACUEval sec. 3, "ACU generation").
+
+Rules propose candidate claims with their words' places in the summary (``clauses``, ``candidates``), a Bayesian
+selector chooses among them (``decomposer_selector``). A prompt is read as data: its demonstrations update the
+selector and its balance of few against many claims; ``scope == "sentence"`` reads each sentence by itself, with
+no subject or pronoun taken from another (FActScore's way).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+
+from claimwise.analysis.easiness import easiness, rouge1_f1
+from claimwise.models.base import Claim, Decomposition
+from claimwise.prompts import Demonstration, Prompt
+from claimwise.words import stem
+from claimwise_embedded import decomposer_selector as selection
+from claimwise_embedded.candidates import of_parse
+from claimwise_embedded.candidates_text import Candidate, well_formed, write
+from claimwise_embedded.clauses import parse
+from claimwise_embedded.decomposer_features import describe, incidence
+from claimwise_embedded.decomposer_references import Referents, Resolution
+from claimwise_embedded.decomposer_tokens import Token, sentences
+
+_WORD = re.compile(r"\w", re.UNICODE)
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_STEMMED = re.compile(r"[a-z0-9]+")
+_FOREIGN_SENTENCE = re.compile(r"[^\n。！？؟।]+[。！？؟।]?")
+#: Classes of the words that some claim has to hold.
+_CONTENT = frozenset(("X", "CD", "VB", "VZ", "VD", "VN", "VG", "NG", "MD"))
+#: Facts told in passing: nothing else in the summary says them on their own.
+_ASIDES = frozenset(("age", "apposition", "title", "described-age"))
+#: Sentences whose claims are chosen together: a typical summary; a long text is taken in such pieces.
+_TOGETHER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The candidates of one sentence with their texts, features and incidence (candidates x tokens)."""
+
+    tokens: Sequence[Token]
+    candidates: Sequence[Candidate]
+    texts: Sequence[str]
+    features: np.ndarray
+    kept: np.ndarray
+
+
+class Decomposer:
+    """Breaks summaries into claims; nothing is loaded before the first call.
+
+    >>> from claimwise import prompts
+    >>> prompt = prompts.load("acueval-decompose-5shot")
+    >>> [found] = Decomposer().decompose(["David Gold , the chairman , praised Reid ."], prompt)
+    >>> [claim.text for claim in found.claims]
+    ['David Gold praised Reid', 'David Gold is the chairman']
+    >>> Decomposer().decompose([" ... "], prompt)
+    [Decomposition(claims=(), reason='the summary has no words')]
+    """
+
+    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+        """The claims of each passage, in the order of the passage; none, and a reason, where it has no words.
+
+        Args:
+            passages: summaries; lower-cased or tokenised text and headlines are fine.
+            prompt: its ``demonstrations`` and ``scope`` are used.
+        """
+        selector = adapted(prompt.demonstrations)
+        return [self._one(passage, prompt.scope == "sentence", selector) for passage in passages]
+
+    def _one(self, passage: str, by_sentence: bool, selector: selection.Selector) -> Decomposition:
+        if not passage.strip():
+            return Decomposition((), "the summary is empty")
+        if not _WORD.search(passage):
+            return Decomposition((), "the summary has no words")
+        if len(_LATIN.findall(passage)) * 2 < len(_WORD.findall(passage)) - sum(c.isdigit() for c in passage):
+            return Decomposition(tuple(_sentences_as_claims(passage)))
+        claims: list[Claim] = []
+        seen: set[frozenset[str]] = set()
+        proposals = propose(passage, selector, by_sentence=by_sentence)
+        while group := list(islice(proposals, 1 if by_sentence else _TOGETHER)):
+            claims.extend(select(group, selector, seen))
+        return Decomposition(tuple(claims), None if claims else "the summary states nothing that could be read")
+
+
+def propose(passage: str, selector: selection.Selector, *, by_sentence: bool) -> Iterator[Proposal]:
+    """The candidates of each sentence, lazily: memory and time are linear in the passage."""
+    referents = Referents()
+    for tokens in sentences(passage):
+        if by_sentence:
+            referents = Referents()
+        parsed = parse(tokens)
+        resolution = referents.read(parsed)
+        candidates, texts = _written(parsed, resolution)
+        if candidates:
+            features = selector.matrix(describe(candidates, tokens, resolution))
+            yield Proposal(tokens, candidates, texts, features, incidence(candidates, len(tokens)))
+
+
+def _written(parsed, resolution: Resolution) -> tuple[list[Candidate], list[str]]:
+    missing = resolution.missing.text if resolution.missing is not None else None
+    candidates, texts = [], []
+    for candidate in of_parse(parsed, missing, resolution):
+        if not well_formed(candidate, parsed.tokens):
+            continue
+        text = write(candidate.pieces, parsed.tokens, resolution)
+        if text not in texts and _WORD.search(text):
+            candidates.append(candidate)
+            texts.append(text)
+    return candidates, texts
+
+
+def select(group: Sequence[Proposal], selector: selection.Selector, seen: set[frozenset[str]]) -> list[Claim]:
+    """The claims of some sentences, chosen together; ``seen`` holds the word sets already said."""
+    width = sum(len(p.tokens) for p in group)
+    kept = np.zeros((sum(len(p.candidates) for p in group), width), dtype=np.float32)
+    allowed, places = [], []
+    row = column = 0
+    for proposal in group:
+        n, m = proposal.kept.shape
+        kept[row : row + n, column : column + m] = proposal.kept
+        row, column = row + n, column + m
+        for candidate, text in zip(proposal.candidates, proposal.texts, strict=True):
+            words = frozenset(map(stem, _STEMMED.findall(text.lower())))
+            allowed.append(bool(words) and words not in seen)
+            seen.add(words)
+            places.append((proposal, candidate, text))
+    told = {id(proposal) for proposal, candidate, _ in places if candidate.kind in ("age", "apposition")}
+    for i, (proposal, candidate, _) in enumerate(places):
+        if candidate.kind == "sentence" and id(proposal) in told and len(proposal.candidates) > 2:
+            allowed[i] = False
+    first = [i for i, (_, candidate, _) in enumerate(places) if candidate.kind in _ASIDES]
+    content = np.array([t.tag in _CONTENT for p in group for t in p.tokens], dtype=np.float32)
+    fit, worth = selector.values(np.concatenate([p.features for p in group]))
+    chosen = selection.choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)
+    return [_claim(*places[i]) for i in chosen if not _told(places[i], [places[k] for k in chosen if k != i])]
+
+
+def _told(place: tuple[Proposal, Candidate, str], others: Sequence[tuple[Proposal, Candidate, str]]) -> bool:
+    """Whether a whole sentence says nothing that its other claims do not say."""
+    proposal, candidate, _ = place
+    if candidate.kind != "sentence":
+        return False
+    said = {i for of, other, _ in others if of is proposal for i in other.kept}
+    return bool(said) and all(i in said for i in candidate.kept if proposal.tokens[i].tag in _CONTENT)
+
+
+def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:
+    at = candidate.kept or list(range(len(proposal.tokens)))
+    return Claim(text, proposal.tokens[min(at)].start, proposal.tokens[max(at)].end)
+
+
+def _sentences_as_claims(passage: str) -> Iterator[Claim]:
+    for match in _FOREIGN_SENTENCE.finditer(passage):
+        text = match.group().strip()
+        if _WORD.search(text):
+            start = match.start() + match.group().index(text)
+            yield Claim(text, start, start + len(text))
+
+
+# -- learning from demonstrations ----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=16)
+def adapted(demonstrations: tuple[Demonstration, ...]) -> selection.Selector:
+    """The shipped selector after a prompt's demonstrations: its weights first, then its balance."""
+    selector = selection.shipped()
+    proposed = [(d, list(propose(d.passage, selector, by_sentence=False))) for d in demonstrations if d.claims]
+    useful = [(demonstration, group) for demonstration, group in proposed if group]
+    if not useful:
+        return selector
+    for demonstration, group in useful:
+        features = np.concatenate([p.features for p in group])
+        selector = selector.updated(features, targets([t for p in group for t in p.texts], demonstration.claims))
+    gains = selector.balance_gains + sum(
+        balance_gains(group, selector, demonstration.claims) for demonstration, group in useful
+    )
+    mean = gains / (selection.PRIOR_PASSAGES + len(useful))
+    return replace(selector, balance=selection.fewest(mean), balance_gains=gains)
+
+
+def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
+    """Fit and worth of candidates against people's claims: shape (n, 2).
+
+    Fit is the best match; each of people's claims gives its one unit of worth to its nearest candidates.
+
+    >>> targets(["a b", "c"], ["a b c", "c"]).round(2).tolist()
+    [[0.8, 1.0], [1.0, 1.0]]
+    """
+    match = np.array([[rouge1_f1(text, claim) for claim in claims] for text in texts])
+    nearest = match >= match.max(axis=0) - 1e-9
+    return np.stack([match.max(axis=1), (nearest / nearest.sum(axis=0)).sum(axis=1)], axis=1)
+
+
+def balance_gains(group: Sequence[Proposal], selector: selection.Selector, claims: Sequence[str]) -> np.ndarray:
+    """Easiness F1 of a passage's chosen claims at each of ``BALANCES``."""
+    gains = []
+    for balance in selection.BALANCES:
+        found = select(group, replace(selector, balance=balance), set())
+        gains.append(easiness([claim.text for claim in found], list(claims))[2])
+    return np.nan_to_num(np.array(gains))

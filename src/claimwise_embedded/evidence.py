@@ -1,0 +1,210 @@
+"""Where a document might support a claim: words, pieces, and lexical retrieval in linear time.
+
+A document is cut into *pieces* (its sentences; a long one into several, short ones together), and only pieces that
+share words with a claim are ever encoded, so that a document of 100,000 words costs little more than a short one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from claimwise import text
+from claimwise.words import FUNCTION_WORDS, stem
+
+#: Words in a piece at most: about the 128 wordpieces that MiniLM was trained on.
+PIECE_WORDS = 80
+#: Words in a piece of a document at least, where that can be: of turns alone a claim would see little of a dialogue.
+LEAST_WORDS = 15
+#: Characters between two sentences of a piece at most: a drawn line is no text to be read with them.
+_GAP = 40
+#: Pieces a claim may look at.
+PIECES_PER_CLAIM = 8
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{_CJK}]+")
+
+#: Stems of ``FUNCTION_WORDS``: "wa", "thi" and "veri" are no words.
+FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
+
+
+def is_number(stemmed: str) -> bool:
+    """Whether a stem is a number.
+
+    >>> is_number(stem("twelve")), is_number(stem("dozen"))
+    (True, False)
+    """
+    return stemmed[0].isdigit()
+
+
+def word_spans(passage: str) -> list[tuple[int, int]]:
+    """Character spans of the words of a text; ``n't`` and ``'s`` come apart, CJK characters stand alone.
+
+    >>> [("It didn't cost 1,200.50."[a:b]) for a, b in word_spans("It didn't cost 1,200.50.")]
+    ['It', 'didn', 't', 'cost', '1,200.50']
+    """
+    return [match.span() for match in _WORD.finditer(passage)]
+
+
+@dataclass(slots=True)
+class Piece:
+    """A sentence, a part of one, or several short ones: its text, its words, and where it stands.
+
+    ``sentence_of`` has the number of the sentence that each word is in.
+    """
+
+    text: str
+    sentence_of: list[int]
+    spans: list[tuple[int, int]]
+    stems: list[str]
+    first_word: int
+
+    def ranked(self, wanted: Collection[str]) -> list[int]:
+        """Its sentences that hold some of these stems, those with more of them first; the first one if none does.
+
+        >>> pieces("Ann: Who ran? Bo: Lee ran. Ann: Oh.", least=9)[0].ranked({"lee", "ran"})
+        [1, 0]
+        """
+        words = set(zip(self.sentence_of, self.stems, strict=True))
+        shared = Counter(sentence for sentence, stemmed in sorted(words) if stemmed in wanted)
+        return [sentence for sentence, _ in shared.most_common()] or self.sentence_of[:1]
+
+
+def stems(passage: str) -> frozenset[str]:
+    """The stems of a text's words.
+
+    >>> sorted(stems("It rained, and rains."))
+    ['and', 'it', 'rain']
+    """
+    return frozenset(stem(passage[a:b]) for a, b in word_spans(passage))
+
+
+def pieces(passage: str, least: int = 1) -> list[Piece]:
+    """Cut a text into pieces of at most ``PIECE_WORDS`` words, none without words.
+
+    Args:
+        passage: the text.
+        least: words that a piece has at least, where that can be: shorter sentences are read with those that follow, as
+            are the turns of a dialogue, which say little alone.
+
+    >>> [(p.sentence_of, p.stems) for p in pieces("It rained. ... Lee ran.")]
+    [([0, 0], ['it', 'rain']), ([2, 2], ['lee', 'ran'])]
+    >>> [p.text for p in pieces("It rained. ... Lee ran. He fell.", least=3)]
+    ['It rained. ... Lee ran.', 'He fell.']
+    """
+    runs: list[_Run] = []
+    for number, sentence in enumerate(text.sentences(passage)):
+        spans = [(sentence.start + a, sentence.start + b) for a, b in word_spans(sentence.text)]
+        for start in range(0, len(spans), PIECE_WORDS):
+            words = spans[start : start + PIECE_WORDS]
+            begin = sentence.start if start == 0 else words[0][0]
+            end = sentence.end if start + PIECE_WORDS >= len(spans) else words[-1][1]
+            if not runs or not runs[-1].takes(begin, len(words), least):
+                runs.append(_Run(begin))
+            runs[-1].end = end
+            runs[-1].spans += words
+            runs[-1].sentence_of += [number] * len(words)
+    found: list[Piece] = []
+    count = 0
+    for run in runs:
+        spans = [(a - run.begin, b - run.begin) for a, b in run.spans]
+        stems = [stem(passage[a:b]) for a, b in run.spans]
+        found.append(Piece(passage[run.begin : run.end], run.sentence_of, spans, stems, count))
+        count += len(stems)
+    return found
+
+
+@dataclass(slots=True)
+class _Run:
+    """A piece in the making, in characters of the text."""
+
+    begin: int
+    end: int = 0
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    sentence_of: list[int] = field(default_factory=list)
+
+    def takes(self, begin: int, count: int, least: int) -> bool:
+        """Whether ``count`` words that begin there are to be read with it."""
+        room = len(self.spans) < least and len(self.spans) + count <= PIECE_WORDS
+        return room and begin - self.end <= _GAP
+
+
+@dataclass(slots=True)
+class Index:
+    """A document's pieces and, for each stem, the pieces that hold it."""
+
+    pieces: list[Piece]
+    postings: dict[str, list[int]]
+    counts: Counter = field(repr=False)
+    ngrams: frozenset = field(repr=False)
+    n_words: int
+    names: frozenset = field(repr=False)
+
+    @classmethod
+    def of(cls, passage: str) -> Index:
+        """Index a document in time linear in its length."""
+        parts = pieces(passage, LEAST_WORDS)
+        postings: dict[str, list[int]] = defaultdict(list)
+        counts: Counter = Counter()
+        ngrams = set()
+        for number, part in enumerate(parts):
+            counts.update(part.stems)
+            for stemmed in set(part.stems):
+                postings[stemmed].append(number)
+            for n in (2, 3, 4):
+                ngrams.update(zip(*(part.stems[i:] for i in range(n)), strict=False))
+        n_words = sum(counts.values())
+        return cls(parts, dict(postings), counts, frozenset(ngrams), n_words, capitalised(parts))
+
+    def retrieve(self, stems: Iterable[str], limit: int = PIECES_PER_CLAIM) -> list[int]:
+        """The pieces that share most with a claim, best first (idf within the document, BM25-like).
+
+        Where fewer than ``limit`` share a word, the document's first pieces fill up.
+        """
+        n = len(self.pieces)
+        scores: dict[int, float] = defaultdict(float)
+        for stemmed in set(stems) - FUNCTION_STEMS:
+            where = self.postings.get(stemmed, ())
+            if not where:
+                continue
+            weight = math.log(1 + (n - len(where) + 0.5) / (len(where) + 0.5))
+            for number in where:
+                scores[number] += weight
+        ranked = sorted(scores, key=lambda i: (-scores[i] / (6 + len(self.pieces[i].stems)) ** 0.35, i))[:limit]
+        if len(ranked) < min(limit, n):
+            chosen = set(ranked)
+            ranked += [i for i in range(min(n, 2 * limit)) if i not in chosen][: limit - len(ranked)]
+        return ranked
+
+
+def capitalised(parts: Sequence[Piece]) -> frozenset:
+    """Stems that are written with a capital inside sentences, mostly: names, where the text has case.
+
+    >>> sorted(capitalised(pieces("On Monday Ann met Bo. Rain fell.")))
+    ['ann', 'bo', 'monday']
+    """
+    upper: Counter = Counter()
+    lower: Counter = Counter()
+    for part in parts:
+        words = zip(part.spans, part.stems, part.sentence_of, strict=True)
+        for (_, _, before), ((a, _), stemmed, sentence) in pairwise(words):
+            if sentence == before and stemmed not in FUNCTION_STEMS:
+                (upper if part.text[a].isupper() else lower)[stemmed] += 1
+    return frozenset(s for s, count in upper.items() if count > lower[s])
+
+
+def rarity(ids: Sequence[int]) -> float:
+    """Weight of a word from its wordpieces: ids in BERT's vocabulary grow as words get rarer.
+
+    >>> rarity([2000]) < rarity([9000]) < rarity([9000, 21000])
+    True
+    """
+    if not ids:
+        return 0.0
+    return float(np.log1p(max(max(ids) - 1996, 1) / 300.0)) + 0.5 * (len(ids) > 1)

@@ -1,0 +1,71 @@
+"""Where in a summary is the error? The word checkers' doubts, with their places in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from claimwise import text
+from claimwise.words import stem
+from claimwise_embedded.calibration import sigmoid
+from claimwise_embedded.evidence import stems, word_spans
+from claimwise_embedded.features import Evidence
+from claimwise_embedded.reading import Reader
+from claimwise_embedded.verifier import WEIGHTS, Heads
+
+
+class DoubtedWord(NamedTuple):
+    """A content word of a summary: its characters, the probability that it is not supported, and whether the document
+    has no word of its stem."""
+
+    start: int
+    end: int
+    doubt: float
+    absent: bool
+
+
+class Localiser:
+    """Marks words; reads summaries sentence by sentence as the verifier does.
+
+    >>> document = "The harbour reopened on Monday. Ana Reyes paid for the repairs."
+    >>> [words] = Localiser().mark([document], ["The harbour reopened on Friday."])
+    >>> [("The harbour reopened on Friday."[w.start:w.end], w.absent) for w in words]
+    [('harbour', False), ('reopened', False), ('Friday', True)]
+    """
+
+    def __init__(self) -> None:
+        self._heads = Heads.read(WEIGHTS)
+        self._reader = Reader(checkers=self._heads.checkers)
+
+    def mark(self, documents: Sequence[str], summaries: Sequence[str]) -> list[list[DoubtedWord]]:
+        """The content words of every summary, in order; of a document that was trained on, by the checker that has not
+        seen it, else by the mean of all."""
+        sentences = [text.sentences(summary) for summary in summaries]
+        found = self._reader.read(documents, [[s.text for s in several] for several in sentences])
+        return [
+            [
+                word
+                for sentence, evidence in zip(several, items, strict=True)
+                if not isinstance(evidence, str)
+                for word in self._words(document, sentence, evidence)
+            ]
+            for document, several, items in zip(documents, sentences, found, strict=True)
+        ]
+
+    def _words(self, document: str, sentence: text.Span, evidence: Evidence) -> list[DoubtedWord]:
+        asked = sorted({fold % len(self._heads.checkers) for fold in self._heads.unseen_by(document)})
+        doubts = sigmoid(evidence.doubts[asked]).mean(axis=0)
+        known = _stems(document)
+        spans = np.array(word_spans(sentence.text))[evidence.content]
+        return [
+            DoubtedWord(
+                sentence.start + int(a), sentence.start + int(b), float(doubt), stem(sentence.text[a:b]) not in known
+            )
+            for (a, b), doubt in zip(spans, doubts, strict=True)
+        ]
+
+
+_stems = lru_cache(maxsize=16)(stems)  # several summaries of one document follow each other

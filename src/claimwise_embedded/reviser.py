@@ -1,0 +1,192 @@
+"""The embedded reviser and critic: minimal edits, chosen by the verifier; nothing is generated from nothing.
+
+A sentence that is found unsupported is edited in the cheapest way that the verifier accepts: a number or name
+replaced by one of its kind from the evidence, a clause dropped, the sentence replaced by its evidence. Where it accepts
+none, a sentence with next to no support is dropped and any other stays. A summary is never emptied, and a citation is
+neither changed nor lost while its sentence stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from claimwise import text
+from claimwise.analysis.easiness import rouge_l_f1
+from claimwise.metrics.factored import citations
+from claimwise.models.base import Critique, Feedback, Judgement, Text, Verdict
+from claimwise.prompts.sources import joined, separated, stated
+from claimwise.words import stem
+from claimwise_embedded.edits import candidates, content, quoted
+
+#: An edit is taken when its support is at least this; the cut that makes a claim unsupported in ACUEval here.
+ACCEPTED = 0.5
+#: A sentence that no edit mends is dropped when its support is below this. Chosen on the validation part of the sample's
+#: papers (15 summaries), the highest at which the goal of 85 % is met: one round leaves 87 % of the sentences that people
+#: call right standing and 65 % of the wrong ones as they were; 0.2 leaves 92 and 82 %, 0.4 leaves 81 and 46 %.
+DROPPED = 0.3
+#: Evidence sentences from which numbers and names are taken.
+EVIDENCE_SENTENCES = 3
+
+Verify = Callable[[Sequence[str], Sequence[Sequence[str]]], list[list[Verdict]]]
+
+_QUOTED = re.compile(r"“([^”]+)”")
+
+
+def flagged(sentences: Sequence[text.Span], feedback: Feedback) -> list[int]:
+    """The sentences that the feedback is about: those that hold an unsupported claim's words, or that it quotes.
+
+    >>> parts = text.sentences("The mayor resigned. The vote is on Monday.")
+    >>> flagged(parts, Feedback(unsupported=("A vote is on Monday",)))
+    [1]
+    """
+    found: set[int] = set()
+    for claim in feedback.unsupported:
+        wanted = content(claim)
+        shares = [len(wanted & content(s.text)) / max(len(wanted), 1) for s in sentences]
+        if shares and max(shares) > 0:
+            found.add(shares.index(max(shares)))
+    quotes = _QUOTED.findall(feedback.comment)
+    found.update(i for i, s in enumerate(sentences) if any(s.text in quote or quote in s.text for quote in quotes))
+    return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """What a sentence becomes, None where it is dropped, and what stands in its place if nothing else is left."""
+
+    text: str | None
+    otherwise: str
+
+
+class Reviser:
+    """Revises and critiques with a verifier's help.
+
+    Args:
+        verify: documents and, for each, statements, to verdicts.
+    """
+
+    def __init__(self, verify: Verify):
+        self._verify = verify
+
+    def revise(self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback]) -> list[Text]:
+        """Edit the sentences that the feedback is about, and no other.
+
+        A sentence that cites some of a document's papers is held against these.
+        """
+        parts = [text.sentences(summary) for summary in summaries]
+        places = [(k, i) for k, told in enumerate(feedback) for i in flagged(parts[k], told)]
+        sentences = [parts[k][i].text for k, i in places]
+        edits = self._edits([_shown(documents[k], s) for (k, _), s in zip(places, sentences, strict=True)], sentences)
+        new: list[dict[int, _Edit]] = [{} for _ in summaries]
+        for (k, i), edit in zip(places, edits, strict=True):
+            new[k][i] = edit
+        return [Text(_rebuilt(*row)) for row in zip(summaries, parts, new, strict=True)]
+
+    def _edits(self, documents: Sequence[str], sentences: Sequence[str]) -> list[_Edit]:
+        """For each sentence the best edit that its document supports."""
+        own = [verdict for [verdict] in self._verify(documents, [[sentence] for sentence in sentences])]
+        evidence = []
+        for document, verdict in zip(documents, own, strict=True):
+            lines = text.sentences(document)
+            said = (stated(lines[j].text) for j in verdict.evidence)
+            evidence.append([line for line in said if line][:EVIDENCE_SENTENCES])
+        choices = [candidates(sentence, lines) for sentence, lines in zip(sentences, evidence, strict=True)]
+        verdicts = self._verify(documents, choices)
+        return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
+
+    def correct(self, documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
+        """A critique of each claim: the verifier's verdict and, where it is unsupported, a revised claim.
+
+        Args:
+            documents: n texts.
+            claims: n claims, sentences that each stand for themselves.
+            verdicts: the verifier's on each.
+        """
+        wrong = [i for i, verdict in enumerate(verdicts) if verdict.support < ACCEPTED]
+        edits = self.revise(
+            [documents[i] for i in wrong],
+            [claims[i] for i in wrong],
+            [Feedback(unsupported=(claims[i],)) for i in wrong],
+        )
+        revised = {i: edit.text for i, edit in zip(wrong, edits, strict=True) if edit.text != claims[i]}
+        results = []
+        for i, (document, claim, verdict) in enumerate(zip(documents, claims, verdicts, strict=True)):
+            if verdict.reason is not None:
+                results.append(Critique("", verdict.support, reason=verdict.reason))
+            elif verdict.support >= ACCEPTED:
+                results.append(Critique("The document supports it.", verdict.support))
+            else:
+                comment = _critique(document, claim, verdict.support).text
+                results.append(Critique(comment, verdict.support, revised.get(i)))
+        return results
+
+    def critique(
+        self, documents: Sequence[str], statements: Sequence[str], judgements: Sequence[Judgement]
+    ) -> list[Critique]:
+        """Say which sentence of each statement the document bears out least, as a look at the whole would.
+
+        Args:
+            documents: n texts.
+            statements: n claims, sentences or summaries.
+            judgements: the judge's of each statement as a whole; of one that it could not judge nothing is said.
+        """
+        return [
+            _critique(document, statement, judgement.score)
+            if judgement.reason is None
+            else Critique("", reason=judgement.reason)
+            for document, statement, judgement in zip(documents, statements, judgements, strict=True)
+        ]
+
+
+def _shown(document: str, sentence: str) -> str:
+    """Of a document that is several papers those that a sentence cites; else all of it."""
+    sources = separated(document)
+    resolved = citations.resolve(sentence, [source.reference for source in sources]) if sources else []
+    cited = sorted({i for resolution in resolved for i in resolution.sources})
+    return joined(sources[i] for i in cited) if cited else document
+
+
+def _best(
+    sentence: str, own: Verdict, evidence: Sequence[str], choices: Sequence[str], verdicts: Sequence[Verdict]
+) -> _Edit:
+    """The accepted edit that keeps most of the sentence, else its evidence where that is about the same, else none."""
+    fallback = quoted(evidence[0], sentence) if evidence else sentence
+    accepted = [(edit, v.support) for edit, v in zip(choices, verdicts, strict=True) if v.support >= ACCEPTED]
+    if accepted:
+        near = max(accepted, key=lambda pair: (round(rouge_l_f1(sentence, pair[0]), 3), pair[1]))
+        return _Edit(near[0], fallback)
+    if evidence and rouge_l_f1(sentence, evidence[0]) >= ACCEPTED:
+        return _Edit(fallback, fallback)
+    return _Edit(None if own.support < DROPPED else sentence, fallback)
+
+
+def _rebuilt(summary: str, sentences: Sequence[text.Span], new: dict[int, _Edit]) -> str:
+    """The summary with its flagged sentences replaced or dropped, the space between the others as it was."""
+    lines = [new[i].text if i in new else span.text for i, span in enumerate(sentences)]
+    if new and all(line is None for line in lines):
+        lines[0] = new[0].otherwise
+    pieces: list[str] = []
+    for i, line in enumerate(lines):
+        if line is not None:
+            gap = summary[sentences[i - 1].end : sentences[i].start] if i and pieces else ""
+            pieces.append((gap or (" " if pieces else "")) + line)
+    return "".join(pieces) if pieces else summary
+
+
+def _critique(document: str, statement: str, support: float) -> Critique:
+    known = content(document)
+    sentences = text.sentences(statement)
+    if not sentences:
+        return Critique("", support, reason="empty statement")
+    missing = [content(s.text) - known for s in sentences]
+    shares = [len(m) / max(len(content(s.text)), 1) for m, s in zip(missing, sentences, strict=True)]
+    worst = shares.index(max(shares))
+    quoted = f"“{sentences[worst].text}”"
+    if support >= ACCEPTED and not missing[worst]:
+        return Critique("The summary is consistent with the article.", support)
+    words = [word for word in text.words(sentences[worst].text) if stem(word) in missing[worst]]
+    if words:
+        return Critique(f"In {quoted}, the article does not mention: {', '.join(dict.fromkeys(words))}.", support)
+    return Critique(f"{quoted} puts things together that the article says of different people or events.", support)

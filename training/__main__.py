@@ -1,0 +1,69 @@
+"""Train the verifier from public corpora: ``python -m training`` (``make train``).
+
+Statements are read once, by a process a processor; then each variant of the verifier is learned from those that it may
+see, and the groups of corpora that ``held_out.csv`` is about are left out, one after the other, with all other documents
+and with parts of them (``learning_curve.csv``). What is made lies in ``data/embedded.partial`` until all of it is there: a
+run that is killed leaves weights and tables of the run before, all of one training.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from claimwise import corpora as registry
+from claimwise_embedded.verifier import WEIGHTS
+from training.data import HELD_OUT, SHARES, TEST_SPLITS, TRAINING_SPLITS, VARIANTS
+from training.evaluation import ablation, edit_types, features_alone, held_out, judge_held_out
+from training.learning import Learned, learn
+from training.material import Material, gather, read
+
+
+def main(folder: Path, tables: Path, partial: Path) -> None:
+    """Learn every variant and write its weights, then what training alone can measure.
+
+    Args:
+        folder: of the weights; variants have folders in it.
+        tables: where ``ablation.csv``, ``edit_types.csv``, ``judge.csv``, ``held_out.csv`` and ``learning_curve.csv`` go.
+        partial: where both are made; what a killed run left there is written over.
+    """
+    made = partial / "weights"
+    made.mkdir(parents=True, exist_ok=True)
+    material = read(gather({name: registry.load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
+    full = learn(material)
+    _write(full, material, made)
+    measured = material.rows, full.table, full.logits, features_alone(full.table)
+    ablation(*measured).to_csv(partial / "ablation.csv", index=False)
+    edit_types(*measured).to_csv(partial / "edit_types.csv", index=False)
+    for name, unknown in VARIANTS.items():
+        rest, asked = material.without(unknown), material.judged(unknown)
+        learned = learn(rest)
+        _write(learned, rest, made / name)
+        judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(partial / "judge.csv", index=False)
+    curve = []
+    for share in (1.0, *SHARES):
+        for group, corpora in HELD_OUT.items():
+            rest, asked = material.without(corpora), material.judged(corpora)
+            heads = learn(rest.part(share)).heads
+            curve.append(held_out(group, asked.rows, asked.statements, heads).assign(share=share))
+        together = pd.concat(curve)
+        together.to_csv(partial / "learning_curve.csv", index=False)
+        together[together["share"] == 1].drop(columns="share").to_csv(partial / "held_out.csv", index=False)
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+    shutil.copytree(partial, tables, dirs_exist_ok=True, ignore=shutil.ignore_patterns("weights"))
+    shutil.rmtree(partial)
+
+
+def _write(learned: Learned, material: Material, folder: Path) -> None:
+    counts = pd.Series([row.corpus for row in material.rows]).value_counts().sort_index().to_dict()
+    learned.heads.write(folder, counts)
+    made = json.dumps({"rows": len(material.rows), "statements": len(learned.logits)})
+    print(f"wrote {folder}: {made}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(WEIGHTS, Path("data/embedded"), Path("data/embedded.partial"))

@@ -1,0 +1,326 @@
+"""What the verifier is trained on: labelled statements and the words that make them wrong, and what it must not see.
+
+Every corpus becomes rows: a document, a text, its statements (sentences, and recorded claims where there are
+any), a label of the whole, and, where known, the spans of the text that the document does not support.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from claimwise import text
+from claimwise.corpora import Corpus
+from claimwise.words import stem
+from claimwise_embedded.evidence import word_spans
+from claimwise_embedded.features import Evidence
+from claimwise_embedded.verifier import document_hash
+from training.edits import Source, edits
+
+#: Corpora whose documents are reported on, and the splits of them that are; None stands for all of the corpus.
+TEST_SPLITS: Mapping[str, tuple[str, ...] | None] = {
+    "aggrefact_ftsota": ("test",),
+    "aggrefact_exf": ("test",),
+    "halueval": ("test",),
+    "wice": ("test",),
+    "rose": ("test",),
+    "qags": None,
+    "summeval": None,
+    "llmsummeval_pairwise": None,
+    "vectara": None,
+    "longsciverify": None,
+    "longeval": None,
+}
+
+#: Corpora that are learned from, and their splits.
+TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
+    "aggrefact_ftsota": ("validation",),
+    "aggrefact_exf": ("validation",),
+    "halueval": ("validation",),
+    "wice": ("validation",),
+    "rose": ("validation",),
+    "summedits": ("validation", "test"),
+    "summac_factcc": ("train",),
+    "summac_xsumfaith": ("validation",),
+    "summac_cogensumm": ("test",),
+    "factcg": ("train",),
+    "factcheck_gpt": ("train",),
+    "genaudit_usb": ("train",),
+    "vectara_training": ("train",),
+}
+
+#: Variants that ship beside the one that learns from everything, by folder of weights: corpora that they do not know.
+#: AggreFact is made of XSumFaith, CoGenSumm, FactCC and others.
+VARIANTS = {"zero-shot": ("aggrefact_", "summac_")}
+
+#: Groups of corpora, by how their names start, that training leaves out together.
+HELD_OUT = {
+    "A": ("aggrefact_", "summac_", "wice", "halueval"),
+    "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
+}
+#: Shares of the training documents, beside all of them, that the learning curve on the groups left out is made of.
+SHARES = (0.125, 0.25, 0.5)
+
+#: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
+Found = Sequence[Sequence[Evidence | str]]
+
+_ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements taken from each ROSE document
+#: Behind the name of a corpus: sentences of its documents, and the same and claims of them in other words; and edits.
+EDITS, RETOLD = "_edits", "_retold"
+SYNTHETIC = (EDITS, RETOLD)
+#: Sentences taken from the documents of another corpus, and the most from one document.
+_SOURCE_SENTENCES, _FROM_ONE_SOURCE = 1200, 12
+_EDITS_PER_CLAIM = (1, 2)
+LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFact's files are
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A labelled text: ``statements`` are its parts, ``wrong`` spans of ``summary`` (None: not known), ``kind`` the
+    kinds of error that it is known to hold, with commas between them; ``decomposed``: the statements are our decomposer's
+    claims; ``origin`` where the documents of a judged row come from."""
+
+    corpus: str
+    document: str
+    summary: str
+    statements: tuple[str, ...]
+    label: int
+    wrong: tuple[tuple[int, int], ...] | None = None
+    kind: str = ""
+    decomposed: bool = False
+    origin: str = ""
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether nobody judged it: a sentence of the document or what was made of one."""
+        return self.corpus.endswith(SYNTHETIC)
+
+
+def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
+    """Hashes (``verifier.document_hash``) of every document of a test set: none of them is trained on."""
+    hashes: set[int] = set()
+    for name, splits in TEST_SPLITS.items():
+        if name in corpora:
+            examples = corpora[name].examples
+            chosen = examples if splits is None else examples[examples["split"].isin(splits)]
+            hashes.update(document_hash(document) for document in chosen["document"].unique())
+    return frozenset(hashes)
+
+
+def training_examples(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Examples to learn from, none of a test document: a corpus's name, the name of its rows (of SummEdits one a domain),
+    and the examples.
+
+    Args:
+        corpora: by name; those of ``TRAINING_SPLITS`` are learned from, those of ``TEST_SPLITS`` excluded.
+    """
+    forbidden = documents_under_test(corpora)
+    for name, splits in TRAINING_SPLITS.items():
+        if name not in corpora:
+            continue
+        examples = corpora[name].examples[corpora[name].examples["split"].isin(splits)]
+        allowed = [document_hash(d) not in forbidden and bool(d.strip()) for d in examples["document"]]
+        examples = examples[allowed]
+        if name != "summedits":
+            yield name, name, examples
+            continue
+        for origin, part in examples.groupby("origin", sort=True):
+            yield name, f"summedits_{origin}", part
+
+
+def strange_claims(corpora: Mapping[str, Corpus]) -> list[str]:
+    """Claims of ROSE's documents that are learned from, for errors that come from outside."""
+    return [
+        claim
+        for name, _, examples in training_examples(corpora)
+        if name == "rose"
+        for claim in _claims_of(examples, corpora[name].gold_claims)
+    ]
+
+
+def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
+    """All rows to learn from that need no decomposer, in a fixed order; ``corpora`` as in ``training_examples``."""
+    strangers = strange_claims(corpora)
+    rows: list[Row] = []
+    for name, source, examples in training_examples(corpora):
+        gold, recorded = corpora[name].gold_claims, corpora[name].recorded_claims
+        if name == "rose":
+            rows += _rose_rows(examples, gold, recorded, strangers)
+            continue
+        rows += _summedits_rows(examples, gold) if name == "summedits" else _plain_rows(name, examples, recorded)
+        rows += _source_rows(source, examples, strangers)
+    return rows
+
+
+def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> list[Row]:
+    claims = _by_example(recorded)
+    rows = []
+    for example in examples[examples["label"].notna()].itertuples():
+        label = int(example.label)
+        for statements in (sentences(example.summary), tuple(claims[example.id])):
+            if statements:
+                wrong = () if label else None
+                row = Row(name, example.document, example.summary, statements, label, wrong, origin=example.origin)
+                rows.append(row)
+    return rows
+
+
+def _summedits_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
+    """The words in which an inconsistent summary differs from the nearest original are the wrong ones."""
+    errors = gold.dropna(subset=["error"]).set_index("example_id")["error"].to_dict()
+    originals: dict[str, list[str]] = defaultdict(list)
+    for example in examples[examples["system"] == "original"].itertuples():
+        originals[example.document_id].append(example.summary)
+    rows = []
+    for example in examples.itertuples():
+        wrong: tuple[tuple[int, int], ...] | None = ()
+        if not example.label:
+            wrong = changed_spans(originals[example.document_id], example.summary) or None
+        name = f"summedits_{example.origin}"
+        statements = sentences(example.summary)
+        kind = errors.get(example.id, "")
+        rows.append(Row(name, example.document, example.summary, statements, int(example.label), wrong, kind))
+    return rows
+
+
+def changed_spans(originals: Sequence[str], edited: str) -> tuple[tuple[int, int], ...]:
+    """Spans of the words in which a text differs from the most similar of its originals.
+
+    Where words were only taken out, the words around the gap count as changed.
+
+    >>> text = "Lee lost in Rome."
+    >>> [text[a:b] for a, b in changed_spans(["It rained.", "Lee won in Rome."], text)]
+    ['lost']
+    """
+    spans = word_spans(edited)
+    stems = [stem(edited[a:b]) for a, b in spans]
+    matchers = [
+        difflib.SequenceMatcher(None, [stem(o[a:b]) for a, b in word_spans(o)], stems, autojunk=False)
+        for o in originals
+    ]
+    if not matchers:
+        return ()
+    best = max(matchers, key=lambda matcher: matcher.ratio())
+    changed: set[int] = set()
+    for operation, _, _, start, end in best.get_opcodes():
+        if operation != "equal":
+            changed.update(range(start, end) if end > start else range(max(0, start - 1), start + 1))
+    return tuple(spans[i] for i in sorted(changed) if i < len(spans))
+
+
+def _rose_rows(
+    examples: pd.DataFrame, gold: pd.DataFrame, recorded: pd.DataFrame, strangers: Sequence[str]
+) -> list[Row]:
+    """Claims of the reference and sentences of the source as supported statements, and edits of each; and a claim of
+    another document."""
+    claims, others = _by_example(gold), _by_example(recorded)
+    rows: list[Row] = []
+    for example in examples.itertuples():
+        rng = random.Random(document_hash(example.document))
+        true = _sample(claims[example.id], _ROSE_CLAIMS, rng) + _sample(others[example.id], _RECORDED_CLAIMS, rng)
+        true += own_sentences(example.document, _ROSE_SENTENCES, rng)
+        lowered = rng.random() < LOWERED
+        rows += edited_rows("rose", example.document, true, strangers, rng, lowered)
+        stranger = rng.choice([claim for claim in strangers if claim not in claims[example.id]])
+        rows.append(
+            _edited_row("rose", example.document, stranger, 0, ((0, len(stranger)),), "out-of-article", lowered)
+        )
+    return rows
+
+
+def _source_rows(name: str, examples: pd.DataFrame, strangers: Sequence[str]) -> list[Row]:
+    """Sentences of each document, whole or cut short, and edits of them."""
+    documents = sorted(examples["document"].unique(), key=document_hash)[:_SOURCE_SENTENCES]
+    count = min(_FROM_ONE_SOURCE, math.ceil(_SOURCE_SENTENCES / max(len(documents), 1)))
+    rows: list[Row] = []
+    for document in documents:
+        rng = random.Random(document_hash(document))
+        true = own_sentences(document, count, rng)
+        rows += edited_rows(name + EDITS, document, true, strangers, rng, False)
+    return rows
+
+
+def own_sentences(document: str, count: int, rng: random.Random) -> list[str]:
+    """So many sentences of a document at most, of middling length, some cut short."""
+    own = [s for s in sentences(document) if 6 <= len(s.split()) <= 40]
+    return [_shortened(s, rng) for s in _sample(own, count, rng)]
+
+
+def _shortened(sentence: str, rng: random.Random) -> str:
+    """Half of the time without what follows a comma, if that leaves a sentence."""
+    cuts = [i for i, c in enumerate(sentence) if c == "," and len(sentence[:i].split()) >= 6]
+    return sentence[: rng.choice(cuts)] + "." if cuts and rng.random() < 0.5 else sentence
+
+
+def _sample(items: Sequence[str], count: int, rng: random.Random) -> list[str]:
+    return rng.sample(list(items), min(count, len(items)))
+
+
+def _claims_of(examples: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+    claims = _by_example(table)
+    return [claim for example in examples["id"] for claim in claims[example]]
+
+
+def _by_example(table: pd.DataFrame) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in table.itertuples():
+        found[row.example_id].append(row.claim)
+    return found
+
+
+def edited_rows(
+    name: str, document: str, true: Sequence[str], strangers: Sequence[str], rng: random.Random, lowered: bool
+) -> list[Row]:
+    """Supported statements, and edits of each that are not supported; ``lowered``: all in lower case."""
+    rows = []
+    source = Source.of(document, strangers)
+    for claim in true:
+        rows.append(_edited_row(name, document, claim, 1, (), "", lowered))
+        for edited in edits(claim, source, rng.choice(_EDITS_PER_CLAIM), rng):
+            rows.append(_edited_row(name, document, edited.claim, 0, edited.spans, edited.kind, lowered))
+    return rows
+
+
+def _edited_row(name, document, claim, label, wrong, kind, lowered) -> Row:
+    if lowered:
+        document, claim = document.lower(), claim.lower()
+    return Row(name, document, claim, (claim,), label, wrong, kind)
+
+
+def sentences(passage: str) -> tuple[str, ...]:
+    """The sentences of a text, as strings."""
+    return tuple(span.text for span in text.sentences(passage))
+
+
+def wrong_words(row: Row) -> list[list[int]] | None:
+    """For each statement, which of its words the document does not support (1) or does (0); None: not known.
+
+    Of a summary without wrong spans no word of any statement is wrong; else it is known only where the statements stand
+    in the summary, in order.
+
+    >>> wrong_words(Row("c", "d", "It rained. Lee won.", ("It rained.", "Lee won."), 0, ((15, 18),)))
+    [[0, 0], [0, 1]]
+    """
+    if row.wrong is None:
+        return None
+    if not row.wrong:
+        return [[0] * len(word_spans(statement)) for statement in row.statements]
+    flags: list[list[int]] = []
+    cursor = 0
+    for statement in row.statements:
+        start = row.summary.find(statement, cursor)
+        if start < 0:
+            return None
+        cursor = start + len(statement)
+        flags.append([_touches(start + a, start + b, row.wrong) for a, b in word_spans(statement)])
+    return flags
+
+
+def _touches(start: int, end: int, spans: Iterable[tuple[int, int]]) -> int:
+    return int(any(start < b and a < end for a, b in spans))

@@ -1,0 +1,282 @@
+"""Synthetic errors: a true claim changed in one place, in the ways that summaries go wrong.
+
+Names, numbers, words and phrases are exchanged for others of the same document wherever that is possible, so
+that only the place and not the word itself gives an error away. Each edit says which words it changed, so that
+a model can be taught which words a document does not support.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from claimwise.words import FUNCTION_WORDS, stem
+from claimwise_embedded.lexicon import OPPOSITES, SWAPS
+
+_NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w’']*(?:[ -][A-Z][\w’']*)*")
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w])")
+_NUMBER_WORDS = (
+    "two three four five six seven eight nine ten eleven twelve twenty thirty fifty hundred thousand million".split()
+)
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b")
+_AUXILIARY = re.compile(r"\b(is|was|are|were|will|has|have|had|can|could|would|should|did|does)\b(?! not)")
+_NEGATED = re.compile(r"\b(is|was|are|were|will|has|have|had|can|could|would|should|did|does) not\b")
+_WORD = re.compile(r"[^\W\d_]+")
+_HEDGED = (
+    (re.compile(r"\b(may|might|could)\b"), "will"),
+    (re.compile(r"\b(?:allegedly|reportedly|possibly|probably|perhaps) "), ""),
+    (re.compile(r"\bis expected to\b"), "is certain to"),
+    (re.compile(r"\b(some|several|many)\b"), "all"),
+    (re.compile(r"\b(?:plans|hopes|wants|aims) to\b"), "has decided to"),
+    (re.compile(r"\b(?:suggests?|indicates?)\b"), "proves"),
+)
+_PHRASE = re.compile(
+    r" (in|at|on|from|during|after|before|near|since|with|by|for|to|against|about)"
+    r"((?: (?:the|a|an|his|her|their|its))?(?: [\w’'-]+){1,4})(?=[.,;:!?]|$| (?:and|but|who|which|that|when|as|while)\b)"
+)
+
+
+class Edit(NamedTuple):
+    """An edited claim, the kind of error, and the character spans of the edited words."""
+
+    claim: str
+    kind: str
+    spans: tuple[tuple[int, int], ...]
+
+
+def names(passage: str) -> list[str]:
+    """Capitalised names inside sentences, in order, each once.
+
+    >>> names("On Monday, Ann Lee met Bo Ray in Rome. Rain fell.")
+    ['Monday', 'Ann Lee', 'Bo Ray', 'Rome']
+    """
+    return list(dict.fromkeys(m.group() for m in _NAME.finditer(passage)))
+
+
+@dataclass(frozen=True)
+class Source:
+    """What edits draw on: a document's names, numbers, phrases, and words by the place that they can take."""
+
+    names: tuple[str, ...]
+    numbers: tuple[str, ...]
+    phrases: dict[str, list[str]]
+    words: dict[tuple[str, str], list[str]]
+    stems: frozenset[str]
+    strangers: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, document: str, strangers: Sequence[str] = ()) -> Source:
+        """Read a document; ``strangers`` are claims of other documents, for errors from outside."""
+        phrases: dict[str, list[str]] = defaultdict(list)
+        for match in _PHRASE.finditer(document):
+            phrases[match.group(1)].append(match.group())
+        words: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for key, match in _places(document):
+            words[key].append(match.group())
+        stems = frozenset(stem(m.group()) for m in _WORD.finditer(document))
+        return cls(
+            tuple(names(document)),
+            tuple(_NUMBER.findall(document)),
+            dict(phrases),
+            dict(words),
+            stems,
+            tuple(strangers),
+        )
+
+
+def _places(passage: str):
+    """Content words in lower case with what stands before them and how they end: words of one key can stand for
+    one another ("the plan", "the vote"; "to close", "to sell").
+    """
+    before = ""
+    for match in _WORD.finditer(passage):
+        word = match.group()
+        if word.islower() and len(word) > 2 and word not in FUNCTION_WORDS and before in FUNCTION_WORDS:
+            yield (before, _ending(word)), match
+        before = word.lower()
+
+
+def _ending(word: str) -> str:
+    return next((end for end in ("ing", "ed", "ly", "er", "s") if word.endswith(end)), "")
+
+
+def _put(claim: str, start: int, end: int, new: str, kind: str) -> Edit:
+    return Edit(claim[:start] + new + claim[end:], kind, ((start, start + max(len(new), 1)),))
+
+
+def _mentions(claim: str, source: Source) -> list[tuple[int, str]]:
+    """Names of the document in the claim: a capital at the claim's start is one only if the document says so."""
+    known = set(source.names)
+    return [(claim.index(n), n) for n in dict.fromkeys([*names(claim), *names(f"x {claim}")]) if n in known]
+
+
+def _entity(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    mentions = _mentions(claim, source)
+    if not mentions:
+        return None
+    start, old = rng.choice(mentions)
+    others = [n for n in source.names if n not in claim and not set(n.split()) & set(claim.split())]
+    alike = [n for n in others if len(n.split()) == len(old.split())] or others
+    return _put(claim, start, start + len(old), rng.choice(alike), "entity") if alike else None
+
+
+def _number(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    found = list(_NUMBER.finditer(claim))
+    if not found:
+        return _number_word(claim, rng)
+    match = rng.choice(found)
+    others = [n for n in source.numbers if n not in claim and len(n) == len(match.group())]
+    if others and rng.random() < 0.6:
+        return _put(claim, *match.span(), rng.choice(others), "number")
+    digits = list(match.group())
+    place = rng.choice([i for i, d in enumerate(digits) if d.isdigit()])
+    digits[place] = rng.choice([d for d in "123456789" if d != digits[place]])
+    return _put(claim, *match.span(), "".join(digits), "number")
+
+
+def _number_word(claim: str, rng: random.Random) -> Edit | None:
+    found = list(_NUMBER_WORD.finditer(claim))
+    if not found:
+        return None
+    match = rng.choice(found)
+    new = rng.choice([w for w in _NUMBER_WORDS if w != match.group()])
+    return _put(claim, *match.span(), new, "number")
+
+
+def _negation(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    del source
+    match = _NEGATED.search(claim)
+    if match:
+        return _put(claim, *match.span(), match.group(1), "negation")
+    found = list(_AUXILIARY.finditer(claim))
+    if not found:
+        return None
+    match = rng.choice(found)
+    word = rng.choice(("not", "not", "never", "no longer"))
+    return _put(claim, *match.span(), f"{match.group()} {word}", "negation")
+
+
+def _opposite(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    del source
+    return _exchange(claim, OPPOSITES, "opposite", rng)
+
+
+def _swap(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    """Months, days, units, directions, quantifiers, he and she, because and although, before and after."""
+    del source
+    return _exchange(claim, SWAPS, "circumstance", rng)
+
+
+def _exchange(claim: str, table: Mapping[str, Sequence[str]], kind: str, rng: random.Random) -> Edit | None:
+    found = exchangeable(claim, table, rng)
+    return _put(claim, *found[0].span(), found[1], kind) if found else None
+
+
+def exchangeable(claim: str, table: Mapping[str, Sequence[str]], rng: random.Random) -> tuple[re.Match, str] | None:
+    """A word of the claim that the table has others for, and one of these, with a capital where it has one; None if
+    there is none.
+
+    >>> match, new = exchangeable("Up it went.", {"up": ["down"]}, random.Random(0))
+    >>> match.group(), new
+    ('Up', 'Down')
+    """
+    found = [m for m in _WORD.finditer(claim) if m.group().lower() in table]
+    if not found:
+        return None
+    match = rng.choice(found)
+    new = rng.choice(table[match.group().lower()])
+    return match, new.capitalize() if match.group()[0].isupper() else new
+
+
+def _relation(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    mentions = [name for _, name in _mentions(claim, source)]
+    if len(mentions) < 2:
+        return None
+    first, second = sorted(rng.sample(mentions, 2), key=claim.find)
+    a, b = claim.find(first), claim.rfind(second)
+    if a < 0 or b < a + len(first):
+        return None
+    edited = claim[:a] + second + claim[a + len(first) : b] + first + claim[b + len(second) :]
+    moved = b + len(second) - len(first)
+    return Edit(edited, "relation", ((a, a + len(second)), (moved, moved + len(first))))
+
+
+def _word(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    """A common word gives way to another of the document that stands after the same function word and ends alike."""
+    mine = {stem(m.group()) for m in _WORD.finditer(claim)}
+    options = [
+        (match, new)
+        for key, match in _places(claim)
+        for new in dict.fromkeys(source.words.get(key, ()))
+        if stem(new) not in mine
+    ]
+    if not options:
+        return None
+    match, new = rng.choice(options)
+    return _put(claim, *match.span(), new, "word")
+
+
+def _phrase(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    """A phrase gives way to another of the document with the same preposition."""
+    found = [(m, p) for m in _PHRASE.finditer(claim) for p in source.phrases.get(m.group(1), ()) if p not in claim]
+    if not found:
+        return None
+    match, new = rng.choice(found)
+    start = match.start() + 1
+    return _put(claim, start, match.end(), new[1:], "circumstance")
+
+
+def _addition(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    """A phrase of another document is put at the end."""
+    for _ in range(8):
+        found = list(_PHRASE.finditer(rng.choice(source.strangers))) if source.strangers else []
+        new = rng.choice(found).group() if found else ""
+        if any(stem(w) not in source.stems for w in _WORD.findall(new) if w.lower() not in FUNCTION_WORDS):
+            body = claim.rstrip(" .")
+            return Edit(f"{body}{new}{claim[len(body) :]}", "addition", ((len(body) + 1, len(body) + len(new)),))
+    return None
+
+
+def _hedge(claim: str, source: Source, rng: random.Random) -> Edit | None:
+    del source
+    found = [(m, new) for pattern, new in _HEDGED for m in pattern.finditer(claim)]
+    if not found:
+        return None
+    match, new = rng.choice(found)
+    return _put(claim, *match.span(), new, "overstatement")
+
+
+_Edit = Callable[[str, Source, random.Random], Edit | None]
+#: Kinds that few claims allow come first half of the time, so that they are not rare.
+_RARE: tuple[_Edit, ...] = (_number, _hedge, _relation, _swap, _opposite)
+_COMMON: tuple[_Edit, ...] = (_entity, _negation, _word, _phrase, _addition)
+
+
+def edits(claim: str, source: Source, count: int, rng: random.Random) -> list[Edit]:
+    """Change a claim that a document supports into claims that it does not, each in its own way.
+
+    Args:
+        claim: a supported claim.
+        source: its document; replacements are taken from it.
+        count: how many, at most.
+        rng: source of chance; the same state gives the same edits.
+
+    Returns:
+        Edits of kinds chosen at random among those that apply.
+
+    >>> [e.kind for e in edits("Lee was in Rome", Source.of("On Monday Lee was in Rome."), 1, random.Random(3))]
+    ['negation']
+    """
+    rare, common = rng.sample(_RARE, len(_RARE)), rng.sample(_COMMON, len(_COMMON))
+    made: list[Edit] = []
+    for attempt in rare + common if rng.random() < 0.5 else common + rare:
+        edited = attempt(claim, source, rng)
+        if edited and edited.claim != claim:
+            made.append(edited)
+        if len(made) == count:
+            break
+    return made

@@ -1,0 +1,216 @@
+"""What the verifier's training alone can measure: by ingredient, by kind of error, and on corpora that it left out.
+
+Areas under the ROC curve over summaries, whose label stands against the minimum or the mean of the log odds of their
+statements. Only summaries of one origin are compared: four of five of AggreFact's from CNN/DM are faithful and one of ten of
+EXF's from XSum, so that whoever tells the two apart would have .88 there. No test document is in them. ``training`` writes the
+tables to ``data/embedded``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from claimwise.analysis.calibration import expected_calibration_error
+from claimwise.analysis.statistics import auc, bootstrap_auc
+from claimwise_embedded.features import Evidence
+from claimwise_embedded.verifier import VERDICT, Heads, decided
+from training.data import Found, Row
+from training.trees import Table, ask, fit_trees, statement_labels
+
+_POOLINGS = ("min", "mean")
+_DRAWS = 2000  # of documents
+#: The column of evidence features that is the share of a claim's content words, by rarity, that the document has.
+_OVERLAP = 6
+
+
+def features_alone(table: Table) -> np.ndarray:
+    """Cross-fitted log odds, (n,), of trees that do not read the checkers' findings: nothing that ships, a comparison."""
+    return fit_trees(replace(table, features=table.features[:, :VERDICT]))[1]
+
+
+def ablation(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.ndarray) -> pd.DataFrame:
+    """AUC of checkers alone, of trees with and without their findings, and of what ships (their mean).
+
+    Args:
+        rows: what was learned from.
+        table: its statements.
+        logits: their cross-fitted log odds, (n, 2): of checkers, of trees.
+        alone: the same, (n,), of trees on evidence features alone.
+
+    Returns:
+        ``corpus, n, model, pooling, auc``.
+    """
+    found = []
+    for (corpus, model, pooling), part in _pooled(rows, table.row, {"features": alone, **_columns(logits)}):
+        found.append(_one(part, corpus=corpus, model=model, pooling=pooling))
+    return _table(found, ["corpus", "n", "model", "pooling", "auc"])
+
+
+def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.ndarray) -> pd.DataFrame:
+    """AUC on each type of SummEdits' edits: how often an edited summary has less support than a consistent one of the
+    same domain, mean over edited summaries. A summary with two types counts for both.
+
+    Args:
+        rows: what was learned from.
+        table: its statements.
+        logits: their cross-fitted log odds, (n, 2): of checkers, of trees.
+        alone: the same, (n,), of trees on evidence features alone.
+
+    Returns:
+        ``error, n, model, pooling, auc``.
+    """
+    found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
+    for (corpus, model, pooling), part in _pooled(rows, table.row, {"features": alone, **_columns(logits)}):
+        if corpus.startswith("summedits_"):
+            right = part[part["label"] == 1]
+            wrong = part[part["label"] == 0]
+            kinds = wrong["kind"].str.split(", ")
+            for kind in sorted(set(kinds.explode()) - {""}):
+                mine = wrong[[kind in several for several in kinds]]
+                both = pd.concat([right, mine])
+                found.setdefault((kind, model, pooling), []).append((len(mine), auc(both["label"], both["support"])))
+    means = [
+        {
+            "error": kind,
+            "n": sum(n for n, _ in parts),
+            "model": model,
+            "pooling": pooling,
+            "auc": np.average([value for _, value in parts], weights=[n for n, _ in parts]),
+        }
+        for (kind, model, pooling), parts in found.items()
+    ]
+    return _table(means, ["error", "n", "model", "pooling", "auc"]).sort_values(["error", "model"], kind="stable")
+
+
+def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -> pd.DataFrame:
+    """AUC on corpora that training left out, and of word overlap, which needs none; calibration of what ships.
+
+    Args:
+        group: their name.
+        rows: of the corpora, judged.
+        statements: what was read of them.
+        heads: learned without them.
+
+    Returns:
+        ``corpus, held_out_with, n, model, pooling, auc, low, high, ece``: ``low`` and ``high`` are the ends of the 95 %
+        interval over documents (bootstrap; the luck of training is not in it). ``ece``, of the shipped model only, is
+        the calibration error over statements of known truth, one by one, whatever the pooling; NaN where there is none.
+    """
+    row_of, logits, overlap = _unseen("claim", statements, heads)
+    columns = {**_columns(logits), "word overlap": overlap}
+    support = heads.calibrations["claim"](columns["shipped"])
+    errors = _calibration_errors(rows, row_of, _truths(rows, statements), support)
+    found = []
+    for (corpus, model, pooling), part in _pooled(rows, row_of, columns):
+        if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
+            error = errors.get(corpus, np.nan) if model == "shipped" else np.nan
+            one = _one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling)
+            found.append(one | _interval(part) | {"ece": error})
+    return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high", "ece"])
+
+
+def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataFrame:
+    """AUC of the judge of whole summaries, of checkers alone and of word overlap, on corpora that training left out.
+
+    Args:
+        rows: of the corpora, judged.
+        wholes: what was read of their summaries.
+        heads: learned without them.
+
+    Returns:
+        ``corpus, n, model, auc, low, high``.
+    """
+    row_of, logits, overlap = _unseen("whole", wholes, heads)
+    columns = {"checker": logits[:, 0], "judge": decided("whole", logits), "word overlap": overlap}
+    found = [
+        _one(part, corpus=c, model=model) | _interval(part)
+        for (c, model, _), part in _pooled(rows, row_of, columns, ("mean",))
+    ]
+    return _table(found, ["corpus", "n", "model", "auc", "low", "high"])
+
+
+def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of what could be read to which row each belongs, (n,), log odds by all checkers and trees, (n, 2), overlap (n,)."""
+    chosen = [(i, e) for i, items in enumerate(read) for e in items if not isinstance(e, str)]
+    evidence: list[Evidence] = [item for _, item in chosen]
+    ask(heads.checkers, evidence)
+    logits = heads.both_logits(kind, evidence, [list(range(heads.folds))] * len(evidence))
+    overlap = np.array([item.claim[_OVERLAP] for item in evidence])
+    return np.array([i for i, _ in chosen]), logits, overlap
+
+
+def _truths(rows: Sequence[Row], statements: Found) -> np.ndarray:
+    """Of each readable statement whether it is true; NaN where that is not known of right and wrong ones alike."""
+    truths = []
+    for row, items, told in zip(rows, statements, _told_either_way(rows), strict=True):
+        readable = [not isinstance(item, str) for item in items]
+        truth = statement_labels(row, items)[1][readable]
+        truths.append(truth if told else np.full(len(truth), np.nan))
+    return np.concatenate(truths)
+
+
+def _told_either_way(rows: Sequence[Row]) -> list[bool]:
+    """Of each row whether its statements' truth is known of right and wrong ones alike.
+
+    It is of a statement that is all of its summary, and in a corpus that tells which words are wrong. Of other
+    summaries only the faithful ones tell: the statements whose truth is known are all true.
+    """
+    told = {row.corpus for row in rows if row.wrong}
+    return [not row.decomposed and (row.corpus in told or len(row.statements) == 1) for row in rows]
+
+
+def _calibration_errors(
+    rows: Sequence[Row], row_of: np.ndarray, truth: np.ndarray, support: np.ndarray
+) -> dict[str, float]:
+    """Expected calibration error by corpus, over its statements of known truth."""
+    table = pd.DataFrame({"corpus": [rows[i].corpus for i in row_of], "truth": truth, "support": support}).dropna()
+    return {
+        str(name): expected_calibration_error(part["truth"], part["support"])[0]
+        for name, part in table.groupby("corpus")
+    }
+
+
+def _columns(logits: np.ndarray) -> dict[str, np.ndarray]:
+    return {"checker": logits[:, 0], "features and checker": logits[:, 1], "shipped": decided("claim", logits)}
+
+
+def _pooled(
+    rows: Sequence[Row],
+    row_of: np.ndarray,
+    columns: Mapping[str, np.ndarray],
+    poolings: Sequence[str] = _POOLINGS,
+) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
+    """For each corpus, model and pooling its summaries (``document, origin, label, kind, support``), each once, by its
+    sentences: rows with recorded claims come after those with sentences."""
+    once: dict[tuple[str, str, str], int] = {}
+    for number, row in enumerate(rows):
+        once.setdefault((row.corpus, row.document, row.summary), number)
+    numbers = set(once.values())
+    for model, support in columns.items():
+        by_row = pd.Series(support).groupby(row_of)
+        for pooling in poolings:
+            supports = by_row.agg(pooling)
+            kept = [i for i in supports.index if i in numbers]
+            summaries = pd.DataFrame(
+                [(rows[i].corpus, rows[i].document, rows[i].origin, rows[i].label, rows[i].kind) for i in kept],
+                columns=["corpus", "document", "origin", "label", "kind"],
+            ).assign(support=supports[kept].to_numpy())
+            for corpus, part in summaries.groupby("corpus"):
+                yield (str(corpus), model, pooling), part
+
+
+def _one(part: pd.DataFrame, **names: str) -> dict:
+    return {**names, "n": len(part), "auc": auc(part["label"], part["support"], part["origin"])}
+
+
+def _interval(part: pd.DataFrame) -> dict[str, float]:
+    interval = bootstrap_auc(part["label"], part["support"], part["document"], _DRAWS, 0, part["origin"])
+    return {"low": interval.low, "high": interval.high}
+
+
+def _table(found: Sequence[Mapping], columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(found, columns=columns).sort_values(columns[0], kind="stable").round(3)

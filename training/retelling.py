@@ -1,0 +1,106 @@
+"""Statements told in other words without a change of meaning: what a checker must not take for an error.
+
+Edits of sentences that were copied from a document teach that whatever differs from it is wrong. These differ and are
+right: other words for the same thing, digits for number words, an opening phrase moved or left out, a shorter name.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+
+from claimwise.words import FUNCTION_WORDS
+from claimwise_embedded.lexicon import SYNONYMS
+from training.edits import exchangeable, names
+
+_DIGITS = dict(
+    zip(
+        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty".split(),
+        (*map(str, range(2, 17)), "20"),
+        strict=True,
+    )
+)
+_NUMBER_WORDS = {digits: word for word, digits in _DIGITS.items()}
+_NUMBER = re.compile(rf"(?<![\w.,$£€-])(?:{'|'.join([*_DIGITS, *_NUMBER_WORDS])})(?![\w,%-]|\.\d)")
+_PER_CENT = re.compile(r"(?<=\d)( per ?cent\b|%)")
+_OPENING = re.compile(r"^((?:In|On|At|During|After|Before|Since|By|For|From) [^,.;:]{3,40}), (?=\w)")
+_ASIDE = re.compile(r", (?:who|which|where|a|an|the) [^,;:()]{4,60},(?= )| \([^()]{2,60}\)")
+_REPORTED = re.compile(r", (?:[A-Z]\w+|he|she|they|officials|police) (?:said|says|added)(?: on \w+day)?(?=\.?$)")
+_ENOUGH = 4  # words that a shortened statement keeps
+
+
+def _other_word(statement: str, rng: random.Random) -> str | None:
+    found = exchangeable(statement, SYNONYMS, rng)
+    return _put(statement, *found) if found else None
+
+
+def _other_number(statement: str, rng: random.Random) -> str | None:
+    found = [(m, _DIGITS.get(m.group()) or _NUMBER_WORDS[m.group()]) for m in _NUMBER.finditer(statement) if m.start()]
+    found += [(m, "%" if m.group() != "%" else " percent") for m in _PER_CENT.finditer(statement)]
+    return _put(statement, *rng.choice(found)) if found else None
+
+
+def _opening_moved(statement: str, rng: random.Random) -> str | None:
+    match = _OPENING.match(statement)
+    if not match:
+        return None
+    body = statement[match.end() :]
+    first = re.match(r"\w+", body)
+    if first and first.group().islower():
+        body = body[0].upper() + body[1:]
+    if rng.random() < 0.5:
+        return body if len(body.split()) >= _ENOUGH else None
+    end = len(body) - len(body.rstrip(" .!?"))
+    opening = match.group(1)[0].lower() + match.group(1)[1:]
+    return f"{body[: len(body) - end]} {opening}{body[len(body) - end :]}"
+
+
+def _aside_left_out(statement: str, rng: random.Random) -> str | None:
+    found = [m for pattern in (_ASIDE, _REPORTED) for m in pattern.finditer(statement)]
+    if not found:
+        return None
+    shorter = _put(statement, rng.choice(found), "")
+    return shorter if len(shorter.split()) >= _ENOUGH else None
+
+
+def _shorter_name(statement: str, rng: random.Random) -> str | None:
+    """A person or body of two words by the last: nobody else in the statement has it."""
+    found = [
+        name
+        for name in names(f"x {statement}")
+        if len(parts := name.split()) == 2 and statement.count(parts[1]) == 1 and parts[0].lower() not in FUNCTION_WORDS
+    ]
+    if not found:
+        return None
+    name = rng.choice(found)
+    return statement.replace(name, name.split()[1], 1)
+
+
+def _put(statement: str, match: re.Match, new: str) -> str:
+    return statement[: match.start()] + new + statement[match.end() :]
+
+
+_WAYS: tuple[Callable[[str, random.Random], str | None], ...] = (
+    _other_word,
+    _other_word,
+    _other_number,
+    _opening_moved,
+    _aside_left_out,
+    _shorter_name,
+)
+
+
+def retold(statement: str, rng: random.Random, times: int = 3) -> str:
+    """Say a statement otherwise, in up to so many ways of those that apply; the same state of chance gives the same.
+
+    >>> retold("On Monday, three people left the house.", random.Random(5))
+    '3 individuals left the house on Monday.'
+    """
+    for way in rng.sample(_WAYS, len(_WAYS)):
+        new = way(statement, rng)
+        if new and new != statement:
+            statement, times = new, times - 1
+        if not times:
+            break
+    return statement
