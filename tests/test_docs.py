@@ -6,10 +6,10 @@ import re
 
 import pytest
 import yaml
+from claimwise.models.openai_options import OpenAIOptions
 from imports import ROOT
 
 from claimwise import metrics
-from claimwise.models.openai_options import OpenAIOptions
 from claimwise.models.transformers_options import TransformersOptions
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))

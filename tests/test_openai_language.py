@@ -12,13 +12,14 @@ import struct
 import threading
 import time
 
+import openai
 import pytest
 
 from claimwise import prompts
-from claimwise.models import ModelError, openai_model, openai_transport
+from claimwise.models import ModelError, openai_model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
-from claimwise.models.openai_language import BudgetError
+from claimwise.models.openai import BudgetError
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 
@@ -547,13 +548,13 @@ def nowhere():
 @pytest.fixture
 def waits(monkeypatch):
     """How long the transport waits before each further attempt, without waiting."""
-    asked, sleep = [], asyncio.sleep
+    asked = []
 
-    async def note(self, attempt, seconds):
-        asked.append(0.5 * 2**attempt if seconds is None else seconds)
-        await sleep(0)
+    async def note(self, *, retries_taken, max_retries, options, response):
+        asked.append(retries_taken)
+        await asyncio.sleep(0)
 
-    monkeypatch.setattr(openai_transport.Transport, "_wait", note)
+    monkeypatch.setattr(openai.AsyncOpenAI, "_sleep_for_retry", note)
     return asked
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -222,6 +223,7 @@ def main() -> None:
     """Run the command line; an error that is a message for the user is printed as one, without a traceback."""
     from claimwise.errors import ClaimwiseError
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a cluster sends stops a run as Ctrl-C does
     try:
         app()
     except (ClaimwiseError, OSError) as error:

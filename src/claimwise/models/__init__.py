@@ -10,7 +10,6 @@ from typing import Any
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
-from claimwise.models.openai_options import OpenAIOptions
 from claimwise.models.options import ModelError
 from claimwise.models.rehearsal import or_rehearsal
 from claimwise.models.transformers_options import TransformersOptions
@@ -84,10 +83,9 @@ def openai_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
     ...
     claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
-    options = OpenAIOptions.read("openai", settings)
-    from claimwise.models.openai_language import OpenAILanguageModel
+    from claimwise.models.openai import OpenAILanguageModel, OpenAIOptions
 
-    return PromptedModel(OpenAILanguageModel(options), cache)
+    return PromptedModel(OpenAILanguageModel(OpenAIOptions.read("openai", settings)), cache)
 
 
 def describe(settings: Mapping[str, Any]) -> str:

@@ -39,7 +39,6 @@ IMPROBABLE = "improbable"
 TOO_LONG = "longer than the model's context"
 
 _log = logging.getLogger(__name__)
-_FLUSH_SECONDS = 1.0
 _LEAST_MASS = 0.1
 _JOINTS = 16  # without a prompt between them, the ends of a frame may share tokens
 
@@ -213,9 +212,8 @@ class PromptedModel:
     def _ask(self, rendered: Sequence[str], prompt: Prompt) -> list[Reply]:
         """The replies to rendered prompts: those remembered, and the others from the language model.
 
-        Finished replies are stored once a second and when anything goes wrong, so that a run that is stopped
-        repeats next to nothing. Where another process was first to store one, that is the reply: two stages that ask
-        the same at once read the same.
+        Every reply is stored as it comes, so that a run that is stopped repeats only what was in flight. Where
+        another process was first to store one, that is the reply: two stages that ask the same at once read the same.
         """
         keys = self._keys(rendered, prompt)
         replies = self._stored(keys)
@@ -246,22 +244,10 @@ class PromptedModel:
             stream = model.choice_probabilities(asked, how.choices, max_tokens=how.max_tokens)
         else:
             stream = model.generate(asked, max_tokens=how.max_tokens, stop=how.stop, schema=how.schema)
-        pending: dict[str, dict] = {}
-        stored = time.monotonic()
-        try:
-            for index, reply in stream:
-                if reply.answered:
-                    pending[keys[index]] = asdict(reply)
-                if time.monotonic() - stored > _FLUSH_SECONDS:
-                    self._store(pending, prompt)
-                    stored = time.monotonic()
-                yield keys[index], reply
-        finally:
-            self._store(pending, prompt)
-
-    def _store(self, pending: dict[str, dict], prompt: Prompt) -> None:
-        self.cache.put(pending, model=self.name, role=prompt.role)
-        pending.clear()
+        for index, reply in stream:
+            if reply.answered:  # at once: a run that is killed has paid for what came before
+                self.cache.put({keys[index]: asdict(reply)}, model=self.name, role=prompt.role)
+            yield keys[index], reply
 
     def _note(self, prompt: Prompt, usage: Usage) -> None:
         note(self.name, prompt.role, usage)
