@@ -13,9 +13,10 @@ import threading
 import time
 
 import pytest
+from fakes import openai_model
 
 from claimwise import prompts
-from claimwise.models import ModelError, openai_model, openai_transport
+from claimwise.models import ModelError, openai_transport
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.openai_language import BudgetError

@@ -9,7 +9,7 @@ from typing import Any
 
 from claimwise.models.openai_transport import Refused
 from claimwise.models.replies import Reply
-from claimwise.prompts import parsers
+from claimwise.reasons import Reason
 
 _TOO_LONG = "the server refused the prompt as too long"
 _FILTERED = "the server's content filter refused the prompt"
@@ -109,7 +109,7 @@ def read_text(choice: Mapping[str, Any]) -> Reply:
     if isinstance(content, list):
         content = "".join(_parts(content)) or None
     if not content and isinstance(message, dict) and message.get("refusal"):
-        return Reply(reason=parsers.REFUSAL)
+        return Reply(reason=Reason.REFUSAL)
     if content is None:
         return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
     if not isinstance(content, str):
