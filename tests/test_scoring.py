@@ -11,15 +11,15 @@ from imports import ROOT
 from test_language import Scripted
 from typer.testing import CliRunner
 
-from claimwise import cli, corpora, models, runs, scoring
+from claimwise import cli, corpora, models, scoring
 from claimwise import paths as store
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
 from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
+from claimwise.models.cost import CLAIMS, Prices
 from claimwise.models.language import PromptedModel
-from claimwise.models.rehearsal import CLAIMS
 from claimwise.models.replies import RecordedReplies
 from claimwise.params import Settings
 from claimwise.params import read as read_settings
@@ -95,7 +95,7 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model):
     assert json.loads((folders[0] / "run.json").read_text()) == {
         "model": models.describe({"kind": "embedded"}),
         "fingerprint": "fake-1",
-        "versions": runs.versions(),
+        "versions": models.versions(),
         "metric": DEFAULT_METRICS["acueval"],
         "examples": 6,
         "unscored": 0,
@@ -179,25 +179,24 @@ def test_a_dry_run_counts_the_calls_of_a_language_model_and_asks_nothing(tmp_pat
         rows.example(key, "made", document=f"It rained in {key}.", summary="It rained.")
     corpora.write(rows.corpus(), store.corpus_folder("sample", "sample"))
     cache = ResponseCache(":memory:")
-    monkeypatch.setattr(models, "load", lambda *_: PromptedModel(RecordedReplies("m", {}), cache))
+    prices = []
+    monkeypatch.setattr(models, "load", lambda *_: PromptedModel(RecordedReplies("m", {}), cache, *prices))
     settings = read_settings(ROOT / "params.yaml")
     # One decomposition of the one summary text, and a verdict on every assumed claim of both documents;
     # the longest reply of a decomposition, and one token a verdict.
-    told = scoring.rehearse(settings, "acueval")
+    told = scoring.dry_run(settings, "acueval")
     assert told.startswith(f"{1 + 2 * CLAIMS} calls (")
     assert f"0 prompt tokens in full, at most {256 + 2 * CLAIMS} reply tokens" in told
-    assert "time to be seen from the first calls" in told
     assert cache.stats() == []
-    entry = settings.model_settings | {"prices": {"prompt": 1.0, "reply": 1e6}}
-    priced = settings.model_copy(update={"models": {settings.model: entry}})
-    assert f"cost about {256 + 2 * CLAIMS}.00" in scoring.rehearse(priced, "acueval")
+    prices.append(Prices(prompt=1.0, reply=1e6))
+    assert f"cost about {256 + 2 * CLAIMS}.00" in scoring.dry_run(settings, "acueval")
 
 
 def test_the_command_scores_or_says_what_it_would_ask(model):
     prepare("one", 2)
     Path("params.yaml").write_text(yaml.safe_dump(settings(one={}).model_dump()), encoding="utf-8")
     dry = CliRunner().invoke(cli.app, ["evaluate", "acueval", "--dry-run"])
-    assert (dry.exit_code, dry.output.splitlines()) == (0, [scoring.rehearse(settings(one={}), "acueval")])
+    assert (dry.exit_code, dry.output.splitlines()) == (0, [scoring.dry_run(settings(one={}), "acueval")])
     assert not Path("data/scores").exists()
     done = CliRunner().invoke(cli.app, ["evaluate", "acueval"])
     assert done.exit_code == 0
@@ -210,11 +209,11 @@ def test_a_dry_run_of_aligned_claims_counts_decompositions_and_aligns_nothing(tm
     prepare("one", 2)
     monkeypatch.setattr(models, "load", lambda *_: PromptedModel(RecordedReplies("m", {}), ResponseCache(":memory:")))
     monkeypatch.setattr(Aligner, "verify", lambda *_: pytest.fail("aligned"))
-    assert scoring.rehearse(settings(one={}), "fenice").startswith("3 calls (")  # three different summaries
+    assert scoring.dry_run(settings(one={}), "fenice").startswith("3 calls (")  # three different summaries
 
 
 def test_a_dry_run_of_a_model_that_is_none(model):
-    assert scoring.rehearse(settings(one={}), "acueval") == "no calls: this model is no language model"
+    assert scoring.dry_run(settings(one={}), "acueval") == "no calls: this model is no language model"
 
 
 def test_the_stage_tells_what_it_will_ask_and_what_it_asked(tmp_path, monkeypatch, capsys):
@@ -226,17 +225,11 @@ def test_the_stage_tells_what_it_will_ask_and_what_it_asked(tmp_path, monkeypatc
     told = capsys.readouterr().err
     # Four summaries, of which two are equal, and what is assumed of the claims; then one claim of each of two documents.
     assert f"acueval: {3 + 4 * CLAIMS} calls (" in told
-    assert "score-acueval: 8 answers (0 from the cache, " in told
-    [record] = (tmp_path / "runs").glob("score-acueval-*.json")
-    usage = json.loads(record.read_text())["usage"]
-    assert [(row["role"], row["asked"], row["calls"], row["unparsed"]) for row in usage] == [
-        ("decompose", 4, 3, 0),
-        ("verify", 4, 2, 0),
-    ]
+    assert "acueval: 8 answers (0 from the cache, 5 calls), 0 unparsed, " in told
     scoring.score_corpora(settings(one={}), "acueval")
     told = capsys.readouterr().err
     assert "acueval: 0 calls (" in told
-    assert "score-acueval: 8 answers (8 from the cache, 0 calls), " in told
+    assert "acueval: 8 answers (8 from the cache, 0 calls), " in told
 
 
 def test_a_model_that_does_not_follow_the_prompt_is_told_of_at_once(model, capsys):

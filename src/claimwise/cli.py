@@ -144,7 +144,7 @@ def evaluate(
     from claimwise import scoring
 
     if dry_run:
-        typer.echo(scoring.rehearse(settings.read(params), metric))
+        typer.echo(scoring.dry_run(settings.read(params), metric))
         return
     with _told_if_stopped():
         for folder in scoring.score_corpora(settings.read(params), metric):
@@ -154,7 +154,6 @@ def evaluate(
 @app.command()
 def notebook(
     name: Annotated[str, typer.Argument(help="a notebook in notebooks/, e.g. meta_evaluation")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
 ) -> None:
     """Stage: execute a notebook with its section of params.yaml; writes reports, tables and figures.
@@ -164,8 +163,7 @@ def notebook(
     from claimwise import notebook as notebooks
     from claimwise import params as settings
 
-    do = notebooks.rehearse if dry_run else notebooks.run
-    typer.echo(do(name, settings.read(params)))
+    typer.echo(notebooks.run(name, settings.read(params)))
 
 
 @app.command()

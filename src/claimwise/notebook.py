@@ -7,11 +7,7 @@ also after a failure: a failed run leaves the copy with its traceback, which is 
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +17,8 @@ from nbconvert import HTMLExporter
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat import NotebookNode
 
-from claimwise import paths as store
 from claimwise.errors import near
-from claimwise.models import rehearsal, usage
 from claimwise.params import ParamsError, Settings
-from claimwise.runs import Run, forecast, pace, prices_of
 
 _ADDRESS = re.compile(r"at 0x[0-9a-f]+")
 
@@ -78,7 +71,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
 
 def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
-    """Execute a notebook and write its normalised copy and HTML, and what it asked; returns the copy's path.
+    """Execute a notebook and write its normalised copy and HTML; returns the copy's path.
 
     Raises:
         ParamsError: a parameter is unknown or missing.
@@ -88,81 +81,14 @@ def run(name: str, settings: Settings, folder: Path = Path()) -> Path:
     target = folder / "reports" / settings.data / f"{name}.ipynb"
     given = parameters(settings, name, source)
     target.parent.mkdir(parents=True, exist_ok=True)
-    recording = Run(name, folder / settings.cache, settings.models)
     try:
-        with recording:
-            _execute(source, target, given, folder)
+        _execute(source, target, given, folder)
     finally:
         if target.is_file():
             executed = normalise(nbformat.read(target, as_version=4))
             nbformat.write(executed, target)
     target.with_suffix(".html").write_text(_html(executed, name), encoding="utf-8")
-    recording.beside(folder / store.result(settings.data, f"{name}_run.json"), settings.model_settings)
     return target
-
-
-def rehearse(name: str, settings: Settings, folder: Path = Path()) -> str:
-    """What ``run`` would ask of language models that is not remembered yet, a line a model; nothing is asked.
-
-    The notebook runs in a folder of its own on the project's data, with made-up replies (``models.rehearsal``). Where
-    it cannot go on with these, what was counted until then is told, and so is that.
-
-    Raises:
-        ParamsError: a parameter is unknown or missing.
-    """
-    source = (folder / "notebooks" / f"{name}.ipynb").resolve()
-    given = parameters(settings, name, source)
-    named = {settings.model, *_strings(settings.section(name))} & settings.models.keys()
-    if all(settings.models[model].get("kind") in ("embedded", "lexical") for model in named):
-        return "no calls: no language model takes part"
-    cache = (folder / settings.cache).resolve()
-    stopped = ""
-    with tempfile.TemporaryDirectory() as aside:
-        work, notes = Path(aside, "project"), Path(aside, "notes")
-        work.mkdir()
-        for entry in folder.iterdir():  # data, the user's own prompts; what the notebook writes stays aside
-            if entry.name not in ("figures", "reports", "tables"):
-                (work / entry.name).symlink_to(entry.resolve())
-        with _environment({rehearsal.VARIABLE: "1", usage.VARIABLE: str(notes)}):
-            try:
-                absolute = {key: str(cache) for key in ("cache",) if key in given}
-                _execute(source, Path(aside, "copy.ipynb"), given | absolute, work)
-            except papermill.PapermillExecutionError as error:
-                stopped = f"\nat least: made-up replies end in {error.ename} in cell {error.cell_index}"
-        asked = usage.read(notes)
-    lines = []
-    for model in sorted({model for model, _ in asked}):
-        total = sum((one for (who, _), one in asked.items() if who == model), usage.Usage())
-        if total.tokens:  # other models are no language models and have been asked
-            estimate = rehearsal.Estimate(total.calls, total.prompt_tokens, total.reply_tokens)
-            lines.append(f"{model}: {forecast(estimate, prices_of(settings.models, model), pace(cache, model))}")
-    return ("\n".join(lines) or "no calls that are not remembered") + stopped
-
-
-def _strings(value: Any) -> set[str]:
-    """All texts in a parameter: a notebook may name further entries of ``models`` under any key.
-
-    >>> sorted(_strings({"sample": ["one", {"two": "three"}], "draws": 20}))
-    ['one', 'three']
-    """
-    if isinstance(value, Mapping | list):
-        items = value.values() if isinstance(value, Mapping) else value
-        return {text for item in items for text in _strings(item)}
-    return {value} if isinstance(value, str) else set()
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = {key: os.environ.get(key) for key in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for key, value in before.items():
-            if value is None:
-                del os.environ[key]
-            else:
-                os.environ[key] = value
 
 
 def _execute(source: Path, target: Path, given: dict[str, Any], folder: Path) -> None:

@@ -11,12 +11,11 @@ import typer
 
 from claimwise import corpora, models
 from claimwise import paths as store
-from claimwise.asking import Asking
 from claimwise.corpora import Corpus
-from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
+from claimwise.metrics import Evaluation, MetricSpec, estimate, evaluate, specification
+from claimwise.models import cost
 from claimwise.models.base import Model
 from claimwise.params import Settings
-from claimwise.runs import versions
 
 
 def score_corpora(settings: Settings, metric: str) -> list[Path]:
@@ -26,11 +25,11 @@ def score_corpora(settings: Settings, metric: str) -> list[Path]:
     reply), and the tables of every corpus are written anew from them. A language model is asked after a line on what
     that will take, under a bar that counts its calls.
     """
-    asking, spec, model = _asking(settings, metric)
+    spec, model = _chosen(settings, metric)
     base = store.scores_folder(settings.data, metric)
     base.mkdir(parents=True, exist_ok=True)
     folders = []
-    with asking.watched(f"score-{metric}", _parts(settings, metric)) as progress:
+    with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric))) as progress:
         for name, corpus in _scored(settings, metric):
             evaluation = evaluate(
                 metric, spec, model, corpus.examples, recorded=corpus.recorded_claims, progress=progress
@@ -51,15 +50,13 @@ def _warn(metric: str, corpus: str, evaluation: Evaluation) -> None:
         typer.echo(f"{metric} on {corpus}: {len(unscored)} of {len(scores)} summaries have no score ({why})", err=True)
 
 
-def rehearse(settings: Settings, metric: str) -> str:
+def dry_run(settings: Settings, metric: str) -> str:
     """What ``score_corpora`` would ask of a language model that is not remembered yet, in a line; nothing is asked."""
-    return _asking(settings, metric)[0].forecast(_parts(settings, metric))
+    return cost.forecast(estimate(*_chosen(settings, metric), _parts(settings, metric)))
 
 
-def _asking(settings: Settings, metric: str) -> tuple[Asking, MetricSpec, Model]:
-    spec = specification(metric, settings.metrics)
-    model = models.load(settings.model_settings, settings.cache)
-    return Asking(metric, spec, model, settings.models, settings.model, settings.cache), spec, model
+def _chosen(settings: Settings, metric: str) -> tuple[MetricSpec, Model]:
+    return specification(metric, settings.metrics), models.load(settings.model_settings, settings.cache)
 
 
 def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
@@ -79,7 +76,7 @@ def _record(evaluation: Evaluation, model: Model, settings: Settings, spec: Metr
     return {
         "model": models.describe(settings.model_settings),
         "fingerprint": model.fingerprint,
-        "versions": versions(),
+        "versions": models.versions(),
         "metric": spec.model_dump(exclude_none=True),
         "examples": len(evaluation.scores),
         "unscored": int(evaluation.scores["score"].isna().sum()),

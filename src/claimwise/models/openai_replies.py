@@ -17,7 +17,7 @@ import openai
 
 from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply
-from claimwise.prompts import parsers
+from claimwise.reasons import Reason
 
 _log = logging.getLogger(__name__)
 _FIRST_ATTEMPTS = 3  # as long as a server has never sent a completion: it is not there, or not at this address
@@ -27,7 +27,7 @@ _WARN_SECONDS = 30.0
 # not know (500).
 _FINAL = ("insufficient_quota", "exceeded your current quota", "validation error")
 
-_TOO_LONG = "the server refused the prompt as too long"
+_TOO_LONG = Reason.REFUSED_AS_TOO_LONG
 _FILTERED = "the server's content filter refused the prompt"
 _CODES = {
     "context_length_exceeded": _TOO_LONG,
@@ -246,7 +246,7 @@ def read_text(choice: Mapping[str, Any]) -> Reply:
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         content = "".join(text for text in texts if isinstance(text, str)) or None
     if not content and isinstance(message, dict) and message.get("refusal"):
-        return Reply(reason=parsers.REFUSAL)
+        return Reply(reason=Reason.REFUSAL)
     if content is None:
         return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
     if not isinstance(content, str):
