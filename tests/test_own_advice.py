@@ -11,14 +11,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from test_openai_language import Server
+from servers import Server
 from typer.testing import CliRunner
 
 from claimwise import cli
 from claimwise.metrics import DEFAULT_METRICS, specification
-from claimwise.metrics.claims import EMPTY_SUMMARY
-from claimwise.models.language import TOO_LONG
-from claimwise.prompts.lists import CUT, NO_LIST
+from claimwise.reasons import Reason
 from claimwise.user_file import advice as own_advice
 from claimwise.user_file import score as own_file
 from claimwise.user_file.score import NothingScoredError
@@ -31,19 +29,26 @@ def advised(*reasons, metric="acueval"):
 
 
 def test_the_file_is_blamed_for_empty_texts_only():
-    assert advised(EMPTY_SUMMARY) == "correct mine.csv"
-    for reason in ("refusal", NO_LIST, CUT, TOO_LONG, "the server sent no text (length)", "neither yes nor no"):
+    assert advised(Reason.EMPTY_SUMMARY) == "correct mine.csv"
+    for reason in (
+        "refusal",
+        Reason.NO_LIST,
+        Reason.CUT,
+        Reason.TOO_LONG,
+        "the server sent no text (length)",
+        "neither yes nor no",
+    ):
         assert "mine.csv" not in advised(reason)
-    assert advised(NO_LIST, EMPTY_SUMMARY, "refusal") == (
+    assert advised(Reason.NO_LIST, Reason.EMPTY_SUMMARY, "refusal") == (
         "take another prompt (--prompt) or another model (--model); correct mine.csv"
     )
 
 
 def test_of_a_prompt_that_is_too_long_a_shorter_one_is_named():
-    for reason in (TOO_LONG, "the server refused the prompt as too long"):
+    for reason in (Reason.TOO_LONG, "the server refused the prompt as too long"):
         assert "`context`" in advised(reason)
         assert "--prompt acueval-decompose-0shot" in advised(reason)
-    assert "0shot" not in advised(TOO_LONG, metric="sentences")
+    assert "0shot" not in advised(Reason.TOO_LONG, metric="sentences")
 
 
 @pytest.fixture

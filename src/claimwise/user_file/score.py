@@ -10,11 +10,11 @@ import typer
 
 from claimwise import models, prompts
 from claimwise.analysis import statistics
-from claimwise.asking import Asking
 from claimwise.corpora import ExamplesError, read_file
 from claimwise.errors import ClaimwiseError, near
-from claimwise.metrics import MetricSpec, evaluate, specification
+from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
+from claimwise.models import cost
 from claimwise.user_file import advice as own_advice
 from claimwise.user_file import decisions as deciding
 from claimwise.user_file import output as own_output
@@ -95,13 +95,13 @@ def score(
     for hint in found.hints:
         typer.echo(hint, err=True)
     engine = models.load(entries[model], chosen.cache)
-    asking = Asking(metric, spec, engine, entries, model, chosen.cache)
+    estimated = estimate(spec, engine, [(examples, None)])
     if dry_run:
-        typer.echo(asking.forecast([(examples, None)]))
+        typer.echo(cost.forecast(estimated))
         return None
     for warning in own_warnings.of(entries[model]["kind"], examples, prompt) if asked else ():
         typer.echo(warning, err=True)
-    with asking.watched("score", [(examples, None)]) as progress:
+    with cost.watched(metric, engine, estimated) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
     scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)[list(_COLUMNS)]
     cut = threshold if threshold is not None else deciding.tuned(scores, examples)
