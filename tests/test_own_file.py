@@ -16,12 +16,12 @@ from statsmodels.stats.proportion import proportion_confint
 
 from claimwise import metrics
 from claimwise.analysis import statistics
-from claimwise.corpora import ExamplesError
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation
 from claimwise.metrics.fenice.alignment import AlignedVerdict
 from claimwise.models.base import Claim, Decomposition, Verdict
 from claimwise.prompts import PromptError
+from claimwise.schema import TableError
 from claimwise.user_file import decisions as deciding
 from claimwise.user_file import output as own_output
 from claimwise.user_file import score as own_file
@@ -160,9 +160,7 @@ def test_word_overlap_is_no_models_score(capsys):
 
 def test_a_column_that_would_stand_twice_is_refused(folder):
     write([row | {"score": 1} for row in ROWS])
-    with pytest.raises(
-        ExamplesError, match=r"mine\.jsonl: column 'score' would stand twice in mine\.word-overlap\.csv"
-    ):
+    with pytest.raises(TableError, match=r"mine\.jsonl: column 'score' would stand twice in mine\.word-overlap\.csv"):
         score()
     assert not list(folder.glob("*.csv"))
 
@@ -249,7 +247,7 @@ def test_json_lines_hold_the_claims_of_each_row(name):
     assert (found[1]["claims"], found[1]["reason"]) == ([], "empty summary")
     assert pd.isna(found[1]["score"])
     write([row | {"claims": "x"} for row in rows])
-    with pytest.raises(ExamplesError, match="column 'claims' would stand twice"):
+    with pytest.raises(TableError, match="column 'claims' would stand twice"):
         score(out=Path(name))
 
 

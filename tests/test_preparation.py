@@ -7,7 +7,8 @@ import yaml
 
 from claimwise import corpora, preparation
 from claimwise import params as settings
-from claimwise.corpora import CorpusError, ExamplesError, user_corpus
+from claimwise.corpora import CorpusError, user_corpus
+from claimwise.schema import TableError
 
 ROOT = Path(__file__).parent.parent
 
@@ -78,9 +79,9 @@ def test_columns_of_other_names_are_named_in_the_settings(project):
     assert corpora.read(folder).examples[["id", "document", "summary"]].to_numpy().tolist() == [
         ["1", "It rained.", "Rain."]
     ]
-    with pytest.raises(ExamplesError, match=r"data/own/mine\.csv: no column 'title', which 'document' is said to be"):
+    with pytest.raises(TableError, match=r"data/own/mine\.csv: no column 'title', which 'document' is said to be"):
         project(corpora={"own": {"mine": {"document": "title"}}})
-    with pytest.raises(ExamplesError, match=r"corpora: \{own: \{mine: \{document: 'article'\}\}\}"):
+    with pytest.raises(TableError, match=r"corpora: \{own: \{mine: \{document: 'article'\}\}\}"):
         project()
 
 
@@ -108,7 +109,7 @@ def test_two_files_of_one_name(project):
 
 def test_a_wrong_row_is_named(project):
     Path("data/own/mine.csv").write_text("id,document,summary,label\na,b,c,maybe\n")
-    with pytest.raises(ExamplesError, match=r"data/own/mine\.csv, line 2, field 'label': expected 1"):
+    with pytest.raises(TableError, match=r"data/own/mine\.csv, line 2, column 'label': found 'maybe', expected 1"):
         project()
 
 

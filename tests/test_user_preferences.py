@@ -11,7 +11,8 @@ from imports import ROOT
 
 from claimwise import corpora, notebook, preparation, scoring
 from claimwise import params as settings
-from claimwise.corpora import CorpusError, ExamplesError, user_corpus
+from claimwise.corpora import CorpusError, user_corpus
+from claimwise.schema import TableError
 
 STORIES = {
     "ferry": ("A ferry left Tarn at noon with forty people.", "The ferry left at noon.", "A ferry sank in Tarn."),
@@ -93,27 +94,27 @@ def test_the_file_of_preferences_is_no_file_of_examples(project):
         ("", "no rows in the file; expected first_id, second_id, preferred"),
         (
             "ferry-person,ferry-modle,first",
-            "line 2, field 'second_id': no example 'ferry-modle'; did you mean 'ferry-model'",
+            "line 2, column 'second_id': no example 'ferry-modle'; did you mean 'ferry-model'",
         ),
-        (",ferry-model,first", "line 2, field 'first_id': no example ''; expected the id"),
+        (",ferry-model,first", "line 2, column 'first_id': no example ''; expected a row's id"),
         ("ferry-person,mill-model,first", "'ferry-person' and 'mill-model' are summaries of different documents"),
         ("dam-model,dam-model,first", "'dam-model' is compared with itself"),
-        ("dam-person,dam-model,A", r"line 2, field 'preferred': expected first \(the person's .* or equal, got 'A'"),
+        ("dam-person,dam-model,A", r"line 2, column 'preferred': found 'a', expected first \(the person's .* or equal"),
         (
             "dam-person,dam-model,first\ndam-person,dam-model,equal",
-            "line 3: 'dam-person' and 'dam-model' were compared by rater 'user' in line 2 already; .*'rater' who judged",
+            "line 3, columns 'first_id', 'second_id', 'rater': 'dam-person', 'dam-model', 'user' stand together in line 2 too",
         ),
     ],
 )
 def test_a_wrong_judgment_is_named_by_file_line_and_field(project, rows, message):
     Path("data/own/mine.preferences.csv").write_text(f"first_id,second_id,preferred\n{rows}\n")
-    with pytest.raises(ExamplesError, match=rf"mine\.preferences\.csv.*{message}"):
+    with pytest.raises(TableError, match=rf"mine\.preferences\.csv.*{message}"):
         preparation.prepare_corpora(project)
 
 
 def test_a_missing_column_of_judgments_is_named(project):
     Path("data/own/mine.preferences.csv").write_text("first_id,second_id,prefered\ndam-person,dam-model,first\n")
-    with pytest.raises(ExamplesError, match=r"column 'preferred' is missing.*did you mean 'prefered'[?] Rename it"):
+    with pytest.raises(TableError, match=r"column 'preferred' is missing.*did you mean 'prefered'[?] Rename it"):
         preparation.prepare_corpora(project)
 
 

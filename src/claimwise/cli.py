@@ -100,7 +100,7 @@ def score(
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
-    from claimwise.corpora import user_columns
+    from claimwise.corpora.user import parse_columns
     from claimwise.user_file import score as own_file
 
     with _told_if_stopped():
@@ -115,7 +115,7 @@ def score(
             dry_run=dry_run,
             threshold=threshold,
             prompt=prompt or (),
-            columns=user_columns.parse(column or ()),
+            columns=parse_columns(column or ()),
             limit=limit,
         )
     if scores is not None and fail_under is not None and own_file.falls_short(scores, fail_under):

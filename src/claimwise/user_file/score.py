@@ -11,10 +11,11 @@ import typer
 from claimwise import models, prompts
 from claimwise.analysis import statistics
 from claimwise.asking import Asking
-from claimwise.corpora import ExamplesError, read_file
+from claimwise.corpora import read_file
 from claimwise.errors import ClaimwiseError, near
 from claimwise.metrics import MetricSpec, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
+from claimwise.schema import TableError
 from claimwise.user_file import advice as own_advice
 from claimwise.user_file import decisions as deciding
 from claimwise.user_file import output as own_output
@@ -91,7 +92,7 @@ def score(
         typer.echo(f"{file}: only the first {len(examples)} of {count} rows (--limit)")
     ours = (*_COLUMNS, deciding.DECISION, *(["claims"] if own_output.nests(out) else []))
     if twice := [name for name in carried if name in ours]:
-        raise ExamplesError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
+        raise TableError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
     for hint in found.hints:
         typer.echo(hint, err=True)
     engine = models.load(entries[model], chosen.cache)
