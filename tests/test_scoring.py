@@ -23,7 +23,7 @@ from claimwise.models.rehearsal import CLAIMS
 from claimwise.models.replies import RecordedReplies
 from claimwise.params import Settings
 from claimwise.params import read as read_settings
-from claimwise.user_file import score as own_file
+from claimwise.user_file.score import score as score_file
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_claims_with_support_span_and_evidence(model, tmp_path):
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
     out, claims, page = tmp_path / "scores.csv", tmp_path / "claims.csv", tmp_path / "page.html"
-    written = own_file.score(file, "sentences", "embedded", out, claims, page, Path("params.yaml"))
+    written = score_file(file, "sentences", "embedded", out, claims, page, Path("params.yaml"))
     assert "sentences on mine.jsonl" in page.read_text()
     kept = ["id", "metric", "score", "n_claims", "n_unparsed"]
     pd.testing.assert_frame_equal(pd.read_csv(out)[kept], written[kept], check_dtype=False)

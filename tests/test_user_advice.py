@@ -15,19 +15,19 @@ from test_openai_language import Server
 from typer.testing import CliRunner
 
 from claimwise import cli
+from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, specification
 from claimwise.metrics.claims import EMPTY_SUMMARY
 from claimwise.models.language import TOO_LONG
 from claimwise.prompts.lists import CUT, NO_LIST
-from claimwise.user_file import advice as own_advice
-from claimwise.user_file import score as own_file
-from claimwise.user_file.score import NothingScoredError
+from claimwise.user_file.score import advice
+from claimwise.user_file.score import score as score_file
 
 ROWS = [{"id": str(n), "document": f"It rained on day {n}.", "summary": f"It rained {n} times."} for n in range(6)]
 
 
 def advised(*reasons, metric="acueval"):
-    return own_advice.of(reasons, Path("mine.csv"), specification(metric, DEFAULT_METRICS))
+    return advice(reasons, Path("mine.csv"), specification(metric, DEFAULT_METRICS))
 
 
 def test_the_file_is_blamed_for_empty_texts_only():
@@ -61,14 +61,12 @@ def served(tmp_path, monkeypatch):
 
 
 def score():
-    return own_file.score(Path("mine.jsonl"), "acueval", None, None, None, None, Path("params.yaml"))
+    return score_file(Path("mine.jsonl"), "acueval", None, None, None, None, Path("params.yaml"))
 
 
 def test_a_model_that_refuses_is_not_the_files_fault(served):
     served.answer = lambda prompt: "I'm sorry, but I cannot help with that."
-    with pytest.raises(
-        NothingScoredError, match=r"none of 6 .* above; take another prompt \(--prompt\) or another mod"
-    ):
+    with pytest.raises(ClaimwiseError, match=r"none of 6 .* above; take another prompt \(--prompt\) or another mod"):
         score()
 
 
@@ -77,7 +75,7 @@ def test_a_context_that_the_prompt_does_not_fit_is_told_of(served):
     params["models"]["served"]["context"] = 400
     Path("params.yaml").write_text(yaml.safe_dump(params))
     with pytest.raises(
-        NothingScoredError, match=r"demonstrations, must fit: .*`context`.*--prompt acueval-decompose-0shot"
+        ClaimwiseError, match=r"demonstrations, must fit: .*`context`.*--prompt acueval-decompose-0shot"
     ):
         score()
     assert served.requests == []
