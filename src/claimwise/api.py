@@ -139,8 +139,8 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
         params: where there is no params.yaml, and no other file is named, all is default.
 
     Raises:
-        ParamsError: a file of another name is not there, the file is malformed, or it has an unknown key (one without
-            the pipeline's ``data``, of which other sections are not read).
+        ParamsError: a file of another name is not there, the file is malformed, or it has an unknown key. Of the
+            pipeline's file (it has ``data``) other sections are not read, but a key that is nearly a missing one is wrong.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "params.yaml")
@@ -151,7 +151,8 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
     """
     given = _content(params) if params.is_file() or params != PARAMS else {}
     if "data" in given:
-        given = {key: value for key, value in given.items() if key in UserSettings.model_fields}
+        absent = UserSettings.model_fields.keys() - given.keys()
+        given = {key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)}
     try:
         found = UserSettings.model_validate(given)
     except ValidationError as error:
