@@ -74,7 +74,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         (
             [{"id": "a", "document": "b", "output": "c"}],
             r"line 1: column 'summary' is missing, got id, document, output; say which one holds it: --column summary=NAME "
-            r"\(in params\.yaml corpora: \{own: \{mine: \{summary: 'NAME'\}\}\}, in Python columns=\{'summary': 'NAME'\}\), "
+            r"\(in params\.yaml datasets: \{own: \{corpora: \{mine: \{summary: 'NAME'\}\}\}\}, in Python columns=\{'summary': 'NAME'\}\), "
             "or add it",
         ),
         ([{"id": "a", "docment": "b", "summary": "c"}], "line 1: column 'document' is missing.*did you mean 'docment'"),

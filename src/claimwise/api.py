@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, overload
 
 import pandas as pd
+import pooch
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,7 +20,8 @@ from claimwise import models, prompts
 from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.models.base import Model
-from claimwise.params import PARAMS, ParamsError, own_cache
+from claimwise.params import ParamsError
+from claimwise.paths import PARAMS
 from claimwise.strict_yaml import Loader
 
 #: What is asked where no other model is named.
@@ -129,10 +131,11 @@ class UserSettings(BaseModel):
     model: str = DEFAULT_MODEL
     models: dict[str, dict[str, Any]] = Field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    cache: Path = Field(default_factory=own_cache)
+    #: Of the user's own where no file names one.
+    cache: Path = Field(default_factory=lambda: Path(pooch.os_cache("claimwise"), "calls.sqlite"))
 
 
-def read_settings(params: Path = PARAMS) -> UserSettings:
+def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
     """Read what there is of a settings file; its models and metrics are added to the default ones.
 
     Args:
@@ -149,16 +152,23 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
     >>> found.model, list(found.models), "acueval" in found.metrics
     ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'gpt'], True)
     """
-    given = _content(params) if params.is_file() or params != PARAMS else {}
+    given = _content(params) if params.is_file() or params != Path(PARAMS) else {}
     if "data" in given:
         absent = UserSettings.model_fields.keys() - given.keys()
-        given = {key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)}
+        given = {
+            key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)
+        }
     try:
         found = UserSettings.model_validate(given)
     except ValidationError as error:
         raise ParamsError("\n".join(_wrong(params, found) for found in error.errors())) from None
-    filled = {"models": DEFAULT_MODELS | found.models, "metrics": DEFAULT_METRICS | found.metrics}
-    return found.model_copy(update=filled)
+    return found.model_copy(
+        update={
+            "models": DEFAULT_MODELS | found.models,
+            "metrics": DEFAULT_METRICS | found.metrics,
+            "cache": params.parent / found.cache if "cache" in given else found.cache,
+        }
+    )
 
 
 def _content(path: Path) -> dict[str, Any]:

@@ -124,12 +124,11 @@ def score(
 
 
 @app.command()
-def corpora(params: Params = PARAMS) -> None:
+def corpora() -> None:
     """Stage: load the corpora that `data` chooses (download, checksum) and write data/corpora."""
-    from claimwise import params as settings
-    from claimwise import preparation
+    from claimwise import project, stages
 
-    for folder in preparation.prepare_corpora(settings.read(params)):
+    for folder in stages.prepare_corpora(project.settings()):
         typer.echo(folder)
 
 
@@ -137,49 +136,38 @@ def corpora(params: Params = PARAMS) -> None:
 def evaluate(
     metric: Annotated[str, typer.Argument(help="a metric of params.yaml, e.g. acueval")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
-    params: Params = PARAMS,
 ) -> None:
-    """Stage: one metric over the corpora of the `score` section; writes data/scores."""
-    from claimwise import params as settings
-    from claimwise import scoring
+    """Stage: one metric over the corpora of `data`; writes data/scores."""
+    from claimwise import project, stages
 
     if dry_run:
-        typer.echo(scoring.rehearse(settings.read(params), metric))
+        typer.echo(stages.forecast(project.settings(), metric))
         return
     with _told_if_stopped():
-        for folder in scoring.score_corpora(settings.read(params), metric):
+        for folder in stages.score(project.settings(), metric):
             typer.echo(folder)
 
 
 @app.command()
 def notebook(
     name: Annotated[str, typer.Argument(help="a notebook in notebooks/, e.g. meta_evaluation")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
-    params: Params = PARAMS,
 ) -> None:
-    """Stage: execute a notebook with its section of params.yaml; writes reports, tables and figures.
+    """Stage: execute a notebook with its section of params.yaml (papermill); writes reports, tables and figures.
 
-    It reads what `claimwise corpora` and `claimwise evaluate` wrote; `dvc repro NAME` runs these first where needed.
+    It reads what `claimwise corpora` and `claimwise evaluate` wrote; `dvc repro` runs these first where needed.
     """
-    from claimwise import notebook as notebooks
-    from claimwise import params as settings
+    from claimwise import project, stages
 
-    do = notebooks.rehearse if dry_run else notebooks.run
-    typer.echo(do(name, settings.read(params)))
+    with _told_if_stopped():
+        typer.echo(stages.notebook(project.settings(), name))
 
 
 @app.command()
-def distil(params: Params = PARAMS) -> None:
-    """Train a claim extractor from a teacher's claims, as the `distillation` section says; no stage: it takes hours."""
-    from claimwise import corpora, models
-    from claimwise import params as settings
-    from claimwise import paths as store
-    from training import distillation
+def results() -> None:
+    """Stage: write docs/results.md, whose numbers are those of the public run's tables."""
+    from claimwise.analysis import results_page
 
-    read = settings.read(params)
-    wanted = distillation.settings(read.distillation)
-    corpus = corpora.read(store.corpus_folder(read.data, wanted.corpus))
-    typer.echo(distillation.distil(wanted, corpus, models.load(read.model_settings, read.cache)))
+    typer.echo(results_page.write())
 
 
 @cache_app.command()

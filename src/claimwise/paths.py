@@ -1,15 +1,57 @@
-"""Where the pipeline's files lie, relative to the project's folder; ``data`` is ``sample``, ``public`` or ``own``."""
+"""Where the project's files lie, whatever folder a notebook or a command starts in."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pandas as pd
+from claimwise.errors import ClaimwiseError
 
-from claimwise import schema
+#: The settings file, in the project's folder.
+PARAMS = "params.yaml"
+
+
+def root() -> Path:
+    """The project's folder: the nearest one above the working folder with params.yaml and notebooks, else this checkout.
+
+    Of a package that was installed without its project it is the working folder.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
+        if (folder / PARAMS).is_file() and (folder / "notebooks").is_dir():
+            return folder
+    return here
+
+
+def corpus_folder(data: str, corpus: str) -> Path:
+    """Tables of one corpus: ``data/corpora/DATA/CORPUS``."""
+    return root() / "data" / "corpora" / plain(data) / plain(corpus)
+
+
+def scores_folder(data: str, metric: str) -> Path:
+    """What one metric said of all the corpora it was run on, one folder a corpus: ``data/scores/DATA/METRIC``."""
+    return root() / "data" / "scores" / plain(data) / plain(metric)
+
+
+def plain(name: str) -> str:
+    """A name from the settings that becomes a part of a path: nothing outside our own folders is ever named by it.
+
+    Raises:
+        ClaimwiseError: it is not made of letters, digits, ``_``, ``-`` and ``.``, or begins with a dot.
+
+    >>> plain("word-overlap")
+    'word-overlap'
+    >>> plain("../..")
+    Traceback (most recent call last):
+    ...
+    claimwise.errors.ClaimwiseError: found the name '../..', expected letters, digits, '_', '-' and '.', not first a dot
+    """
+    if not re.fullmatch(r"\w[\w.-]*", name):
+        raise ClaimwiseError(f"found the name {name!r}, expected letters, digits, '_', '-' and '.', not first a dot")
+    return name
 
 
 @contextmanager
@@ -39,46 +81,3 @@ def replaced(folder: Path) -> Iterator[Path]:
         folder.rename(old)
     partial.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def corpus_folder(data: str, corpus: str) -> Path:
-    """Tables of one corpus.
-
-    >>> corpus_folder("sample", "news").as_posix(), scores_folder("sample", "acueval").as_posix()
-    ('data/corpora/sample/news', 'data/scores/sample/acueval')
-    """
-    return Path("data/corpora") / data / corpus
-
-
-def scores_folder(data: str, metric: str) -> Path:
-    """What one metric said of all the corpora it was run on: one folder a corpus."""
-    return Path("data/scores") / data / metric
-
-
-def result(data: str, name: str) -> Path:
-    """A result table, e.g. ``tables/sample/leaderboard.csv``."""
-    return Path("tables") / data / name
-
-
-def figure(data: str, name: str) -> Path:
-    """A figure, e.g. ``figures/sample/leaderboard.png``."""
-    return Path("figures") / data / name
-
-
-def read_table(folder: Path, name: str) -> pd.DataFrame:
-    """One parquet table, validated against its schema.
-
-    Raises:
-        FileNotFoundError: says which stage makes it.
-    """
-    path = folder / f"{name}.parquet"
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
-    # Spans are integers also where some are missing.
-    table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
-    return schema.validate(table, name, str(path))
-
-
-def read_scores(data: str, metric: str, corpus: str) -> pd.DataFrame:
-    """Scores of one metric on one corpus."""
-    return read_table(scores_folder(data, metric) / corpus, "scores")

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import pandas as pd
 
-FOLDER = Path("data/published")
+from claimwise import paths
 
 
-@cache
-def _read(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, dtype={"table": str})
-
-
-def table(paper: str, number: str, measure: str | None = None, folder: Path = FOLDER) -> pd.DataFrame:
+def published_table(paper: str, number: str, measure: str | None = None) -> pd.DataFrame:
     """Rows of one table of a paper.
 
     Args:
         paper: ``acueval``, ``factored_verification`` or ``fenice``.
         number: the table's number in the paper.
         measure: only this measure.
-        folder: where the csv files are.
 
     Returns:
         Columns ``corpus, origin, row, measure, value, plus_minus``.
     """
-    rows = _read(folder / f"{paper}.csv")
+    rows = pd.read_csv(paths.root() / "data" / "published" / f"{paper}.csv", dtype={"table": str})
     rows = rows[rows["table"] == str(number)]
     if measure is not None:
         rows = rows[rows["measure"] == measure]
@@ -38,7 +29,7 @@ def printed(rows: pd.DataFrame, *across: str) -> pd.DataFrame:
     """A published table as it is printed: its rows down, and across what columns say, with commas between them.
 
     Args:
-        rows: as ``table`` returns them, with a text for ``value`` if it is to be printed as it stands.
+        rows: as ``published_table`` returns them, with a text for ``value`` if it is to be printed as it stands.
         across: names of columns, such as ``origin`` and ``measure``.
 
     Returns:

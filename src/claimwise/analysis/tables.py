@@ -1,62 +1,14 @@
-"""Result tables: written byte-stably as csv and json, shown in notebooks as escaped HTML."""
+"""Tables as a notebook shows them: escaped HTML that is the same bytes in every run."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from functools import partial
 from html import escape
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
-
-from claimwise.analysis.statistics import Interval
-
-
-def save(table: pd.DataFrame, path: str | Path) -> pd.DataFrame:
-    """Write a table as csv (six significant digits, LF, UTF-8) and return it.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "tables", "mine.csv")
-    >>> _ = save(pd.DataFrame({"metric": ["acueval"], "auc": [2 / 3]}), file)
-    >>> file.read_text()
-    'metric,auc\\nacueval,0.666667\\n'
-    """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
-    return table
-
-
-def save_metrics(values: Mapping, path: str | Path) -> None:
-    """Write nested numbers as json, for ``dvc metrics show``; NaN becomes null."""
-
-    def plain(value):
-        if isinstance(value, Mapping):
-            return {str(key): plain(item) for key, item in value.items()}
-        if isinstance(value, float | np.floating):
-            return None if np.isnan(value) else float(f"{value:.6g}")
-        return int(value) if isinstance(value, np.integer) else value
-
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain(values), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def plus_minus(interval: Interval, scale: float = 100, digits: int = 1) -> str:
-    """An interval as people write it.
-
-    >>> plus_minus(Interval(0.704, 0.68, 0.72))
-    '70.4 ± 2.0'
-    >>> plus_minus(Interval(float("nan"), float("nan"), float("nan")))
-    '–'
-    """
-    if np.isnan(interval.value):
-        return "–"
-    return f"{scale * interval.value:.{digits}f} ± {scale * interval.half:.{digits}f}"
 
 
 def p_value(value: float) -> str:

@@ -246,10 +246,10 @@ def _how(field: str, column: str, path: Path) -> str:
     """How a user says which column holds a field, on the command line, in params.yaml and in Python.
 
     >>> _how("id", "the key", Path("mine.csv"))
-    "--column 'id=the key' (in params.yaml corpora: {own: {mine: {id: 'the key'}}}, in Python columns={'id': 'the key'})"
+    "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
     """
     option = shlex.quote(f"{field}={column}")
-    setting = f"corpora: {{own: {{{stem(path)}: {{{field}: {column!r}}}}}}}"
+    setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from claimwise import schema
-from claimwise.analysis import correlation, significance, statistics
+from claimwise.analysis import agreement as correlation
+from claimwise.analysis import significance, statistics
 from claimwise.analysis.published import printed
 from claimwise.corpora import Corpus
 

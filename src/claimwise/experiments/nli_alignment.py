@@ -11,7 +11,8 @@ import pandas as pd
 from scipy import stats
 
 from claimwise import metrics, text
-from claimwise.analysis import correlation, significance, statistics
+from claimwise.analysis import agreement as correlation
+from claimwise.analysis import significance, statistics
 from claimwise.corpora import Corpus
 from claimwise.experiments import meta_evaluation
 from claimwise.metrics import Evaluation, MetricSpec, claims

@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from claimwise import paths as store
-from claimwise import prompts, schema
+from claimwise import paths, prompts, schema
 from claimwise.errors import ClaimwiseError, near
 from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
@@ -93,8 +92,12 @@ class Evaluation:
 
     @classmethod
     def read(cls, folder: Path) -> Evaluation:
-        """Read the tables that ``write`` wrote."""
-        return cls(*(store.read_table(folder, name) for name in ("claims", "verdicts", "scores")))
+        """Read the tables that ``write`` wrote.
+
+        Raises:
+            FileNotFoundError: they are not there; the message says how they are made.
+        """
+        return cls(*(_read(folder / f"{name}.parquet", name) for name in ("claims", "verdicts", "scores")))
 
     def judged_claims(self) -> pd.DataFrame:
         """Every claim with its verdict, one row a claim."""
@@ -118,13 +121,21 @@ class Evaluation:
     def write(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
         """Write parquet, and what made it as ``run.json``, where that is given.
 
-        The folder is never half written, whenever the process is killed (``store.replaced``).
+        The folder is never half written, whenever the process is killed (``paths.replaced``).
         """
-        with store.replaced(folder) as new:
+        with paths.replaced(folder) as new:
             for name in ("claims", "verdicts", "scores"):
                 getattr(self, name).to_parquet(new / f"{name}.parquet", index=False)
             if record is not None:
                 (new / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _read(path: Path, name: str) -> pd.DataFrame:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
+    # Spans are integers also where some are missing.
+    table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
+    return schema.validate(table, name, str(path))
 
 
 def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:

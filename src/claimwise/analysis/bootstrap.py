@@ -1,0 +1,293 @@
+"""Intervals and tests by bootstrap over documents: what is of one document is not independent, so it is drawn together.
+
+Draws are seeded: the same input gives the same output, and the same seed draws the same documents whatever the scores,
+so that the draws of two metrics can be subtracted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from claimwise.analysis.measures import GRID, Array, balanced_accuracy, tuned_threshold
+
+#: Draws of a test: more than of an interval, for its p is multiplied by the number of comparisons.
+TEST_DRAWS = 10_000
+#: Weights that are held at once: of 10,000 draws over 10,000 rows they would take 800 MB.
+_CELLS = 20_000_000
+
+
+class Interval(NamedTuple):
+    """A value with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+#: Of a value that cannot be computed.
+UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
+
+
+class Difference(NamedTuple):
+    """A difference with the ends of its 95 % interval and its two-sided p-value."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+@lru_cache(maxsize=4)  # a table's rows are about the same documents, and drawing takes longer than what is done with it
+def resample(n: int, draws: int, seed: int) -> Array:
+    """How often each of n units stands in each bootstrap draw, shape (draws, n), not to be written to.
+
+    >>> resample(4, 2, seed=0).sum(axis=1).tolist()
+    [4, 4]
+    """
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+    counts.flags.writeable = False
+    return counts
+
+
+def bootstrap_draws(
+    measure: Callable, *columns: Sequence, groups: Sequence | None = None, draws: int = 2000, seed: int = 0, **options
+) -> Array:
+    """A measure in each bootstrap draw, (draws,); the arguments are those of ``bootstrap_interval``.
+
+    >>> from claimwise.analysis.measures import mean
+    >>> bootstrap_draws(mean, [0.5, 0.5], draws=3).tolist()
+    [0.5, 0.5, 0.5]
+    """
+    columns = [np.asarray(column) for column in columns]
+    groups = np.arange(len(columns[0])) if groups is None else np.asarray(groups)
+    codes, names = pd.factorize(groups)
+    counts = resample(len(names), draws, seed)
+    step = max(1, _CELLS // max(len(codes), 1))
+    parts = [measure(*columns, weights=counts[at : at + step][:, codes], **options) for at in range(0, draws, step)]
+    return np.concatenate(parts)
+
+
+def bootstrap_interval(
+    measure: Callable, *columns: Sequence, groups: Sequence | None = None, draws: int = 2000, seed: int = 0, **options
+) -> Interval:
+    """A measure with its 95 % percentile bootstrap interval.
+
+    Args:
+        measure: one of ``claimwise.analysis.measures``: ``measure(*columns, weights=(draws, n), **options)``.
+        columns: what it is computed of, each (n,); rows where a number is missing are left out.
+        groups: document ids, (n,): what is of one document stays together; each row by itself, where none are given.
+        draws: number of bootstrap samples; those in which the measure is undefined (one class only) are left out.
+        seed: of the draws.
+        options: of the measure.
+
+    Returns:
+        NaN where the measure is undefined, or no row is left.
+
+    >>> from claimwise.analysis.measures import auc, balanced_accuracy
+    >>> bootstrap_interval(balanced_accuracy, [1, 1, 0, 0] * 20, [True, True, False, False] * 20, groups=range(80))
+    Interval(value=1.0, low=1.0, high=1.0)
+    >>> bootstrap_interval(auc, [1, 0] * 20, [0.9, 0.1] * 20, groups=range(40))
+    Interval(value=1.0, low=1.0, high=1.0)
+    """
+    columns = [np.asarray(column) for column in columns]
+    kept = np.all([~pd.isna(column) for column in columns], axis=0)
+    columns = [column[kept] for column in columns]
+    if groups is not None:
+        groups = np.asarray(groups)[kept]
+    value = measure(*columns, **options) if kept.any() else np.nan
+    if np.isnan(value):
+        return UNKNOWN
+    drawn = bootstrap_draws(measure, *columns, groups=groups, draws=draws, seed=seed, **options)
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return Interval(float(value), float(low), float(high))
+
+
+def paired_bootstrap(
+    measure: Callable,
+    first: Sequence[Sequence],
+    second: Sequence[Sequence],
+    groups: Sequence,
+    draws: int = TEST_DRAWS,
+    seed: int = 0,
+) -> Difference:
+    """How much more of a measure one system has than another on the same rows, drawn over documents.
+
+    Args:
+        measure: as in ``bootstrap_interval``.
+        first: the columns that it is computed of for the first system, each (n,).
+        second: for the second.
+        groups: document ids, (n,).
+        draws: number of bootstrap samples; those in which the measure is undefined are left out.
+        seed: of the draws.
+
+    Returns:
+        First minus second. p is twice the smaller share of draws on one side of zero, the observed sample counted as
+        one of them, so at least 2 / (draws + 1) (Davison and Hinkley 1997, section 4.2). All NaN where undefined.
+
+    >>> from claimwise.analysis.measures import mean
+    >>> difference = paired_bootstrap(mean, [[1] * 50], [[1, 0] * 25], groups=range(50))
+    >>> difference.value, round(difference.p, 4)
+    (0.5, 0.0002)
+    >>> paired_bootstrap(mean, [[1, 0]], [[1, 0]], groups=["a", "b"])
+    Difference(value=0.0, low=0.0, high=0.0, p=1.0)
+    """
+    value = measure(*first) - measure(*second)
+    drawn = [bootstrap_draws(measure, *columns, groups=groups, draws=draws, seed=seed) for columns in (first, second)]
+    return with_p(value, drawn[0] - drawn[1])
+
+
+def with_p(value: float, drawn: Array) -> Difference:
+    """A difference with the interval and the two-sided p that its draws give it; see ``paired_bootstrap``.
+
+    >>> with_p(0.5, np.array([0.4, 0.6, 0.5]))
+    Difference(value=0.5, low=0.405, high=0.595, p=0.5)
+    """
+    drawn = np.round(drawn[~np.isnan(drawn)], 12)  # so that equal rates tie, whatever their rounding
+    if np.isnan(value) or not len(drawn):
+        return Difference(*UNKNOWN, float("nan"))
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    p = 2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
+    return Difference(float(value), float(low), float(high), float(min(1.0, p)))
+
+
+def tuned_interval(
+    validation: pd.DataFrame, test: pd.DataFrame, column: str, draws: int = 2000, seed: int = 0
+) -> Interval:
+    """Balanced accuracy at the threshold tuned on validation rows, with an interval that counts the tuning in.
+
+    ``bootstrap_interval`` holds the threshold as it was tuned once, which is more certain than it is.
+
+    Args:
+        validation: ``label`` (0 or 1), ``document_id`` and the scores; both labels.
+        test: the same columns.
+        column: the scores' name.
+        draws: number of bootstrap samples; those with one label only in a part are left out.
+        seed: of the draws.
+
+    Returns:
+        NaN where the test rows are all of one label.
+
+    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20})
+    >>> tuned_interval(rows, rows, "m", draws=100)
+    Interval(value=1.0, low=1.0, high=1.0)
+    """
+    if test["label"].nunique() < 2:
+        return UNKNOWN
+    low, high = np.nanpercentile(tuned_draws(validation, test, column, draws, seed), [2.5, 97.5])
+    return Interval(tuned_accuracy(validation, test, column), float(low), float(high))
+
+
+def paired_bootstrap_tuned(
+    validation: pd.DataFrame, test: pd.DataFrame, first: str, second: str, draws: int = TEST_DRAWS, seed: int = 0
+) -> Difference:
+    """Difference in balanced accuracy of two metrics, each at its own threshold, tuned anew on every draw.
+
+    The value is that of the thresholds tuned on all validation rows. Its interval and p count in that other validation
+    documents would have given other thresholds, so that it need not lie in the middle of them. The arguments are those
+    of ``tuned_interval``, with a column for each metric; the result is as in ``paired_bootstrap``.
+
+    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20, "flat": 0.5})
+    >>> difference = paired_bootstrap_tuned(rows, rows, "m", "flat")
+    >>> difference.value, round(difference.p, 4)
+    (0.5, 0.0002)
+    """
+    if test["label"].nunique() < 2:
+        return Difference(*UNKNOWN, float("nan"))
+    value = tuned_accuracy(validation, test, first) - tuned_accuracy(validation, test, second)
+    drawn = [tuned_draws(validation, test, column, draws, seed) for column in (first, second)]
+    return with_p(value, drawn[0] - drawn[1])
+
+
+def tuned_accuracy(validation: pd.DataFrame, test: pd.DataFrame, column: str) -> float:
+    """Balanced accuracy of the test rows, cut at the tuned threshold of the validation rows; see ``tuned_interval``.
+
+    >>> rows = pd.DataFrame({"label": [1, 0] * 2, "m": [0.9, 0.1, 0.8, 0.2]})
+    >>> tuned_accuracy(rows, rows.assign(m=[0.9, 0.1, 0.1, 0.1]), "m")
+    0.75
+    """
+    threshold = tuned_threshold(validation[column], validation["label"])
+    return balanced_accuracy(test["label"], test[column] > threshold)
+
+
+def tuned_draws(validation: pd.DataFrame, test: pd.DataFrame, column: str, draws: int, seed: int) -> Array:
+    """Test balanced accuracy of each bootstrap draw at the threshold that is best on its validation rows, (draws,).
+
+    A draw takes whole documents of both parts together: one that stands in both (SummEval's do) is drawn as often in
+    one as in the other. The thresholds tried are those of ``tuned_threshold`` on all validation rows. NaN for draws
+    with one label only in a part.
+
+    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20})
+    >>> tuned_draws(rows, rows, "m", 3, seed=0).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    cuts = np.percentile(validation[column], GRID)
+    documents, names = pd.factorize(pd.concat([validation["document_id"], test["document_id"]]))
+    weights = resample(len(names), draws, seed)
+    known, unseen = documents[: len(validation)], documents[len(validation) :]
+    with np.errstate(invalid="ignore"):
+        tuning = sum(
+            (w @ hits) / (w @ n)[:, None] for w, n, hits in _by_label(validation, column, cuts, known, weights)
+        )
+        best = len(cuts) - 1 - np.round(tuning, 12)[:, ::-1].argmax(axis=1)  # ties keep the highest, as there
+        # A draw needs its own threshold's hits only, not those of all.
+        recalls = [
+            np.einsum("dn,nd->d", w, hits[:, best]) / (w @ n)
+            for w, n, hits in _by_label(test, column, cuts, unseen, weights)
+        ]
+    return np.where(np.isnan(tuning[:, 0]), np.nan, sum(recalls) / 2)
+
+
+def _by_label(
+    rows: pd.DataFrame, column: str, cuts: Array, documents: Array, weights: Array
+) -> Iterator[tuple[Array, Array, Array]]:
+    """For each label the draws of the documents that have it, (draws, m), how many of its rows each has, (m,), and how
+    many of these are right at each threshold, (m, thresholds)."""
+    for label in (1, 0):
+        of_label = rows["label"].to_numpy(int) == label
+        present, codes = np.unique(documents[of_label], return_inverse=True)
+        hits = np.zeros((len(present), len(cuts)))
+        np.add.at(hits, codes, (rows[column].to_numpy(float)[of_label, None] > cuts) == bool(label))
+        yield weights[:, present], np.bincount(codes, minlength=len(present)), hits
+
+
+def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: int = 1000, seed: int = 0) -> float:
+    """The "95 % confidence interval" of AggreFact, ACUEval and others, as their code computes it.
+
+    The distance from the mean to the 2.5th percentile over ``draws`` samples of 80 % of the rows *without*
+    replacement. It is about half as wide as a bootstrap interval; shown only beside published numbers. NaN with one
+    class only.
+
+    >>> published_interval([1, 0] * 50, [True, False] * 50)
+    0.0
+    """
+    n = len(labels)
+    if len(set(labels)) < 2:
+        return float("nan")
+    order = np.argsort(np.random.default_rng(seed).random((draws, n)), axis=1)[:, : int(n * 0.8)]
+    chosen = np.zeros((draws, n))
+    np.put_along_axis(chosen, order, 1, axis=1)
+    drawn = balanced_accuracy(labels, predicted, weights=chosen)
+    return float(np.nanmean(drawn) - np.nanpercentile(drawn, 2.5))
+
+
+def holm(p: Sequence[float]) -> Array:
+    """p-values corrected for how many comparisons were made together (Holm 1979): one family's, shape (m,).
+
+    NaN is no comparison: it stays and is not counted.
+
+    >>> holm([0.01, 0.04, 0.03, float("nan")]).round(4).tolist()
+    [0.03, 0.06, 0.06, nan]
+    """
+    from statsmodels.stats.multitest import multipletests  # takes a second, and `claimwise score` does without
+
+    p = np.asarray(p, float)
+    known = ~np.isnan(p)
+    corrected = np.full(p.shape, np.nan)
+    if known.any():
+        corrected[known] = multipletests(p[known], method="holm")[1]
+    return corrected

@@ -1,0 +1,131 @@
+"""Measures of agreement with labels, each also over many weightings of the rows at once: what a bootstrap draws.
+
+Arrays have one length n; rows without a score or label are left out by the caller, who counts them. ``weights``, (draws, n),
+says how often each row stands in each bootstrap draw (``bootstrap.bootstrap_interval`` makes them); the result then has
+one value a draw, NaN where the draw has rows of one class only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+Array = np.ndarray
+
+#: Percentiles of the validation scores that are tried as thresholds (AggreFact's grid).
+GRID = np.arange(0, 100, 0.2)
+
+
+def mean(values: Sequence[float], weights: Array | None = None) -> float | Array:
+    """Mean of values, such as 1 and 0 for right and wrong.
+
+    >>> mean([1, 0, 0, 1]), mean([1, 0], weights=np.array([[1, 1], [2, 0]])).tolist()
+    (0.5, [0.5, 1.0])
+    """
+    values = np.asarray(values, float)
+    if weights is None:
+        return float(values.mean())
+    return (weights @ values) / weights.sum(axis=1)
+
+
+def ratio(parts: Sequence[float], wholes: Sequence[float], weights: Array | None = None) -> float | Array:
+    """Sum of the parts by the sum of the wholes; NaN where the wholes sum to nothing.
+
+    >>> ratio([1, 0], [2, 2]), ratio([1, 0], [2, 0], weights=np.array([[1, 1], [0, 2]])).tolist()
+    (0.25, [0.5, nan])
+    """
+    parts, wholes = np.asarray(parts, float), np.asarray(wholes, float)
+    above, below = (parts.sum(), wholes.sum()) if weights is None else (weights @ parts, weights @ wholes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(below != 0, np.divide(above, below), np.nan)
+    return float(found) if weights is None else found
+
+
+def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights: Array | None = None) -> float | Array:
+    """Mean of the two classes' recalls; NaN where only one class is there.
+
+    Args:
+        labels: 1 faithful, 0 not.
+        predicted: whether the metric says faithful, such as ``scores > threshold``.
+        weights: see above.
+
+    >>> balanced_accuracy([1, 1, 0, 0], [True, False, False, False])
+    0.75
+    """
+    labels, right = np.asarray(labels, int), np.asarray(predicted, bool) == np.asarray(labels, bool)
+    rows = np.ones((1, len(labels))) if weights is None else weights
+    with np.errstate(invalid="ignore", divide="ignore"):
+        recalls = [(rows @ ((labels == k) & right)) / (rows @ (labels == k)) for k in (1, 0)]
+    found = sum(recalls) / 2
+    return float(found[0]) if weights is None else found
+
+
+def auc(
+    labels: Sequence[int], scores: Sequence[float], strata: Sequence | None = None, weights: Array | None = None
+) -> float | Array:
+    """Area under the ROC curve; NaN where only one class is there.
+
+    With ``strata``, (n,), it is the share of the pairs of a faithful and an unfaithful row *of one stratum* that stand in
+    the right order: where one stratum has more faithful rows, telling the strata apart is no merit.
+
+    >>> auc([0, 0, 1], [0.1, 0.2, 0.3])
+    1.0
+    >>> labels, scores, origin = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.1, 0.7, 0.6, 0.7], list("aaabbb")
+    >>> round(auc(labels, scores), 3), auc(labels, scores, origin)
+    (0.556, 0.25)
+    """
+    labels, scores = np.asarray(labels, int), np.asarray(scores, float)
+    rows = np.ones((1, len(labels))) if weights is None else np.asarray(weights, float)
+    codes = np.zeros(len(labels), int) if strata is None else pd.factorize(np.asarray(strata))[0]
+    parts = [_pairs(labels[codes == c], scores[codes == c], rows[:, codes == c]) for c in np.unique(codes)]
+    in_order, pairs = np.sum(parts, axis=0) if parts else np.zeros((2, len(rows)))
+    with np.errstate(invalid="ignore"):
+        found = in_order / pairs
+    return float(found[0]) if weights is None else found
+
+
+def _pairs(labels: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
+    """Of each draw the pairs of a faithful and an unfaithful row in the right order, and all pairs, both (draws,)."""
+    order = np.argsort(scores, kind="stable")
+    _, tie = np.unique(scores[order], return_inverse=True)
+    starts = np.flatnonzero(np.r_[True, np.diff(tie) > 0])
+    # By distinct score: how much of each class has it; ties count half.
+    right, wrong = (np.add.reduceat(weights[:, order] * (labels[order] == k), starts, axis=1) for k in (1, 0))
+    below = np.cumsum(wrong, axis=1) - wrong / 2
+    return (right * below).sum(1), right.sum(1) * wrong.sum(1)
+
+
+def tuned_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
+    """The threshold t with the best balanced accuracy of ``score > t``, among 500 percentiles of the scores.
+
+    AggreFact's and FENICE's search: percentiles 0, 0.2, ... 99.8, ties keep the highest t.
+
+    Raises:
+        ValueError: not both labels are there.
+
+    >>> tuned_threshold([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]) > 0.2
+    True
+    """
+    scores, labels = np.asarray(scores, float), np.asarray(labels, int)
+    if len(scores) == 0 or labels.min() == labels.max():
+        raise ValueError(
+            f"a threshold needs scored rows of both classes, got {int((labels == 1).sum())} faithful and "
+            f"{int((labels == 0).sum())} unfaithful ones: give more validation rows"
+        )
+    candidates = np.percentile(scores, GRID)
+    above = scores[:, None] > candidates
+    true_positive = above[labels == 1].mean(axis=0)
+    true_negative = 1 - above[labels == 0].mean(axis=0)
+    accuracy = np.round((true_positive + true_negative) / 2, 12)  # so that equal rates tie, whatever their rounding
+    return float(candidates[np.flatnonzero(accuracy == accuracy.max())[-1]])
+
+
+def can_be_tuned(validation_labels: Sequence[int], test_labels: Sequence[int]) -> bool:
+    """Whether there are test rows, and validation rows of both labels: all that a threshold needs.
+
+    >>> can_be_tuned([0, 1], [1]), can_be_tuned([1, 1], [1]), can_be_tuned([0, 1], [])
+    (True, False, False)
+    """
+    return len(test_labels) > 0 and len(set(validation_labels)) == 2

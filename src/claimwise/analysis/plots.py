@@ -1,0 +1,80 @@
+"""Plots that several notebooks draw: values with their intervals, beside what the papers published."""
+
+from __future__ import annotations
+
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from claimwise.analysis.results import COLOURS, PUBLISHED
+
+#: Inches: what a forge shows without zooming.
+WIDTH = 8.5
+
+
+def interval_plot(
+    table: pd.DataFrame,
+    *,
+    value: str,
+    low: str,
+    high: str,
+    row: str,
+    panel: str | None = None,
+    hue: str | None = None,
+    published: str | None = None,
+    chance: float | None = None,
+    xlabel: str = "",
+    title: str = "",
+    one_scale: bool = True,
+) -> Figure:
+    """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
+
+    Args:
+        table: one row a dot; lines and panels stand in the table's order.
+        value: column of the dot's place; ``low`` and ``high`` of its interval's ends.
+        low: see ``value``.
+        high: see ``value``.
+        row: column that names the line (method, prompt, system). A method has its colour of ``results.COLOURS``.
+        panel: column that names the panel; without, there is one.
+        hue: column that tells the dots of one line apart, with a legend; each of its values has a colour.
+        published: column of the published value, NaN where there is none.
+        chance: where a value without information lies, drawn as a dashed line.
+        xlabel: name and unit of the value.
+        title: what the figure shows.
+        one_scale: whether all panels have the same axis; not where each has a quantity of its own.
+    """
+    table = table.assign(_panel=table[panel] if panel else "")
+    panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))
+    hues = list(dict.fromkeys(table[hue])) if hue else []
+    colours = dict(zip(hues, sns.color_palette("colorblind", len(hues)), strict=True))
+    lines = len(rows) * max(1, len(hues) * 0.6)
+    figure, axes = plt.subplots(
+        1, max(1, len(panels)), figsize=(WIDTH, 0.36 * lines + 1.7), sharey=True, sharex=one_scale, squeeze=False
+    )
+    for axis, name in zip(axes[0], panels, strict=False):
+        for entry in table[table["_panel"] == name].to_dict("records"):
+            colour = colours[entry[hue]] if hue else COLOURS.get(entry[row], "C0")
+            y = rows.index(entry[row]) + ((hues.index(entry[hue]) - (len(hues) - 1) / 2) * 0.2 if hue else 0)
+            axis.hlines(y, entry[low], entry[high], color=colour, linewidth=2, alpha=0.7)
+            axis.plot(entry[value], y, "o", color=colour, label=entry[hue] if hue else None, zorder=3)
+            if published and pd.notna(entry[published]):
+                axis.plot(entry[published], y, "D", color=PUBLISHED, markersize=5, label="published", zorder=2)
+        if chance is not None:
+            axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
+        axis.set(title=name, xlabel=xlabel)
+        axis.set_yticks(range(len(rows)), rows)
+        axis.set_ylim(len(rows) - 0.5, -0.5)
+    legend(figure)
+    figure.suptitle(title, x=0.01, ha="left", weight="bold")
+    figure.tight_layout()
+    return figure
+
+
+def legend(figure: Figure) -> None:
+    """One legend below all panels, each name once; none where nothing has a name, or only one thing has."""
+    found = {
+        label: handle for axis in figure.axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    if len(found) > 1 or "published" in found:
+        figure.legend(found.values(), found.keys(), loc="upper center", bbox_to_anchor=(0.5, 0), ncol=4, frameon=False)

@@ -1,0 +1,82 @@
+"""Where a notebook's tables and figures go, and how they are written: the same result gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from claimwise import paths
+
+#: Names of methods in figures and tables, for readers who do not know our ids.
+METHODS = {
+    "acueval": "ACUEval",
+    "factored": "Factored Verification",
+    "fenice": "FENICE",
+    "fenice-t5": "FENICE (T5's claims)",
+    "sentences": "sentences",
+    "holistic": "whole summary",
+    "word-overlap": "word overlap",
+}
+#: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
+COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False))
+#: Of numbers that the papers published.
+PUBLISHED = "0.45"
+
+
+def set_style() -> None:
+    """The look of all figures; called once at the top of a notebook."""
+    sns.set_theme(style="whitegrid", context="notebook", palette="colorblind")
+    mpl.rcParams.update({"figure.dpi": 110, "savefig.dpi": 150, "axes.titlelocation": "left", "text.parse_math": False})
+
+
+class Results:
+    """A notebook's tables (``tables/DATA/NOTEBOOK``), figures (``figures/DATA/NOTEBOOK``) and headline numbers.
+
+    Args:
+        data: ``sample``, ``public`` or ``own``.
+        notebook: its name.
+    """
+
+    def __init__(self, data: str, notebook: str) -> None:
+        parts = paths.plain(data), paths.plain(notebook)
+        self._tables, self._figures = (paths.root().joinpath(kind, *parts) for kind in ("tables", "figures"))
+        for folder in (self._tables, self._figures):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def table(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
+        """Write a table as csv (six significant digits, LF, UTF-8) and return it."""
+        file = self._tables / f"{paths.plain(name)}.csv"
+        table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+        return table
+
+    def figure(self, figure: Figure, name: str) -> Figure:
+        """Write a PNG without date or version in it and return the figure, for the notebook to show."""
+        figure.savefig(self._figures / f"{paths.plain(name)}.png", bbox_inches="tight", metadata={"Software": None})
+        plt.close(figure)
+        return figure
+
+    def metrics(self, values: Mapping[str, Any]) -> None:
+        """Write headline numbers as json, for ``dvc metrics show``; NaN becomes null."""
+        text = json.dumps(_plain(values), indent=2, ensure_ascii=False)
+        self._tables.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as json has them, with six significant digits.
+
+    >>> _plain({"a": {"b": 2 / 3}, "c": float("nan"), "n": np.int64(3)})
+    {'a': {'b': 0.666667}, 'c': None, 'n': 3}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, float | np.floating):
+        return None if np.isnan(value) else float(f"{value:.6g}")
+    return int(value) if isinstance(value, np.integer) else value

@@ -1,0 +1,95 @@
+"""What a notebook loads: the settings, a model of them, and the tables that the stages ``corpora`` and ``score`` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from claimwise import corpora, models, params, paths, text
+from claimwise.corpora import Corpus
+from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
+from claimwise.models.base import Model
+
+#: Columns of an example that stand beside its scores.
+_BESIDE = ["id", "document_id", "origin", "system", "split", "label"]
+
+
+def settings() -> params.Settings:
+    """params.yaml of the project."""
+    return params.read(paths.root() / paths.PARAMS)
+
+
+@lru_cache  # loading takes seconds, and a notebook may ask in several cells
+def load_model(name: str) -> Model:
+    """An entry of ``models`` in params.yaml, with the response cache behind it.
+
+    Raises:
+        ParamsError: there is no such entry.
+    """
+    found = settings()
+    return models.load(found.model_entry(name), paths.root() / found.cache)
+
+
+def load_metrics(names: Iterable[str]) -> dict[str, MetricSpec]:
+    """What metrics of params.yaml are made of, by name."""
+    known: Mapping[str, Any] = settings().metrics
+    return {name: specification(name, known) for name in names}
+
+
+def load_corpus(data: str, name: str) -> Corpus:
+    """A corpus as the stage ``corpora`` wrote it.
+
+    Raises:
+        FileNotFoundError: it did not; the message says how.
+    """
+    return corpora.read(paths.corpus_folder(data, name))
+
+
+def load_evaluation(data: str, corpus: str, metric: str) -> Evaluation:
+    """Claims, verdicts and scores of a metric on a corpus, as the stage ``score`` wrote them.
+
+    Raises:
+        FileNotFoundError: it did not; the message says how.
+    """
+    return Evaluation.read(paths.scores_folder(data, metric) / paths.plain(corpus))
+
+
+def load_scores(data: str, corpus: str, metrics: Iterable[str]) -> pd.DataFrame:
+    """Scores of metrics on a corpus, one row an (example, metric), in the examples' order.
+
+    Returns:
+        ``example_id, document_id, origin, system, split, label`` (1 faithful, 0 not, NaN unlabelled), ``metric``,
+        ``score`` (NaN with a ``reason``), ``n_claims``, ``n_unparsed``.
+    """
+    examples = load_corpus(data, corpus).examples[_BESIDE].rename(columns={"id": "example_id"})
+    scores = [load_evaluation(data, corpus, metric).scores for metric in metrics]
+    return examples.merge(pd.concat(scores), on="example_id") if scores else examples.assign(metric=None)[:0]
+
+
+#: A summary of the shipped sample with one claim that its document does not support.
+EXAMPLE = "sample:news-10:abstract"
+
+
+def worked_example(model: str, metric: str, example: str = EXAMPLE) -> tuple[pd.Series, pd.DataFrame]:
+    """One summary of the shipped sample with its claims, verdicts and evidence, asked of a model now.
+
+    It is of the sample whatever ``data`` is: the public corpora's texts are not ours to print.
+
+    Args:
+        model: an entry of ``models`` in params.yaml.
+        metric: a claim-level entry of ``metrics`` there.
+        example: the summary's id.
+
+    Returns:
+        The example (``document``, ``summary``, ``label`` and more), and its claims: ``claim``, ``support`` in [0, 1],
+        ``evidence``, the sentence of the document that decided (empty where the verifier named none).
+    """
+    rows = corpora.load("sample").examples.query("id == @example")
+    found = rows.iloc[0]
+    judged = evaluate(metric, load_metrics([metric])[metric], load_model(model), rows, progress=False).judged_claims()
+    sentences = [span.text for span in text.sentences(found["document"])]
+    evidence = [sentences[places[0]] if len(places) else "" for places in judged["evidence"]]
+    return found, judged[["claim", "support"]].assign(evidence=evidence)

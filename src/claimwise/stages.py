@@ -1,0 +1,242 @@
+"""The pipeline's stages: ``corpora`` prepares tables, ``score`` runs a metric over them, ``notebook`` executes a notebook."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import typer
+
+from claimwise import corpora, models, paths
+from claimwise.asking import Asking
+from claimwise.corpora import Corpus, user_corpus
+from claimwise.errors import near
+from claimwise.metrics import Evaluation, evaluate, specification
+from claimwise.params import OWN, ParamsError, Settings
+
+#: What a result may depend on besides this project's own code.
+_LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that results depend on, without what names a build (``2.13.0``, not ``2.13.0+cpu``)."""
+    return {name: metadata.version(name).split("+")[0] for name in _LIBRARIES}
+
+
+# corpora
+
+
+def prepare_corpora(settings: Settings) -> list[Path]:
+    """Load the corpora of ``data`` and write their tables; returns the folders.
+
+    Raises:
+        CorpusError: a name is that of no corpus, or of no file in ``data/own`` where ``data`` is ``own``; said before
+            the first one is downloaded or read.
+        TableError: a file of the user's cannot be read; names file, line and field.
+    """
+    wanted = settings.dataset.corpora
+    if settings.data == OWN:
+        loaders = {name: (user_corpus.load, user_corpus.find(name), columns) for name, columns in wanted.items()}
+    else:
+        for name in wanted:
+            corpora.loader(name)  # an unknown name, before anything is downloaded
+        loaders = {name: (corpora.load, name) for name in wanted}
+    folders = []
+    for name, (load, *arguments) in loaders.items():
+        folder = paths.corpus_folder(settings.data, name)
+        corpus = load(*arguments)
+        corpora.write(corpus, folder)
+        folders.append(folder)
+        if settings.data == OWN:
+            for lack in lacks(corpus.examples, corpus.preferences):
+                typer.echo(f"{folder}: {lack}", err=True)
+    return folders
+
+
+def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
+    """What notebooks need that a user's examples do not have, in words; they are prepared and scored all the same.
+
+    >>> rows = {"document_id": ["x", "x"], "system": ["a", "b"], "split": ["validation", "test"], "label": [1.0, 0.0]}
+    >>> for lack in lacks(pd.DataFrame(rows).assign(corpus="mine"), pd.DataFrame()):
+    ...     print(lack)
+    not both labels among rows whose split is validation: meta_evaluation cannot tune a threshold
+    not both labels among rows whose split is test: meta_evaluation cannot say how right a metric is
+    no file mine.preferences.csv (or of another kind) beside it: preference_bias has nothing to compare
+    """
+    found = []
+    for split, what in (("validation", "tune a threshold"), ("test", "say how right a metric is")):
+        if examples.loc[examples["split"] == split, "label"].nunique() < 2:
+            found.append(f"not both labels among rows whose split is {split}: meta_evaluation cannot {what}")
+    systems = examples["system"].nunique()
+    if systems < 2:
+        found.append("one system: leaderboard has nothing to rank")
+    elif examples.groupby("document_id")["system"].nunique().max() < systems:
+        found.append(f"no document that all {systems} systems summarised: leaderboard cannot compare them")
+    if preferences.empty:
+        file = f"{examples['corpus'].iloc[0]}{user_corpus.PREFERENCES}.csv"
+        found.append(f"no file {file} (or of another kind) beside it: preference_bias has nothing to compare")
+    return found
+
+
+# score
+
+
+def score(settings: Settings, metric: str) -> list[Path]:
+    """Run one metric over the corpora that ``datasets`` names; returns the folders written.
+
+    Finished calls are in the response cache: killed and started again, none is made twice (but what got a blank
+    reply), and the tables of every corpus are written anew from them. A language model is asked after a line on what
+    that will take, under a bar that counts its calls.
+    """
+    spec, model, asking = _asking(settings, metric)
+    base = paths.scores_folder(settings.data, metric)
+    base.mkdir(parents=True, exist_ok=True)
+    folders = []
+    with asking.watched(f"score-{metric}", _parts(settings, metric)) as progress:
+        for name, corpus in _scored(settings, metric):
+            evaluation = evaluate(
+                metric, spec, model, corpus.examples, recorded=corpus.recorded_claims, progress=progress
+            )
+            record = _record(settings, model.fingerprint) | {"metric": spec.model_dump(exclude_none=True)}
+            evaluation.write(base / name, record | _counts(evaluation))
+            _warn(metric, name, evaluation)
+            folders.append(base / name)
+    return folders
+
+
+def forecast(settings: Settings, metric: str) -> str:
+    """What ``score`` would ask of a language model that is not remembered yet, in a line; nothing is asked."""
+    return _asking(settings, metric)[2].forecast(_parts(settings, metric))
+
+
+def _asking(settings: Settings, metric: str):
+    spec = specification(metric, settings.metrics)
+    cache = paths.root() / settings.cache
+    model = models.load(settings.model_entry(settings.model), cache)
+    return spec, model, Asking(metric, spec, model, settings.models, settings.model, cache)
+
+
+def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    for _, corpus in _scored(settings, metric):
+        yield corpus.examples, corpus.recorded_claims
+
+
+def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
+    """The corpora that the metric is run on, each cut to the documents asked for."""
+    for name, wanted in settings.dataset.score.items():
+        if metric in wanted.metrics:
+            yield name, corpora.read(paths.corpus_folder(settings.data, name)).first(wanted.documents)
+
+
+def _record(settings: Settings, fingerprint: str) -> dict[str, Any]:
+    """What made a result; no time stamps, so that reruns agree."""
+    return {
+        "model": models.describe(settings.model_entry(settings.model)),
+        "fingerprint": fingerprint,
+        "versions": versions(),
+    }
+
+
+def _counts(evaluation: Evaluation) -> dict[str, int]:
+    return {
+        "examples": len(evaluation.scores),
+        "unscored": int(evaluation.scores["score"].isna().sum()),
+        "claims": len(evaluation.verdicts),
+        "unparsed": int(evaluation.scores["n_unparsed"].sum()),
+    }
+
+
+def _warn(metric: str, corpus: str, evaluation: Evaluation) -> None:
+    """Say at once where most summaries have no score: a wrong template, a model that does not follow the prompt."""
+    scores = evaluation.scores
+    unscored = scores[scores["score"].isna()]
+    if 2 * len(unscored) > len(scores):
+        reasons = unscored["reason"].value_counts().head(3)
+        why = "; ".join(f"{count} x {reason}" for reason, count in reasons.items())
+        typer.echo(f"{metric} on {corpus}: {len(unscored)} of {len(scores)} summaries have no score ({why})", err=True)
+
+
+# notebook
+
+_ADDRESS = re.compile(r"at 0x[0-9a-f]+")
+
+
+def notebook(settings: Settings, name: str) -> Path:
+    """Execute a notebook with its parameters and write the copy to ``reports/DATA``; returns the copy's path.
+
+    The copy is papermill's, without what differs between two identical runs (time stamps, random ids, progress bars),
+    also after a failure: a failed run leaves the copy with its traceback, which is what one wants to read.
+
+    Raises:
+        ParamsError: there is no such notebook or section, or a parameter is unknown or missing.
+        papermill.PapermillExecutionError: a cell failed.
+    """
+    import papermill
+
+    root = paths.root()
+    source = root / "notebooks" / f"{paths.plain(name)}.ipynb"
+    copy = root / "reports" / settings.data / source.name
+    given = _parameters(settings, name, source)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        papermill.execute_notebook(
+            source,
+            copy,
+            parameters=given,
+            kernel_name="python3",
+            cwd=root,
+            progress_bar=False,
+            start_timeout=600,  # papermill waits a minute, in which a kernel on a busy machine does not start
+            # The kernel warns on every start that its loopback socket is not encrypted.
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        )
+    finally:
+        if copy.is_file():
+            normalise(copy)
+    run = root / "tables" / settings.data / name / "run.json"
+    run.parent.mkdir(parents=True, exist_ok=True)
+    record = {"parameters": given, "model": settings.model_entry(settings.model), "versions": versions()}
+    run.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return copy
+
+
+def _parameters(settings: Settings, name: str, source: Path) -> dict[str, Any]:
+    """What a notebook is run with, checked against what its parameter cell declares (papermill itself only warns)."""
+    import papermill
+
+    if not source.is_file():
+        known = sorted(path.stem for path in source.parent.glob("*.ipynb"))
+        raise ParamsError(f"{source} is not there{near(name, known) or ';'} notebooks: {', '.join(known) or 'none'}")
+    declared, given = set(papermill.inspect_notebook(source)), settings.parameters(name)
+    if unknown := sorted(set(given) - declared):
+        raise ParamsError(
+            f"params.yaml, {name}: unknown parameter {', '.join(map(repr, unknown))}; "
+            f"the notebook takes {', '.join(sorted(declared))}"
+        )
+    if missing := sorted(declared - set(given)):
+        raise ParamsError(f"params.yaml, {name}: parameter {', '.join(map(repr, missing))} is missing")
+    return given
+
+
+def normalise(file: Path) -> None:
+    """Remove from an executed notebook what changes between identical runs, so that `dvc repro -f` gives the same bytes."""
+    import nbformat
+
+    notebook = nbformat.read(file, as_version=4)
+    notebook.metadata.pop("papermill", None)
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+        for key in ("papermill", "execution"):
+            cell.metadata.pop(key, None)
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            for output in cell.outputs:
+                if "text/plain" in output.get("data", {}):
+                    output.data["text/plain"] = _ADDRESS.sub("at 0x0", output.data["text/plain"])
+    nbformat.write(notebook, file)
