@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from sklearn.metrics import roc_auc_score
 from servers import Server
+from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 from claimwise import cli
@@ -187,9 +187,9 @@ def test_a_folder_without_settings_has_the_default_metrics(monkeypatch):
     [
         ([{"id": "a", "summary": "x"}], ["mine.jsonl, line 1", "'document' is missing"]),
         ([{"id": "a", "document": "x", "sumary": "x"}], ["'summary' is missing", "did you mean 'sumary'"]),
-        ([GOOD[0], GOOD[0]], ["line 2, field 'id'", "'a' stands in line 1 too", "unique"]),
-        ([GOOD[0] | {"label": 2}], ["line 1, field 'label'", "expected 1 (faithful), 0 (not)", "got 2"]),
-        ([GOOD[0] | {"summary": "a\x00b"}], ["line 1, field 'summary'", "NUL byte at character 1"]),
+        ([GOOD[0], GOOD[0]], ["line 2, column 'id'", "'a' stands in line 1 too", "unique"]),
+        ([GOOD[0] | {"label": 2}], ["line 1, column 'label': found 2.0, expected 1 (faithful), 0 (not faithful)"]),
+        ([GOOD[0] | {"summary": "a\x00b"}], ["line 1, column 'summary'", "NUL byte at character 1"]),
         ([GOOD[0], "{oops"], ["line 2", "not JSON"]),
         ([], ["mine.jsonl", "no examples"]),
     ],
@@ -204,7 +204,10 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
     ("arguments", "parts"),
     [
         (["score", "mine.jsonl", "--metric", "acuevel"], ["unknown metric 'acuevel'", "did you mean 'acueval'"]),
-        (["score", "mine.jsonl", "--model", "gpt"], ["unknown model 'gpt'", "params.yaml has: embedded, other"]),
+        (
+            ["score", "mine.jsonl", "--model", "gpt"],
+            ["unknown model 'gpt'", "params.yaml has: embedded, embedded-zero-shot, lexical, other"],
+        ),
         (["score", "mine.jsonl", "--model", "other"], ["unknown kind of model 'magic'", "expected embedded"]),
         (["score", "mine.jsonl", "--metric", "broken"], ["no prompt named 'no-such-prompt'", "there are: "]),
         (["score", "absent.jsonl"], ["absent.jsonl", "no such file"]),

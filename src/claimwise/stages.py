@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from claimwise import corpora, models, paths
-from claimwise.corpora import Corpus, user_corpus, user_preferences
+from claimwise.corpora import Corpus, user_corpus
 from claimwise.errors import near
 from claimwise.metrics import Evaluation, MetricSpec, estimate, evaluate, specification
 from claimwise.models import cost
@@ -28,7 +28,7 @@ def prepare_corpora(settings: Settings) -> list[Path]:
     Raises:
         CorpusError: a name is that of no corpus, or of no file in ``data/own`` where ``data`` is ``own``; said before
             the first one is downloaded or read.
-        ExamplesError: a file of the user's cannot be read; names file, line and field.
+        TableError: a file of the user's cannot be read; names file, line and field.
     """
     wanted = settings.dataset.corpora
     if settings.data == OWN:
@@ -69,7 +69,7 @@ def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
     elif examples.groupby("document_id")["system"].nunique().max() < systems:
         found.append(f"no document that all {systems} systems summarised: leaderboard cannot compare them")
     if preferences.empty:
-        file = f"{examples['corpus'].iloc[0]}{user_preferences.SUFFIX}.csv"
+        file = f"{examples['corpus'].iloc[0]}{user_corpus.PREFERENCES}.csv"
         found.append(f"no file {file} (or of another kind) beside it: preference_bias has nothing to compare")
     return found
 

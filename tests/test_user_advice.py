@@ -15,40 +15,40 @@ from servers import Server
 from typer.testing import CliRunner
 
 from claimwise import cli
+from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, specification
 from claimwise.reasons import Reason
-from claimwise.user_file import advice as own_advice
-from claimwise.user_file import score as own_file
-from claimwise.user_file.score import NothingScoredError
+from claimwise.user_file.score import advice
+from claimwise.user_file.score import score as score_file
 
 ROWS = [{"id": str(n), "document": f"It rained on day {n}.", "summary": f"It rained {n} times."} for n in range(6)]
 
 
 def advised(*reasons, metric="acueval"):
-    return own_advice.of(reasons, Path("mine.csv"), specification(metric, DEFAULT_METRICS))
+    return advice(reasons, Path("mine.csv"), specification(metric, DEFAULT_METRICS))
 
 
 def test_the_file_is_blamed_for_empty_texts_only():
-    assert advised(Reason.EMPTY_SUMMARY) == "correct mine.csv"
+    assert advised(Reason.Reason.EMPTY_SUMMARY) == "correct mine.csv"
     for reason in (
         "refusal",
-        Reason.NO_LIST,
-        Reason.CUT,
-        Reason.TOO_LONG,
+        Reason.Reason.NO_LIST,
+        Reason.Reason.CUT,
+        Reason.Reason.TOO_LONG,
         "the server sent no text (length)",
         "neither yes nor no",
     ):
         assert "mine.csv" not in advised(reason)
-    assert advised(Reason.NO_LIST, Reason.EMPTY_SUMMARY, "refusal") == (
+    assert advised(Reason.Reason.NO_LIST, Reason.Reason.EMPTY_SUMMARY, "refusal") == (
         "take another prompt (--prompt) or another model (--model); correct mine.csv"
     )
 
 
 def test_of_a_prompt_that_is_too_long_a_shorter_one_is_named():
-    for reason in (Reason.TOO_LONG, "the server refused the prompt as too long"):
+    for reason in (Reason.Reason.TOO_LONG, "the server refused the prompt as too long"):
         assert "`context`" in advised(reason)
         assert "--prompt acueval-decompose-0shot" in advised(reason)
-    assert "0shot" not in advised(Reason.TOO_LONG, metric="sentences")
+    assert "0shot" not in advised(Reason.Reason.TOO_LONG, metric="sentences")
 
 
 @pytest.fixture
@@ -66,14 +66,12 @@ def served(tmp_path, monkeypatch):
 
 
 def score():
-    return own_file.score(Path("mine.jsonl"), "acueval", None, None, None, None, Path("params.yaml"))
+    return score_file(Path("mine.jsonl"), "acueval", None, None, None, None, Path("params.yaml"))
 
 
 def test_a_model_that_refuses_is_not_the_files_fault(served):
     served.answer = lambda prompt: "I'm sorry, but I cannot help with that."
-    with pytest.raises(
-        NothingScoredError, match=r"none of 6 .* above; take another prompt \(--prompt\) or another mod"
-    ):
+    with pytest.raises(ClaimwiseError, match=r"none of 6 .* above; take another prompt \(--prompt\) or another mod"):
         score()
 
 
@@ -82,7 +80,7 @@ def test_a_context_that_the_prompt_does_not_fit_is_told_of(served):
     params["models"]["served"]["context"] = 400
     Path("params.yaml").write_text(yaml.safe_dump(params))
     with pytest.raises(
-        NothingScoredError, match=r"demonstrations, must fit: .*`context`.*--prompt acueval-decompose-0shot"
+        ClaimwiseError, match=r"demonstrations, must fit: .*`context`.*--prompt acueval-decompose-0shot"
     ):
         score()
     assert served.requests == []
@@ -112,8 +110,8 @@ def test_a_stage_that_is_stopped_says_so_too(monkeypatch, served):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("claimwise.scoring.score_corpora", stop)
-    monkeypatch.setattr("claimwise.params.read", lambda _: None)
+    monkeypatch.setattr("claimwise.stages.score", stop)
+    monkeypatch.setattr("claimwise.project.settings", lambda: None)
     done = CliRunner().invoke(cli.app, ["evaluate", "acueval"])
     assert done.exit_code == 130
     assert "Finished replies are kept: run again to go on." in done.stderr

@@ -11,22 +11,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise import metrics
 from claimwise.analysis import statistics
-from claimwise.corpora import ExamplesError
+from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation
+from claimwise.metrics.evaluate import claim_table, verdict_table
 from claimwise.metrics.fenice.alignment import AlignedVerdict
 from claimwise.models.base import Claim, Decomposition, Verdict
 from claimwise.prompts import PromptError
-from claimwise.user_file import decisions as deciding
-from claimwise.user_file import output as own_output
-from claimwise.user_file import score as own_file
-from claimwise.user_file.decisions import ThresholdError
-from claimwise.user_file.output import OutputError
+from claimwise.schema import TableError
+from claimwise.user_file import decisions, output
+from claimwise.user_file import score as user_file
 
 ROWS = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
@@ -63,7 +63,7 @@ SPLIT = [
 
 
 def score(file="mine.jsonl", metric="word-overlap", *, model=None, out=None, claims=None, page=None, **options):
-    return own_file.score(Path(file), metric, model, out, claims, page, Path("params.yaml"), **options)
+    return user_file.score(Path(file), metric, model, out, claims, page, Path("params.yaml"), **options)
 
 
 def write(rows, name="mine.jsonl"):
@@ -86,7 +86,7 @@ def write(rows, name="mine.jsonl"):
 def test_nothing_is_written_over_the_examples_or_another_result(folder, names, message, dry_run):
     write(ROWS)
     before = Path("mine.jsonl").read_bytes()
-    with pytest.raises(OutputError, match=message):
+    with pytest.raises(ClaimwiseError, match=message):
         score(**{key: Path(name.format(here=folder.name)) for key, name in names.items()}, dry_run=dry_run)
     assert Path("mine.jsonl").read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["mine.jsonl"]
@@ -134,8 +134,8 @@ def test_label_split_and_system_stand_beside_the_score():
 )
 def test_what_cannot_be_written_is_said_before_anything_is_asked(folder, names, message, monkeypatch):
     write(ROWS)
-    monkeypatch.setattr(own_file, "evaluate", lambda *_, **__: pytest.fail("asked"))
-    with pytest.raises(OutputError, match=message):
+    monkeypatch.setattr(user_file, "evaluate", lambda *_, **__: pytest.fail("asked"))
+    with pytest.raises(ClaimwiseError, match=message):
         score(**{key: Path(name) for key, name in names.items()})
     assert [path.name for path in folder.iterdir()] == ["mine.jsonl"]
 
@@ -143,7 +143,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_asked(folder, names, 
 def test_a_place_without_permission_is_said_before_anything_is_asked(monkeypatch):
     write(ROWS)
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
-    with pytest.raises(OutputError, match=r"the scores cannot be written, .* is read-only"):
+    with pytest.raises(ClaimwiseError, match=r"the scores cannot be written, .* is read-only"):
         score()
 
 
@@ -160,16 +160,41 @@ def test_word_overlap_is_no_models_score(capsys):
 
 def test_a_column_that_would_stand_twice_is_refused(folder):
     write([row | {"score": 1} for row in ROWS])
-    with pytest.raises(
-        ExamplesError, match=r"mine\.jsonl: column 'score' would stand twice in mine\.word-overlap\.csv"
-    ):
+    with pytest.raises(TableError, match=r"mine\.jsonl: column 'score' would stand twice in mine\.word-overlap\.csv"):
         score()
     assert not list(folder.glob("*.csv"))
 
 
+CELL = st.text(
+    st.one_of(st.sampled_from('\r\n",; \t\u2028'), st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5), st.booleans())
+def test_every_cell_of_a_csv_is_read_back_as_it_was_written(tmp_path_factory, rows, packed):
+    path = tmp_path_factory.mktemp("csv") / ("scores.csv.gz" if packed else "scores.csv")
+    table = pd.DataFrame(rows, columns=["note", "mo\rre"]).assign(id=[str(n) for n in range(len(rows))], score=0.5)
+    output.write(table, path)
+    with (gzip.open if packed else open)(path, "rt", encoding="utf-8", newline="") as stream:
+        header, *found = csv.reader(stream, strict=True)
+    assert header == ["note", "mo\rre", "id", "score"]
+    assert found == [[*row, str(n), "0.5"] for n, row in enumerate(rows)]
+    assert [[row["note"], row["mo\rre"]] for _, row in read_rows(path)] == [list(row) for row in rows]
+    again = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert again[["note", "mo\rre"]].to_numpy().tolist() == [list(row) for row in rows]
+
+
+def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():
+    Path("mine.jsonl").write_text('{"document": "It rained.", "summary": "It rained.", "n": Infinity, "m": [NaN]}')
+    score(out=Path("s.jsonl"))
+    found = json.loads(Path("s.jsonl").read_text())
+    assert (found["score"], found["n"], found["m"]) == (1, "Infinity", [None])
+
+
 def test_json_lines_keep_the_smallest_scores(folder, tmp_path):
     table = pd.DataFrame({"id": ["a", "b"], "score": [1.25e-8, 0.1]})
-    own_output.write(table, tmp_path / "s.jsonl")
+    output.write(table, tmp_path / "s.jsonl")
     scores = [json.loads(line)["score"] for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     assert scores == [1.25e-8, 0.1]  # a product of many supports is small
 
@@ -249,17 +274,17 @@ def test_json_lines_hold_the_claims_of_each_row(name):
     assert (found[1]["claims"], found[1]["reason"]) == ([], "empty summary")
     assert pd.isna(found[1]["score"])
     write([row | {"claims": "x"} for row in rows])
-    with pytest.raises(ExamplesError, match="column 'claims' would stand twice"):
+    with pytest.raises(TableError, match="column 'claims' would stand twice"):
         score(out=Path(name))
 
 
 def test_json_lines_say_of_aligned_claims_what_decides_them():
     examples = pd.DataFrame({"id": ["a"], "document": ["It rained. Lee won."], "summary": ["Lee won. Lee wept."]})
-    claims = metrics.claim_table(["a"], [Decomposition((Claim("Lee won."), Claim("Lee wept.")))])
+    claims = claim_table(["a"], [Decomposition((Claim("Lee won."), Claim("Lee wept.")))])
     aligned = AlignedVerdict(0.95, None, (1,), "sentence", "Lee won.", 11, 19, 0.92, 0.06, 0.02)
-    verdicts = metrics.verdict_table(["a"], [[aligned, Verdict(math.nan, "empty claim")]])
+    verdicts = verdict_table(["a"], [[aligned, Verdict(math.nan, "empty claim")]])
     found = Evaluation(claims, verdicts, pd.DataFrame())
-    own_output.write(own_output.with_claims(examples[["id"]], found, examples), Path("s.jsonl"))
+    output.write(output.with_claims(examples[["id"]], found, examples), Path("s.jsonl"))
     won, wept = json.loads(Path("s.jsonl").read_text())["claims"]
     assert (won["support"], won["p_entail"], won["evidence"]) == (0.95, 0.92, ["Lee won."])
     assert (wept["support"], wept["p_entail"], wept["evidence"]) == (None, None, [])
@@ -268,22 +293,20 @@ def test_json_lines_say_of_aligned_claims_what_decides_them():
 @pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl.gz"])
 def test_a_write_that_fails_leaves_the_earlier_result(folder, name):
     path = Path(name)
-    own_output.write(pd.DataFrame({"id": ["a", "b"]}), path)
+    output.write(pd.DataFrame({"id": ["a", "b"]}), path)
     path.chmod(0o600)
     before = path.read_bytes()
     with pytest.raises(TypeError):
-        own_output.write(
-            pd.DataFrame({"id": ["c"] * 2, "tags": [[1], [object()]]}), path
-        )  # no JSON, after a row that is
+        output.write(pd.DataFrame({"id": ["c"] * 2, "tags": [[1], [object()]]}), path)  # no JSON, after a row that is
     assert path.read_bytes() == before
-    own_output.write(pd.DataFrame({"id": ["c"]}), path)
+    output.write(pd.DataFrame({"id": ["c"]}), path)
     assert path.read_bytes() != before
     assert path.stat().st_mode & 0o777 == 0o600
     assert [found.name for found in folder.iterdir()] == [name]
 
 
 def test_half_a_result_never_stands_in_its_place():
-    with own_output.whole(Path("scores.csv")) as new:
+    with output.whole(Path("scores.csv")) as new:
         new.write_text("half")
         assert not Path("scores.csv").exists()
     assert Path("scores.csv").read_text() == "half"
@@ -293,17 +316,17 @@ def test_half_a_result_never_stands_in_its_place():
 def test_a_link_stays_one_and_a_device_is_written_itself():
     Path("deep").mkdir()
     Path("scores.csv").symlink_to("deep/real.csv")
-    own_output.write(pd.DataFrame({"id": ["a"]}), Path("scores.csv"))
+    output.write(pd.DataFrame({"id": ["a"]}), Path("scores.csv"))
     assert Path("scores.csv").is_symlink()
     assert Path("deep/real.csv").read_text() == "id\na\n"
-    with own_output.whole(Path("/dev/null")) as new:
+    with output.whole(Path("/dev/null")) as new:
         assert new == Path("/dev/null")
 
 
 def test_a_file_in_a_folder_that_takes_no_other_is_written_itself(folder, monkeypatch):
     Path("scores.csv").write_text("old")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != folder.resolve())  # root may write everywhere
-    with own_output.whole(Path("scores.csv")) as new:
+    with output.whole(Path("scores.csv")) as new:
         assert new == Path("scores.csv")
 
 
@@ -537,11 +560,10 @@ def test_a_shortened_threshold_decides_as_the_whole_one_and_lies_beside_it(seed)
     scores = generator.integers(0, 10, 40) / generator.integers(1, 10, 40) / 9
     scores = np.concatenate([scores, scores[:9] + 1e-9])
     for threshold in [*np.percentile(scores, generator.uniform(0, 100, 20)), *scores]:
-        short = deciding.shortened(float(threshold), pd.Series(scores))
+        short = decisions.shortened(float(threshold), pd.Series(scores))
         assert ((scores > short) == (scores > threshold)).all()
         assert short == pytest.approx(threshold, rel=1e-2)
-        gap = np.min(np.abs(scores - threshold)[scores != threshold])
-        if gap > 1e-2:
+        if np.min(np.abs(scores - threshold)) > 1e-2:  # a score itself takes all its digits
             assert float(f"{short:.3g}") == short
 
 
@@ -551,7 +573,7 @@ def test_a_tuned_threshold_decides_the_validation_rows_as_the_search_does_and_is
     labels = pd.Series(np.r_[0, 1, generator.integers(0, 2, 20)], dtype=float)
     scores = pd.Series(generator.integers(0, 10, 22) / 9)
     rows = {"label": labels, "split": "dev"}
-    cut = deciding.tuned(pd.DataFrame({"score": scores}), pd.DataFrame(rows))
+    cut = decisions.tuned(pd.DataFrame({"score": scores} | rows))
     found = statistics.best_threshold(scores, labels)
     assert ((scores > cut) == (scores > found)).all()
     if (scores > found).any():
@@ -561,20 +583,20 @@ def test_a_tuned_threshold_decides_the_validation_rows_as_the_search_does_and_is
 
 @pytest.mark.parametrize("scores", [[0.5, np.nextafter(0.5, 1)], [np.nextafter(0.5, 0), 0.5]])
 def test_between_neighbouring_scores_there_is_no_middle(scores):
-    assert scores[0] <= deciding.centred(scores[0], pd.Series(scores)) < scores[1]
+    assert scores[0] <= decisions.centred(scores[0], pd.Series(scores)) < scores[1]
 
 
 @pytest.mark.parametrize("threshold", [1.5, -2, float("nan")])
 def test_a_threshold_that_no_score_can_meet_is_refused(folder, threshold):
     write(SPLIT)
-    with pytest.raises(ThresholdError, match="expected a number from 0 to 1, as scores are, got"):
+    with pytest.raises(ClaimwiseError, match="expected a number from 0 to 1, as scores are, got"):
         score(threshold=threshold)
     assert not list(folder.glob("*.csv"))
 
 
 def test_what_goes_into_a_pipe_is_written_into_it():
     read, write = os.pipe()
-    with own_output.whole(Path(f"/dev/fd/{write}")) as place:
+    with output.whole(Path(f"/dev/fd/{write}")) as place:
         place.write_text("id,score\n")
     os.close(write)
     with os.fdopen(read) as pipe:
@@ -583,6 +605,6 @@ def test_what_goes_into_a_pipe_is_written_into_it():
 
 def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
     path = tmp_path / ("n" * 245 + ".jsonl.gz")
-    own_output.write(pd.DataFrame({"id": ["a"]}), path)
+    output.write(pd.DataFrame({"id": ["a"]}), path)
     assert json.loads(gzip.decompress(path.read_bytes())) == {"id": "a"}
     assert list(tmp_path.iterdir()) == [path]

@@ -9,7 +9,6 @@ import pytest
 from fakes import FakeModel
 
 import claimwise
-from claimwise.calling import CallError
 from claimwise.errors import ClaimwiseError
 
 CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
@@ -64,7 +63,7 @@ def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
 @pytest.mark.parametrize("model", [3, None, object(), ["lexical"]])
 def test_what_is_no_model_is_told_what_is(model):
     with pytest.raises(
-        CallError, match=r"model: expected a name \(embedded, .* or what models\.load made of one, got "
+        ClaimwiseError, match=r"model: expected a name \(embedded, .* or what models\.load made of one, got "
     ):
         claimwise.score(CAT, "The cat sat.", model=model)
 
