@@ -12,10 +12,10 @@ from claimwise.analysis.easiness import rouge_l_f1
 from claimwise.analysis.statistics import Interval, bootstrap_mean
 from claimwise.corpora import Corpus
 from claimwise.experiments.hallucinations import versions
-from claimwise.experiments.leaderboard import answered
 from claimwise.metrics.factored import revise as refinement
 from claimwise.models.base import Model
 from claimwise.prompts.sources import separated
+from claimwise.text import answered
 
 ORIGINAL, SELF_CRITIQUE = "original", "self-critique"
 
