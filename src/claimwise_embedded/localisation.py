@@ -7,8 +7,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from claimwise import text
+from claimwise.corpora import Corpus
 from claimwise.words import stem
 from claimwise_embedded.calibration import sigmoid
 from claimwise_embedded.evidence import stems, word_spans
@@ -66,6 +68,33 @@ class Localiser:
             )
             for (a, b), doubt in zip(spans, doubts, strict=True)
         ]
+
+
+def marked_words(corpus: Corpus, localiser: Localiser) -> pd.DataFrame:
+    """The content words of a corpus's summaries in which people marked spans that the document does not support.
+
+    Args:
+        corpus: with spans; its test summaries are read, or all if none of them has any.
+        localiser: says how doubtful each word is.
+
+    Returns:
+        One row a word: ``split, example_id, document_id, span`` (the number of the summary's span that it stands in, -1
+        for none), ``doubt`` in [0, 1] and ``absent`` (1 or 0), as in ``DoubtedWord``; and one row with NaN for each span
+        that holds no content word.
+    """
+    spans = dict(iter(corpus.spans.groupby("example_id")))
+    examples = corpus.examples[corpus.examples["id"].isin(spans)]
+    if (examples["split"] == "test").any():
+        examples = examples[examples["split"] == "test"]
+    rows = []
+    found = localiser.mark(examples["document"].tolist(), examples["summary"].tolist())
+    for example, words in zip(examples.itertuples(), found, strict=True):
+        edges = list(zip(spans[example.id]["start"], spans[example.id]["end"], strict=True))
+        places = [next((n for n, (a, b) in enumerate(edges) if w.start < b and a < w.end), -1) for w in words]
+        known = (example.split, example.id, example.document_id)
+        rows += [(*known, n, word.doubt, float(word.absent)) for n, word in zip(places, words, strict=True)]
+        rows += [(*known, n, np.nan, np.nan) for n in range(len(edges)) if n not in places]
+    return pd.DataFrame(rows, columns=["split", "example_id", "document_id", "span", "doubt", "absent"])
 
 
 _stems = lru_cache(maxsize=16)(stems)  # several summaries of one document follow each other
