@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from claimwise import text
-from claimwise.corpora import Corpus
 from claimwise.words import stem
 from claimwise_embedded.calibration import sigmoid
 from claimwise_embedded.evidence import stems, word_spans
@@ -70,11 +69,12 @@ class Localiser:
         ]
 
 
-def marked_words(corpus: Corpus, localiser: Localiser) -> pd.DataFrame:
-    """The content words of a corpus's summaries in which people marked spans that the document does not support.
+def marked_words(examples: pd.DataFrame, spans: pd.DataFrame, localiser: Localiser) -> pd.DataFrame:
+    """The content words of summaries in which people marked spans that the document does not support.
 
     Args:
-        corpus: with spans; its test summaries are read, or all if none of them has any.
+        examples: a corpus's; of those with spans the test ones are read, or all if there is none among them.
+        spans: its marked spans: ``example_id, start, end`` (characters of the summary).
         localiser: says how doubtful each word is.
 
     Returns:
@@ -82,14 +82,14 @@ def marked_words(corpus: Corpus, localiser: Localiser) -> pd.DataFrame:
         for none), ``doubt`` in [0, 1] and ``absent`` (1 or 0), as in ``DoubtedWord``; and one row with NaN for each span
         that holds no content word.
     """
-    spans = dict(iter(corpus.spans.groupby("example_id")))
-    examples = corpus.examples[corpus.examples["id"].isin(spans)]
+    marked = dict(iter(spans.groupby("example_id")))
+    examples = examples[examples["id"].isin(marked)]
     if (examples["split"] == "test").any():
         examples = examples[examples["split"] == "test"]
     rows = []
     found = localiser.mark(examples["document"].tolist(), examples["summary"].tolist())
     for example, words in zip(examples.itertuples(), found, strict=True):
-        edges = list(zip(spans[example.id]["start"], spans[example.id]["end"], strict=True))
+        edges = list(zip(marked[example.id]["start"], marked[example.id]["end"], strict=True))
         places = [next((n for n, (a, b) in enumerate(edges) if w.start < b and a < w.end), -1) for w in words]
         known = (example.split, example.id, example.document_id)
         rows += [(*known, n, word.doubt, float(word.absent)) for n, word in zip(places, words, strict=True)]
