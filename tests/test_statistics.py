@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from claimwise.analysis import agreement as correlation, statistics
+from claimwise.analysis import agreement as correlation
+from claimwise.analysis import statistics
 
 # Few distinct values on purpose: ties are where threshold searches and rank statistics differ.
 SCORE = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))

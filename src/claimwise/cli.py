@@ -161,6 +161,14 @@ def notebook(
         typer.echo(stages.notebook(project.settings(), name))
 
 
+@app.command()
+def results() -> None:
+    """Stage: write docs/results.md, whose numbers are those of the public run's tables."""
+    from claimwise.analysis import results_page
+
+    typer.echo(results_page.write())
+
+
 @cache_app.command()
 def stats(params: Params = PARAMS) -> None:
     """How many finished calls are stored, by model and role."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 
 from claimwise import corpora, models, params, paths, text
 from claimwise.corpora import Corpus
-from claimwise.metrics import Evaluation, MetricSpec, specification
+from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
 from claimwise.models.base import Model
 
 #: Columns of an example that stand beside its scores.
@@ -22,7 +21,6 @@ def settings() -> params.Settings:
     return params.read(paths.root() / paths.PARAMS)
 
 
-@lru_cache  # loading takes seconds, and a notebook may ask in several cells
 def load_model(name: str) -> Model:
     """An entry of ``models`` in params.yaml, with the response cache behind it.
 
@@ -69,20 +67,27 @@ def load_scores(data: str, corpus: str, metrics: Iterable[str]) -> pd.DataFrame:
     return examples.merge(pd.concat(scores), on="example_id") if scores else examples.assign(metric=None)[:0]
 
 
-def with_evidence(claims: pd.DataFrame, document: str) -> pd.DataFrame:
-    """Claims of one summary with the sentence of the document that decided, for a reader.
+#: A summary of the shipped sample with one claim that its document does not support.
+EXAMPLE = "sample:news-10:abstract"
+
+
+def worked_example(model: str, metric: str, example: str = EXAMPLE) -> tuple[pd.Series, pd.DataFrame]:
+    """One summary of the shipped sample with its claims, verdicts and evidence, asked of a model now.
+
+    It is of the sample whatever ``data`` is: the public corpora's texts are not ours to print.
 
     Args:
-        claims: rows of ``Evaluation.judged_claims`` of one example.
-        document: its document.
+        model: an entry of ``models`` in params.yaml.
+        metric: a claim-level entry of ``metrics`` there.
+        example: the summary's id.
 
     Returns:
-        ``claim``, ``support`` in [0, 1], ``evidence`` (the first sentence; empty where the verifier named none).
-
-    >>> rows = pd.DataFrame({"claim": ["It rained."], "support": [0.9], "evidence": [[1]]})
-    >>> with_evidence(rows, "Ann left. It rained all day.").values.tolist()
-    [['It rained.', 0.9, 'It rained all day.']]
+        The example (``document``, ``summary``, ``label`` and more), and its claims: ``claim``, ``support`` in [0, 1],
+        ``evidence``, the sentence of the document that decided (empty where the verifier named none).
     """
-    sentences = [span.text for span in text.sentences(document)]
-    first = [sentences[found[0]] if len(found) else "" for found in claims["evidence"]]
-    return claims[["claim", "support"]].assign(evidence=first)
+    rows = corpora.load("sample").examples.query("id == @example")
+    found = rows.iloc[0]
+    judged = evaluate(metric, load_metrics([metric])[metric], load_model(model), rows, progress=False).judged_claims()
+    sentences = [span.text for span in text.sentences(found["document"])]
+    evidence = [sentences[places[0]] if len(places) else "" for places in judged["evidence"]]
+    return found, judged[["claim", "support"]].assign(evidence=evidence)

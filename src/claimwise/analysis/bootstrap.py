@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from claimwise.analysis.measures import GRID, Array, balanced_accuracy, tuned_threshold
 
@@ -292,6 +291,8 @@ def holm(p: Sequence[float]) -> Array:
     >>> holm([0.01, 0.04, 0.03, float("nan")]).round(4).tolist()
     [0.03, 0.06, 0.06, nan]
     """
+    from statsmodels.stats.multitest import multipletests  # takes a second, and `claimwise score` does without
+
     p = np.asarray(p, float)
     known = ~np.isnan(p)
     corrected = np.full(p.shape, np.nan)
