@@ -19,8 +19,8 @@ from claimwise.metrics.factored.revise import (
     factored_critique,
     refine,
     self_critique,
-    statements,
 )
+from claimwise.metrics.factored.sentences import statements
 from claimwise.models.base import Critique, Text
 from claimwise.models.lexical import LexicalModel
 from claimwise.prompts.sources import Source, joined
@@ -31,7 +31,8 @@ PAPERS = joined(
         Source("Roy et al. (2011)", "Snow", "It snowed for weeks in the south."),
     ]
 )
-PROMPTS = {"critique": "factored-critique-claim", "revise": "factored-revise-critiques"}
+PROMPTS = {"critique_prompt": "factored-critique-claim", "revise_prompt": "factored-revise-critiques"}
+WHOLE = {"critique_prompt": "factored-critique-self", "revise_prompt": "factored-revise-self"}
 
 
 class Scripted(FakeModel):
@@ -54,29 +55,6 @@ class Scripted(FakeModel):
         return [Text(self.revisions[s], None if self.revisions[s] else "empty reply") for s in summaries]
 
 
-def test_only_cited_sentences_are_checked_and_only_against_what_they_cite():
-    summary = "Weather varies. It rained (Ling, 2009). Both fell (Ling, 2009; Roy et al., 2011). It hailed (Ek, 1999)."
-    found = statements(PAPERS, summary)
-    assert [s.text[:6] for s in found] == ["It rai", "Both f", "It hai"]
-    assert ["Rain" in s.document for s in found] == [True, True, False]
-    assert ["Snow" in s.document for s in found] == [False, True, False]
-    assert [s.missing for s in found] == [(), (), ("Ek (1999)",)]
-
-
-def test_a_single_source_is_checked_sentence_by_sentence():
-    found = statements("It rained.", "It rained. It snowed (Ling, 2009).")
-    assert [(s.text, s.document, s.missing) for s in found] == [
-        ("It rained.", "It rained.", ()),
-        ("It snowed (Ling, 2009).", "It rained.", ()),
-    ]
-
-
-def test_a_revision_cannot_hide_a_statement_by_losing_its_citation():
-    original = "Weather varies. It rained (Ling, 2009)."
-    found = statements(PAPERS, "Weather varies. It rained a lot.", original)
-    assert [(s.text, s.document) for s in found] == [("It rained a lot.", PAPERS)]
-
-
 def test_a_revised_sentence_that_loses_its_citation_is_no_gain():
     cited = "It rained (Ling, 2009)."
     model = Scripted({cited, "It poured."}, {cited: "It poured."})
@@ -88,7 +66,7 @@ def test_a_revised_sentence_that_loses_its_citation_is_no_gain():
 def test_a_cited_paper_that_is_not_there_is_the_critique_and_costs_no_call():
     model = FakeModel()
     group = statements(PAPERS, "It hailed (Ek, 1999; Orr, 2001).")
-    [[critique]] = criticise(model, [group], prompts.load("factored-critique-claim"))
+    [[critique]] = criticise(model, [group], "factored-critique-claim")
     assert critique == Critique("Ek (1999), Orr (2001) are not among the papers.", 0.0)
     assert model.calls["critique"] == 0
 
@@ -114,6 +92,7 @@ def test_rounds_go_on_until_nothing_is_unsupported():
         Draft(2, "Dogs ran. Cows ran.", 2, 0, stopped=CLEAN),
     ]
     assert model.told[0].count("For the sentence") == 2
+    assert [draft.critique for draft in drafts] == [*model.told, ""]
     assert "Bees ran." not in model.told[1]
 
 
@@ -195,21 +174,22 @@ def test_a_sentence_without_a_verdict_is_no_gain_over_an_unsupported_one(unread,
 
 
 def test_a_self_critique_that_was_not_read_revises_nothing():
-    names = {"critique": "factored-critique-self", "revise": "factored-revise-self"}
     model = Mute(set(), {"Bees ran.": "Cows ran."}, {"Ants ran."})
-    found = self_critique(model, ["doc", "doc"], ["Ants ran.", "Bees ran."], **names)
-    assert found == [("Ants ran.", "no feedback to revise by"), ("Cows ran.", None)]
+    first, second = self_critique(model, ["doc", "doc"], ["Ants ran.", "Bees ran."], **WHOLE)
+    assert (first.summary, first.reason) == ("Ants ran.", "no feedback to revise by")
+    assert (second.summary, second.feedback.comment, second.reason) == ("Cows ran.", "No: Bees ran.", None)
     assert model.told == ["No: Bees ran."]
 
 
 def test_the_self_critique_sees_the_whole_and_an_unread_revision_keeps_the_summary():
-    prompt_names = {"critique": "factored-critique-self", "revise": "factored-revise-self"}
     model = Scripted(set(), {"Ants ran. Bees ran.": "Cows ran."})
-    assert self_critique(model, ["doc"], ["Ants ran. Bees ran."], **prompt_names) == [("Cows ran.", None)]
+    [found] = self_critique(model, ["doc"], ["Ants ran. Bees ran."], **WHOLE)
+    assert (found.summary, found.reason) == ("Cows ran.", None)
     assert model.seen == [("doc", "Ants ran. Bees ran.")]
     assert model.told == ["No: Ants ran. Bees ran."]
     summary = f"{MUMBLE}."
-    assert self_critique(FakeModel(), ["doc"], [summary], **prompt_names) == [(summary, "empty reply")]
+    [unread] = self_critique(FakeModel(), ["doc"], [summary], **WHOLE)
+    assert (unread.summary, unread.reason) == (summary, "empty reply")
 
 
 def test_the_lexical_model_finds_and_drops_a_sentence_of_other_words():
