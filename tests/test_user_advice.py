@@ -86,7 +86,8 @@ def test_a_context_that_the_prompt_does_not_fit_is_told_of(served):
     assert served.requests == []
 
 
-def test_a_run_that_is_stopped_says_that_it_can_go_on_and_does(served):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_says_that_it_can_go_on_and_does(served, sent):
     served.latency = 0.3
     # A shell that starts a command in the background has it ignore Ctrl-C, and whatever that starts.
     heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -95,7 +96,7 @@ def test_a_run_that_is_stopped_says_that_it_can_go_on_and_does(served):
     end = time.monotonic() + 120
     while len(served.requests) < 5 and time.monotonic() < end:
         time.sleep(0.05)
-    run.send_signal(signal.SIGINT)
+    run.send_signal(sent)
     _, printed = run.communicate(timeout=60)
     assert run.returncode == 130, printed
     assert printed.endswith("stopped. Finished replies are kept: run again to go on.\n")
