@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 from imports import ROOT
 
-from claimwise.experiments import embedded_training, nli_alignment
+from claimwise.experiments import nli_alignment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PUBLIC = ROOT / "tables" / "public"
@@ -156,34 +154,6 @@ def test_preference_bias_and_refinement_are_the_committed_tables():
         assert re.search(rf"{100 * higher[metric]:.0f} %[\w ]* by(?: the)? {words}", told), metric
     same = pd.read_csv(PUBLIC / "refinement_difference.csv")["same"].iloc[0]
     assert f"{100 * same:.0f} % of both versions" in bullet("Refinement")
-
-
-def test_corpora_left_out_are_the_committed_table(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    pooling = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["embedded_model"]["pooling"]
-    table = embedded_training.by_corpus(embedded_training.measured("held_out", pooling))
-    means = table.iloc[-1]
-    told = f"its AUC is {means['shipped']:.2f}, weighted overlap's {means['word overlap']:.2f}".replace("0.", ".")
-    assert f"On {len(table) - 1} corpora left out of training {told}. " in bullet("The embedded model")
-    wide = table.set_index("corpus").drop("mean")
-    domains = wide.index.str.startswith("summedits")
-    assert (domains.sum(), (~domains).sum()) == (5, 9)
-    for part, words in (
-        (wide[domains], "On SummEdits' five domains it is {} (weighted overlap {})"),
-        (wide[~domains], "on the other nine corpora {} ({})"),
-    ):
-        pair = (f"{part[model].mean():.2f}".removeprefix("0") for model in ("shipped", "word overlap"))
-        assert words.format(*pair) in bullet("The embedded model")
-    rest = wide[~domains].drop(["summac_factcc", "summac_cogensumm"])
-    pair = (f"{rest[model].mean():.2f}".removeprefix("0") for model in ("shipped", "word overlap"))
-    assert "without them {} ({})".format(*pair) in bullet("The embedded model")
-    told = "With half of the training documents the means are within .010 of those with all, with a quarter within .024"
-    assert told in bullet("The embedded model")
-    for pooling in ("min", "mean"):
-        curve = embedded_training.learning_curve(pooling)
-        curve = curve[curve["model"] == "shipped"].set_index(["share", "panel"])["auc"]
-        assert (curve[100] - curve[50]).abs().max() <= 0.010
-        assert (curve[100] - curve[25]).abs().max() <= 0.024
 
 
 def test_pairs_and_the_split_by_documents_are_the_committed_tables():
