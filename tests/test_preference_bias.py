@@ -1,15 +1,53 @@
-"""preference_bias: the bias where a drawn set of documents lacks one of the raters' cases."""
+"""What is left of a difference at equal overlap: by hand, and against a regression by an independent library."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from claimwise.experiments import preference_bias
+from claimwise.analysis.bootstrap import bootstrap_interval
+from claimwise.analysis.measures import adjusted_mean, intercepts
+
+CASES = ("model worse", "equal", "model better")
 
 
-def test_a_draw_without_one_of_the_cases_is_a_mean_over_the_others():
-    rows = pd.DataFrame({"document_id": ["a", "b"], "case": ["model worse", "model better"]})
-    rows = rows.assign(metric="m", judgment=[0, 1], difference=0.25, overlap=0.0)
-    # Half of the draws have the judgments of one document only, and so one case.
-    [row] = preference_bias.agreement(rows, draws=50, seed=0).to_dict("records")
-    names = ("bias", "bias_at_equal_overlap", "bias_at_equal_overlap_low", "bias_at_equal_overlap_high")
-    assert [row[name] for name in names] == pytest.approx([0.25] * 4)
+@pytest.mark.parametrize("extra", [0.0, 0.2, -0.1])
+def test_what_the_covariate_explains_is_not_left(extra):
+    # Half a point a tenth of overlap, and ``extra`` beside it: what is left is ``extra``, whatever the raw mean is.
+    case, overlap = np.repeat(CASES, 3), np.tile([0.1, 0.3, 0.5], 3)
+    difference = 0.5 * overlap + extra
+    assert intercepts(difference, overlap, case) == pytest.approx([extra] * 3)
+    assert adjusted_mean(difference, overlap, case) == pytest.approx(extra)
+    documents = np.arange(9)
+    assert bootstrap_interval(adjusted_mean, difference, overlap, case, groups=documents) == pytest.approx([extra] * 3)
+
+
+def test_where_the_covariate_does_not_vary_the_mean_stays_as_it_is():
+    assert intercepts([0.1, 0.3, 0.6], [0.1, 0.1, 0.2], ["x", "x", "y"]) == pytest.approx([0.2, 0.6])
+
+
+def test_strata_count_alike_whatever_their_size():
+    assert adjusted_mean([0.1] * 9 + [0.5], np.zeros(10), ["x"] * 9 + ["y"]) == pytest.approx(0.3)
+
+
+def test_a_draw_without_one_of_the_strata_is_a_mean_over_the_others():
+    # Half of the draws have the rows of one document only, and so one stratum.
+    interval = bootstrap_interval(adjusted_mean, [0.25, 0.25], [0, 0], ["x", "y"], groups=["a", "b"], draws=50)
+    assert interval == pytest.approx([0.25] * 3)
+    one_missing = intercepts([0.25, 0.5], [0, 0], ["x", "y"], weights=np.array([[2, 0], [1, 1]]))
+    assert one_missing == pytest.approx(np.array([[0.25, np.nan], [0.25, 0.5]]), nan_ok=True)
+
+
+def test_the_interval_is_that_of_a_regression_on_drawn_documents():
+    # Strata of equal size: least squares with a dummy a stratum is the same estimator.
+    generator = np.random.default_rng(5)
+    rows = pd.DataFrame({"case": np.tile(CASES, 20), "overlap": generator.integers(0, 6, 60) / 10})
+    rows["difference"] = 0.1 + 0.5 * rows["overlap"] + 0.05 * generator.normal(size=60)
+
+    def by_regression(frame):
+        design = np.column_stack([frame["overlap"], pd.get_dummies(frame["case"]).to_numpy(float)])
+        return np.linalg.lstsq(design, frame["difference"], rcond=None)[0][1:].mean()
+
+    found = bootstrap_interval(adjusted_mean, rows["difference"], rows["overlap"], rows["case"])
+    assert found.value == pytest.approx(by_regression(rows))
+    drawn = [by_regression(rows.sample(frac=1, replace=True, random_state=draw)) for draw in range(500)]
+    assert [found.low, found.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.01)
