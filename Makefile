@@ -5,16 +5,16 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
 
-.PHONY: repro public test test-servers lint lab bench train clean help
+.PHONY: repro public test test-servers lint lab html lock bench train clean help
 
 help:      ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-repro: .venv/ready ## set up, then regenerate every table, figure and report from the shipped sample
+repro: .venv/ready ## set up, then regenerate every table and figure of the corpora that `data` in params.yaml chooses
 	dvc repro
 
-public: .venv/ready ## the same on the public benchmarks (an hour), then back to the sample's settings
-	sh scripts/with_data.sh public dvc repro
+public: .venv/ready ## the same on the public benchmarks (an hour); `data: public` stays in params.yaml
+	dvc exp run --set-param data=public
 
 test: .venv/ready ## set up, then run the tests
 	pytest
@@ -28,14 +28,20 @@ lint: .venv/ready ## style checks
 lab: .venv/ready ## open JupyterLab on the notebooks
 	jupyter lab notebooks
 
+html: .venv/ready ## the executed notebooks as web pages, beside them in reports/
+	jupyter nbconvert --to html reports/*/*.ipynb
+
+lock: .venv/ready ## write requirements.lock and environment.yml from pyproject.toml
+	python tools/lock.py
+
 bench: .venv/ready ## measure speed, as ratios within one run
 	for file in benchmarks/*.py; do python $$file || exit 1; done
 
 train: .venv/ready ## train the embedded verifier anew from the public corpora, into the package
-	OMP_NUM_THREADS=1 python -m claimwise.training
+	OMP_NUM_THREADS=1 python -m training
 
 clean:     ## remove what can be made again (not the response cache, not .venv)
-	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis
+	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis reports/*/*.html
 
 .venv/ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv .venv

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 import yaml
 from imports import ROOT
-from test_openai_language import Server
+from servers import Server
 from tiny_checkpoints import make
 
 from claimwise import corpora, notebook, prompts, scoring

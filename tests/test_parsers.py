@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from claimwise.prompts import parsers
-from claimwise.prompts.parsers import CritiqueParts, parse
+from claimwise.prompts.parsers import parse
+from claimwise.prompts.texts import CritiqueParts
+from claimwise.reasons import Parsed, Reason
 
 TWELVE = "\n".join(f"{k}. Fact number {k} holds" for k in range(1, 13))
 
@@ -265,7 +267,7 @@ def test_answers(kind, reply, value):
 @pytest.mark.parametrize("kind", parsers.KINDS)
 @pytest.mark.parametrize("reply", [None, "", " \n"])
 def test_an_empty_reply_has_no_value_of_any_kind(kind, reply):
-    assert parse(kind, reply) == parsers.Parsed(None, parsers.EMPTY)
+    assert parse(kind, reply) == Parsed(None, Reason.EMPTY_REPLY)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind not in ("rating-comment", "sentences")])
@@ -274,7 +276,7 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
     found = parse(kind, refused)
     if kind == "feedback":
         found = parse(kind, "Feedback: " + refused)
-    assert found == parsers.Parsed(None, parsers.REFUSAL)
+    assert found == Parsed(None, Reason.REFUSAL)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,7 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
     ],
 )
 def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item(kind, reply, claims):
-    assert parse(kind, reply, cut=True) == parsers.Parsed(claims, None if claims else parsers.CUT)
+    assert parse(kind, reply, cut=True) == Parsed(claims, None if claims else Reason.CUT)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item(kind, repl
     ],
 )
 def test_reasoning_that_was_cut_off_gives_no_answer_but_the_one_asked_for(kind, reply, value):
-    assert parse(kind, reply, cut=True) == parsers.Parsed(value, parsers.CUT if value is None else None)
+    assert parse(kind, reply, cut=True) == Parsed(value, Reason.CUT if value is None else None)
 
 
 def test_labels_that_contradict_each_other_are_told_from_none():
@@ -341,13 +343,13 @@ def test_a_reply_of_much_white_space_is_read_like_one_of_little(kind):
 
 def test_a_text_cut_off_by_its_length_limit_is_none():
     for kind, reply in (("text", "It rained. We le"), ("corrected-summary", "Corrected summary: It rained. We le")):
-        assert parse(kind, reply, cut=True) == parsers.Parsed(None, "cut off at its length limit")
+        assert parse(kind, reply, cut=True) == Parsed(None, "cut off at its length limit")
     assert parse("feedback", "Feedback: The year is wro", cut=True).value == CritiqueParts("The year is wro")
-    assert parse("text", "I'm sorry, but I cannot", cut=True).reason == parsers.REFUSAL
+    assert parse("text", "I'm sorry, but I cannot", cut=True).reason == Reason.REFUSAL
 
 
 def test_a_list_without_bullets_is_not_guessed_at():
-    assert parse("list", "It rained. We left.") == parsers.Parsed(None, "no list in the reply")
+    assert parse("list", "It rained. We left.") == Parsed(None, "no list in the reply")
 
 
 def test_critiques():
@@ -470,9 +472,9 @@ def test_thoughts_are_not_read(kind, answer, value):
     thoughts = "- Perhaps [rain]?\n- Yes. 2 of 5.\n\nThe corrected summary: hmm\n"
     for opening in ("<think>\n", "\n<think>", ""):  # a template may have written it
         assert parse(kind, f"{opening}{thoughts}</think>\n\n{answer}").value == value
-        assert parse(kind, f"{opening}{thoughts}</think>\n\n") == parsers.Parsed(None, parsers.EMPTY)
+        assert parse(kind, f"{opening}{thoughts}</think>\n\n") == Parsed(None, Reason.EMPTY_REPLY)
     for cut in (True, False):
-        assert parse(kind, f"<think>\n{thoughts}{answer}", cut=cut) == parsers.Parsed(None, parsers.CUT)
+        assert parse(kind, f"<think>\n{thoughts}{answer}", cut=cut) == Parsed(None, Reason.CUT)
 
 
 def test_texts_lose_their_preamble_only():
@@ -547,7 +549,7 @@ def test_a_text_under_its_heading_is_no_refusal():
         parse("corrected-summary", "Corrected summary: I cannot go on, Lee said.").value == "I cannot go on, Lee said."
     )
     assert parse("text", "Revised summary: I will not play, Lee said.").value == "I will not play, Lee said."
-    assert parse("corrected-summary", "Corrected summary: I cannot", cut=True).reason == parsers.CUT
+    assert parse("corrected-summary", "Corrected summary: I cannot", cut=True).reason == Reason.CUT
 
 
 @pytest.mark.parametrize(
@@ -565,7 +567,7 @@ def test_a_text_under_its_heading_is_no_refusal():
 )
 def test_an_inability_of_the_writers_own_is_a_refusal(refused):
     for kind in ("text", "corrected-summary", "feedback", "final-yes-no", "supported-label"):
-        assert parse(kind, refused) == parsers.Parsed(None, parsers.REFUSAL)
+        assert parse(kind, refused) == Parsed(None, Reason.REFUSAL)
 
 
 @pytest.mark.parametrize(

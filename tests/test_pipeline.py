@@ -1,4 +1,4 @@
-"""The contracts that hold the compendium together: names, dependencies, parameters, clean notebooks, environments."""
+"""The contracts that hold the compendium together: names, imports, packages, committed results, environments."""
 
 from __future__ import annotations
 
@@ -12,102 +12,76 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import nbformat
-import papermill
 import pytest
 import yaml
-from imports import ROOT, _file, _imported, dependencies, notebook_dependencies
+from imports import ROOT, every_module, imported, source
 
-from claimwise import params as settings
-from claimwise.metrics import DEFAULT_METRICS
+from claimwise import params
 
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-PARAMS = settings.read(ROOT / "params.yaml")
+PARAMS = params.read(ROOT / "params.yaml")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def _code_dependencies(stage: str) -> set[str]:
-    return {path for path in STAGES[stage]["deps"] if path.startswith(("src/", "notebooks/"))}
+def test_every_notebook_is_a_stage_and_has_a_section_of_its_name():
+    assert sorted(PARAMS.notebooks) == NOTEBOOKS == sorted(PARAMS.sections)
+    assert STAGES["notebook"]["cmd"] == "claimwise notebook ${item.name}"
 
 
-def test_stage_notebook_and_section_have_one_name():
-    assert set(STAGES) - {"corpora", "score", "train_embedded"} == set(NOTEBOOKS) == set(PARAMS.sections)
-    for name in NOTEBOOKS:
-        assert STAGES[name]["cmd"] == f"claimwise notebook {name}"
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_stage_depends_on_exactly_what_its_notebook_imports(name):
-    assert _code_dependencies(name) == notebook_dependencies(name)
-
-
-@pytest.mark.parametrize(("stage", "module"), [("corpora", "claimwise.preparation"), ("score", "claimwise.scoring")])
-def test_the_other_stages_depend_on_exactly_what_they_import(stage, module):
-    assert _code_dependencies(stage) == dependencies({module})
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_stage_names_only_its_own_section_of_the_params(name):
-    others = set(NOTEBOOKS) - {name}
-    assert not others & {str(entry).split(".")[0] for entry in STAGES[name]["params"]}
-    assert name in STAGES[name]["params"]
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_source_notebooks_are_clean_and_take_exactly_their_section(name):
-    path = ROOT / "notebooks" / f"{name}.ipynb"
-    cells = nbformat.read(path, as_version=4).cells
-    for cell in cells:
-        if cell.cell_type == "code":
-            assert not cell.outputs
-            assert cell.execution_count is None
-    assert cells[0].source.startswith("# ")
-    declared = set(papermill.inspect_notebook(path))
-    shared = {"data", "model", "cache", "definitions", "entries"}
-    assert declared - shared == set(PARAMS.sections[name])
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_stage_writes_its_report_tables_and_figures_under_its_own_name(name):
-    outs = [next(iter(out)) for key in ("outs", "metrics", "plots") for out in STAGES[name][key]]
-    assert {f"reports/${{data}}/{name}.ipynb", f"reports/${{data}}/{name}.html"} <= set(outs)
-    assert all(Path(out).stem.startswith(name) for out in outs)
-
-
-def _every_module() -> set[str]:
-    files = (ROOT / "src/claimwise").rglob("*.py")
-    return {".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__") for path in files}
+def test_every_dependency_of_a_stage_is_there():
+    for stage in STAGES.values():
+        for path in stage["deps"]:
+            path = path.replace("${item.name}", "leaderboard").replace("${item.data}", "sample")
+            assert (ROOT / path).exists() or path.startswith(("data/corpora", "data/scores")), path
 
 
 def test_imports_have_no_circle():
-    every = _every_module()
     # A package imports its modules to re-export them; that a module imports its package's siblings is no circle.
     graph = {
-        name: {other for other in _imported(_file(name).read_text(), name) if not name.startswith(other + ".")}
-        for name in every
+        name: {other for other in imported(source(name).read_text(), name) if not name.startswith(other + ".")}
+        for name in every_module()
     }
     for name in graph:
         seen, left = set(), set(graph[name])
         while left:
             other = left.pop()
             seen.add(other)
-            left |= graph[other] - seen
+            left |= graph.get(other, set()) - seen
         assert name not in seen, f"{name} imports itself by way of {sorted(seen)}"
 
 
-#: What each of these rooms may import of the rest of the package.
-_BELOW = {
-    "prompts": {"errors", "strict_yaml", "text"},
-    "corpora": {"errors", "prompts", "schema"},
-    "models": {"citations", "easiness", "errors", "prompts", "text"},
+#: What each room may import of the others; every room may import the plain modules on top (errors, text, words, schema).
+BELOW = {
+    "prompts": set(),
+    "corpora": {"prompts"},
+    "models": {"prompts", "claimwise_embedded"},
+    "metrics": {"corpora", "models", "prompts"},
+    "analysis": set(),
+    "user_file": {"analysis", "corpora", "metrics", "models", "params", "prompts"},
+    "claimwise_embedded": {"metrics", "models", "prompts"},
 }
+PLAIN = {"errors", "paths", "progress", "schema", "strict_yaml", "text", "words"}
 
 
-def test_rooms_import_only_what_stands_below_them_and_nobody_imports_training_or_experiments():
-    room = {name: name.split(".")[1] for name in _every_module() - {"claimwise"}}
-    for name, own in room.items():
-        others = {room[other] for other in _imported(_file(name).read_text(), name) & room.keys()} - {own}
-        assert others <= _BELOW.get(own, others), name
-        assert not others & {"training", "experiments"}, name
+def _room(name: str) -> str:
+    parts = name.split(".")
+    return parts[0] if parts[0] != "claimwise" or len(parts) == 1 else parts[1]
+
+
+def test_rooms_import_only_what_stands_below_them():
+    for name in every_module():
+        if _room(name) in BELOW:
+            others = {_room(other) for other in imported(source(name).read_text(), name)} - {_room(name), "claimwise"}
+            assert others <= BELOW[_room(name)] | PLAIN, name
+
+
+def test_only_the_doors_of_models_know_the_embedded_model_and_nothing_imports_training():
+    for name in every_module():
+        found = {other.split(".")[0] for other in imported(source(name).read_text(), name)}
+        assert "training" not in found, name
+        if "claimwise_embedded" in found and not name.startswith("claimwise_embedded"):
+            assert name in ("claimwise.models", "claimwise.models.entailment", "claimwise.analysis.easiness"), name
 
 
 _ONE_AFTER_THE_OTHER = """
@@ -120,19 +94,10 @@ for name in sys.argv[1:]:
 
 
 def test_imports_without_torch():
-    names = ["metrics", "statistics", "figures", "tables", "scoring", "experiments.refinement"]
+    names = ["metrics", "stages", "project", "analysis.bootstrap", "analysis.plots", "analysis.report"]
     command = [sys.executable, "-c", _ONE_AFTER_THE_OTHER, *names]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_the_command_line_knows_the_metrics_of_the_params_without_them():
-    assert PARAMS.metrics == DEFAULT_METRICS
-
-
-def _requirements() -> list[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
 
 
 def _normal(name: str) -> str:
@@ -153,29 +118,36 @@ def _packages(code: ast.AST) -> set[str]:
     return found - sys.stdlib_module_names
 
 
+#: What draws, shows and runs notebooks; a user who scores a file does without.
+COMPENDIUM = ("claimwise.analysis.", "claimwise.stages")
+
+
 def test_every_package_that_is_imported_is_declared():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {_normal(entry) for entry in project["dependencies"]}
     distributions = packages_distributions()
-    for path in (ROOT / "src/claimwise").rglob("*.py"):
-        for package in _packages(ast.parse(path.read_text(encoding="utf-8"))) - {"claimwise"}:
-            assert declared & {_normal(name) for name in distributions.get(package, [])}, f"{path.name}: {package}"
+    core = {_normal(entry) for entry in PROJECT["dependencies"]}
+    notebooks = core | {_normal(entry) for entry in PROJECT["optional-dependencies"]["compendium"]}
+    for name in every_module():
+        declared = notebooks if name.startswith(COMPENDIUM) else core
+        packages = _packages(ast.parse(source(name).read_text(encoding="utf-8")))
+        for package in packages - {"claimwise", "claimwise_embedded", "training"}:
+            assert declared & {_normal(found) for found in distributions.get(package, [])}, f"{name}: {package}"
 
 
-def test_environment_yml_is_in_step_with_pyproject():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    pip = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
-    assert sorted(pip) == sorted(["-e .", *_requirements()])
-    assert "python=3.11" in environment["dependencies"]
+def test_environment_yml_is_what_make_lock_writes():
+    from tools import lock
+
+    assert (ROOT / "environment.yml").read_text(encoding="utf-8") == lock.environment()
 
 
 def test_the_lock_pins_every_requirement_and_nothing_is_local_to_a_machine():
     from packaging.requirements import Requirement
 
-    lock = (ROOT / "requirements.lock").read_text().splitlines()
-    pins = dict(line.split("==") for line in lock if line and not line.startswith("#"))
+    from tools import lock
+
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
     pins = {_normal(name): version for name, version in pins.items()}
-    for entry in _requirements():
+    for entry in lock.requirements():
         requirement = Requirement(entry)
         assert pins[_normal(requirement.name)] in requirement.specifier, entry
     assert not any("+" in version or "@" in version for version in pins.values())
@@ -189,7 +161,6 @@ def test_committed_reports_ran_to_their_end(path):
     code = [cell for cell in cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
     assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
-    assert path.with_suffix(".html").is_file()
     # They are of the notebooks as they stand: nothing else would notice a public report that is not.
     source = nbformat.read(ROOT / "notebooks" / path.name, as_version=4).cells
     executed = [cell for cell in cells if "injected-parameters" not in cell.metadata.get("tags", [])]
@@ -200,9 +171,7 @@ def test_the_public_results_hold_no_text_of_the_corpora(published_corpus):
     """No ten words in a row of any public document stand in what is committed of the public run."""
     from claimwise import text
 
-    results = [
-        p for folder in ("reports", "tables") for p in (ROOT / folder / "public").glob("*.*") if p.suffix != ".html"
-    ]
+    results = [*(ROOT / "reports/public").glob("*.ipynb"), *(ROOT / "tables/public").rglob("*.*")]
     assert results
     seen = set()
     for path in results:
@@ -227,20 +196,6 @@ def _strings(path: Path) -> str:
     return json.dumps(cells)
 
 
-def test_the_other_data_are_for_one_command_only(tmp_path):
-    """`make public` leaves params.yaml and dvc.lock as they were, whether its command succeeds or not."""
-    for name in ("params.yaml", "dvc.lock"):
-        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    script = ["sh", str(ROOT / "scripts/with_data.sh"), "public"]
-    shown = subprocess.run([*script, "cat", "params.yaml"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert yaml.safe_load(shown.stdout)["data"] == "public"
-    failed = subprocess.run([*script, "sh", "-c", "echo other > dvc.lock; exit 3"], cwd=tmp_path, check=False)
-    assert failed.returncode == 3
-    for name in ("params.yaml", "dvc.lock"):
-        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
-
-
 @pytest.mark.parametrize("data", ["sample", "public"])
 def test_every_notebook_has_been_run(data):
-    notebooks = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert {path.name for path in (ROOT / "reports" / data).glob("*.ipynb")} == notebooks
+    assert sorted(path.stem for path in (ROOT / "reports" / data).glob("*.ipynb")) == NOTEBOOKS

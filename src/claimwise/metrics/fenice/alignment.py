@@ -220,8 +220,8 @@ class Aligner:
             for claim, premises in tasks
         ]
 
-        def compute(positions: list[int]) -> list[list | None]:
-            return self._entail([(tasks[i][0], tasks[i][1].rows) for i in positions])
+        def compute(positions: list[int]) -> Iterable[tuple[int, list | None]]:
+            return enumerate(self._entail([(tasks[i][0], tasks[i][1].rows) for i in positions]))
 
         values = cached(self._cache, keys, compute, model=self._model.name, role="align")
         return [

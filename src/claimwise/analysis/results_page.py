@@ -1,0 +1,96 @@
+"""docs/results.md: prose written by hand, whose numbers are taken out of the committed tables of the public run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from claimwise import paths
+from claimwise.errors import ClaimwiseError
+
+TEMPLATE, PAGE = Path("docs/results.md.j2"), Path("docs/results.md")
+
+
+class ResultsError(ClaimwiseError):
+    """The template names a table, column or row that is not there."""
+
+
+class Numbers:
+    """What the template calls: ``{{ value("meta_evaluation/pairs", "difference", metric="acueval") }}``.
+
+    Args:
+        tables: the folder of tables, ``tables/public``.
+    """
+
+    def __init__(self, tables: Path) -> None:
+        self._tables = tables
+
+    def cell(self, table: str, column: str, **where: Any) -> Any:
+        """The value of a column in the one row whose other columns are as given.
+
+        Raises:
+            ResultsError: there is no such table or column, or not exactly one such row.
+        """
+        file = self._tables / f"{table}.csv"
+        if not file.is_file():
+            raise ResultsError(f"{TEMPLATE}: found the table {table!r}, expected {file} to be there")
+        rows = pd.read_csv(file)
+        if missing := {column, *where} - set(rows):
+            raise ResultsError(f"{TEMPLATE}: {table} has no column {missing.pop()!r}; it has {', '.join(rows)}")
+        for name, wanted in where.items():
+            rows = rows[rows[name].astype(str) == str(wanted)]
+        if len(rows) != 1:
+            raise ResultsError(f"{TEMPLATE}: {table} has {len(rows)} rows with {where}, expected one")
+        return rows[column].item()
+
+    def value(self, table: str, column: str, digits: int = 1, **where: Any) -> str:
+        """A number with so many decimals."""
+        return _number(self.cell(table, column, **where), digits)
+
+    def signed(self, table: str, column: str, digits: int = 1, **where: Any) -> str:
+        """A difference with its sign."""
+        return f"{self.cell(table, column, **where):+.{digits}f}"
+
+    def interval(
+        self, table: str, column: str, low: str | None = None, high: str | None = None, digits: int = 1, **where: Any
+    ) -> str:
+        """A number with its interval, ``65.6 (58.5 to 72.4)``; the ends stand in ``COLUMN_low`` and ``COLUMN_high``."""
+        names = column, low or f"{column}_low", high or f"{column}_high"
+        found, *ends = (_number(self.cell(table, name, **where), digits) for name in names)
+        return f"{found} ({ends[0]} to {ends[1]})"
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}"
+
+
+def render(template: str, tables: Path) -> str:
+    """The page.
+
+    Raises:
+        ResultsError: the template asks for what is not there.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "t.csv").write_text("metric,auc,auc_low,auc_high\\na,0.751,0.7,0.8\\nb,0.5,0.4,0.6\\n")
+    >>> render("{{ value('t', 'auc', 2, metric='b') }}, {{ interval('t', 'auc', digits=2, metric='a') }}", folder)
+    '0.50, 0.75 (0.70 to 0.80)'
+    """
+    numbers = Numbers(tables)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment.globals |= {"value": numbers.value, "signed": numbers.signed, "interval": numbers.interval}
+    try:
+        return environment.from_string(template).render()
+    except jinja2.TemplateError as error:
+        raise ResultsError(f"{TEMPLATE}, line {getattr(error, 'lineno', '?')}: {error}") from error
+
+
+def write() -> Path:
+    """Write docs/results.md from its template and the tables of the public run."""
+    root = paths.root()
+    page = render((root / TEMPLATE).read_text(encoding="utf-8"), root / "tables" / "public")
+    (root / PAGE).write_text(page, encoding="utf-8")
+    return root / PAGE

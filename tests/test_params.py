@@ -1,0 +1,205 @@
+"""params.yaml: what is read, and what a wrong one is told."""
+
+import copy
+
+import pytest
+import yaml
+from imports import ROOT
+
+from claimwise import metrics, params
+from claimwise.errors import ClaimwiseError
+from claimwise.params import ParamsError, Settings
+
+GOOD = {
+    "data": "sample",
+    "model": "embedded",
+    "notebooks": ["leaderboard"],
+    "models": {"embedded": {"kind": "embedded"}, "server": {"kind": "openai", "model": "m"}},
+    "cache": "cache/calls.sqlite",
+    "metrics": {"word-overlap": {"judge": "word-overlap"}, "acueval": {"judge": "word-overlap"}},
+    "score": {"metrics": ["word-overlap"]},
+    "datasets": {
+        "sample": {
+            "corpora": ["sample"],
+            "score": {"sample": {"metrics": ["word-overlap"]}},
+            "leaderboard": {"corpus": "sample"},
+        },
+        "public": {"corpora": ["rose"], "score": {"rose": {"metrics": ["word-overlap"], "documents": 5}}},
+    },
+    "leaderboard": {"seed": 0, "draws": 10},
+}
+
+
+def write(folder, content):
+    path = folder / "params.yaml"
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return path
+
+
+def explain(folder, content):
+    with pytest.raises(ParamsError) as caught:
+        params.read(write(folder, content))
+    assert isinstance(caught.value, ClaimwiseError)
+    return str(caught.value)
+
+
+def changed(*place, to):
+    content = copy.deepcopy(GOOD)
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = to
+    return content
+
+
+def test_a_good_file(tmp_path):
+    read = params.read(write(tmp_path, GOOD))
+    assert read.model_entry("server") == {"kind": "openai", "model": "m"}
+    assert read.dataset.corpora == {"sample": {}}
+    assert read.datasets["public"].score["rose"].documents == 5
+    assert read.dataset.score["sample"].documents is None
+
+
+def test_a_notebook_gets_its_section_that_of_the_dataset_data_and_model(tmp_path):
+    read = params.read(write(tmp_path, GOOD))
+    expected = {"data": "sample", "model": "embedded", "seed": 0, "draws": 10, "corpus": "sample"}
+    assert read.parameters("leaderboard") == expected
+
+
+def test_a_notebook_without_a_section_or_without_one_for_the_dataset(tmp_path):
+    read = params.read(write(tmp_path, changed("data", to="public")))
+    with pytest.raises(ParamsError, match="no section 'leaderbord'; did you mean 'leaderboard'"):
+        read.parameters("leaderbord")
+    with pytest.raises(ParamsError, match=r"datasets\.public has no section 'leaderboard'.*`notebooks`"):
+        read.parameters("leaderboard")
+
+
+@pytest.mark.parametrize(
+    ("own", "read"),
+    [
+        (["mine", "news"], {"mine": {}, "news": {}}),
+        ({"mine": None, "news": {"document": "article"}}, {"mine": {}, "news": {"document": "article"}}),
+    ],
+)
+def test_files_of_ones_own_are_names_or_names_with_columns(tmp_path, own, read):
+    content = changed("datasets", "own", to={"corpora": own})
+    assert params.read(write(tmp_path, content)).datasets["own"].corpora == read
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(ParamsError, match=r"absent\.yaml is not there; run from the project's folder"):
+        params.read(tmp_path / "absent.yaml")
+
+
+@pytest.mark.parametrize(("content", "found"), [("- data\n", "a list"), ("", "nothing"), ("sample\n", "a str")])
+def test_no_keys_at_the_top(tmp_path, content, found):
+    told = explain(tmp_path, content)
+    assert "expected `key: value` at the top" in told
+    assert told.endswith(f"found {found}")
+
+
+def test_no_yaml(tmp_path):
+    assert "params.yaml is not YAML" in explain(tmp_path, "data: [sample\nmodel: x")
+
+
+def test_no_utf_8(tmp_path):
+    file = tmp_path / "params.yaml"
+    file.write_bytes("data: sample # é".encode("latin-1"))
+    with pytest.raises(ParamsError, match=r"params\.yaml is not UTF-8 \(byte 15 is 0xe9\); save the file as UTF-8"):
+        params.read(file)
+
+
+@pytest.mark.parametrize("key", ["data", "model", "models", "cache", "datasets", "metrics", "score", "notebooks"])
+def test_a_missing_key_is_named(tmp_path, key):
+    message = explain(tmp_path, {name: value for name, value in GOOD.items() if name != key})
+    assert f"params.yaml, {key}: Field required" in message
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path):
+    text = yaml.safe_dump(GOOD)
+    message = explain(tmp_path, f"{text}models:\n  mine: {{kind: lexical}}\n")
+    assert "key 'models' stands twice" in message
+    assert f"line {text.count(chr(10)) + 1}," in message
+
+
+def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_path):
+    content = {("cahce" if key == "cache" else key): value for key, value in GOOD.items()}
+    assert "cache: Field required; found 'cahce': did you mean that?" in explain(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (changed("data", to="smaple"), ["data: found 'smaple', expected one of `datasets`", "did you mean 'sample'?"]),
+        (changed("model", to="gpt"), ["model: found 'gpt', expected one of `models`: embedded, server"]),
+        (changed("notebooks", to=["leaderbord"]), ["notebooks: found 'leaderbord'", "did you mean 'leaderboard'?"]),
+        (changed("score", "metric", to=["x"]), ["params.yaml, score.metric: Extra inputs"]),
+        (changed("score", "metrics", to=["word-overlpa"]), ["score.metrics: found 'word-overlpa'", "word-overlap"]),
+        (
+            changed("datasets", "public", "score", "rose", to={"metrics": [], "document": 3}),
+            ["params.yaml, datasets.public.score.rose.document: Extra inputs"],
+        ),
+        (
+            changed("datasets", "public", "score", "rose", "documents", to="few"),
+            ["datasets.public.score.rose.documents", "valid integer"],
+        ),
+        (
+            changed("datasets", "public", "score", "rose", "documents", to=0),
+            ["rose.documents", "greater than or equal"],
+        ),
+        (  # a metric that no stage runs
+            changed("datasets", "public", "score", "rose", "metrics", to=["acueval"]),
+            ["datasets.public.score.rose.metrics: found 'acueval', expected one of `score.metrics`: word-overlap"],
+        ),
+        (
+            changed("datasets", "public", "score", to={"roes": {"metrics": []}}),
+            ["datasets.public.score: found 'roes', expected one of `datasets.public.corpora`: rose", "'rose'?"],
+        ),
+        (
+            changed("datasets", "sample", "corpora", to={"sample": {"document": "text"}}),
+            ["datasets.sample.corpora.sample: columns are named of files of yours, under 'own', only"],
+        ),
+        (
+            changed("datasets", "sample", "leaderboard", "seed", to=1),
+            ["leaderboard.seed stands also in datasets.sample.leaderboard; keep one"],
+        ),
+        (
+            changed("datasets", "sample", "leaderbord", to={}),
+            ["datasets.sample: found 'leaderbord', expected one of `the notebooks' sections`: leaderboard"],
+        ),
+        (changed("datasets", "own", to={"corpora": "mine"}), ["datasets.own.corpora", "found 'mine'"]),
+        (changed("cache", to=None), ["params.yaml, cache: "]),
+        (changed("metrics", "../..", to={"judge": "word-overlap"}), ["found the name '../..', expected letters"]),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
+    message = explain(tmp_path, content)
+    assert all(part in message for part in parts), message
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        Settings.model_validate(GOOD).data = "public"
+
+
+def test_the_shipped_file_is_good_and_its_metrics_are_those_of_the_command_line():
+    shipped = params.read(ROOT / "params.yaml")
+    assert shipped.metrics == metrics.DEFAULT_METRICS
+    for name in shipped.score.metrics:
+        metrics.specification(name, shipped.metrics)
+    for data in ("sample", "public"):
+        assert set(shipped.datasets[data].sections) == set(shipped.notebooks)
+
+
+def test_dvc_writes_the_shipped_file_as_it_stands(tmp_path):
+    """`dvc exp run -S` reads and writes params.yaml: one changed value is one changed line."""
+    from dvc.utils.serialize import modify_yaml
+
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "params.yaml"
+    file.write_text(text, encoding="utf-8")
+    with modify_yaml(str(file)) as content:
+        content["meta_evaluation"]["draws"] = 500
+    written = file.read_text(encoding="utf-8")
+    assert [line for line in written.splitlines() if line not in text.splitlines()] == ["  draws: 500"]
+    assert len(written.splitlines()) == len(text.splitlines())

@@ -1,0 +1,341 @@
+"""The stages: corpora prepared, metrics run over them, notebooks executed, each in a project of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import papermill
+import pytest
+import yaml
+from fakes import FakeModel
+from imports import ROOT
+from nbformat.v4 import new_code_cell, new_notebook
+from typer.testing import CliRunner
+
+from claimwise import cli, corpora, models, params, paths, project, stages
+from claimwise.corpora import CorpusError, user_corpus
+from claimwise.corpora.base import Rows
+from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
+from claimwise.models.cache import ResponseCache
+from claimwise.models.caching import CachedModel
+from claimwise.params import ParamsError
+from claimwise.schema import TableError
+
+MINE = """id,document,summary,label,system,split
+a,It rained in Tarn.,It rained.,1,one,dev
+b,It rained in Tarn.,It snowed.,0,two,dev
+c,The ferry stopped.,A ferry.,,one,
+"""
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    """An empty project; returns a function that writes its params.yaml and reads it."""
+    monkeypatch.chdir(tmp_path)
+    Path("notebooks").mkdir()
+
+    def write(data="sample", toy=None, **dataset):
+        content = {
+            "data": data,
+            "model": "embedded",
+            "models": {"embedded": {"kind": "embedded"}},
+            "cache": "calls.sqlite",
+            "metrics": DEFAULT_METRICS,
+            "notebooks": [],
+            "score": {"metrics": list(DEFAULT_METRICS)},
+            "datasets": {data: {"corpora": [], "toy": {}} | dataset},
+            "toy": toy or {},
+        }
+        Path("params.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+        return project.settings()
+
+    write()
+    return write
+
+
+# corpora
+
+
+@pytest.fixture
+def own(settings):
+    """The project with a file in data/own; returns a function that prepares corpora."""
+    Path("data/own").mkdir(parents=True)
+    Path("data/own/mine.csv").write_text(MINE)
+
+    def prepare(given=("mine",), data="own"):
+        return stages.prepare_corpora(settings(data, corpora=given if isinstance(given, dict) else list(given)))
+
+    return prepare
+
+
+def test_a_file_of_ones_own_is_a_corpus(own):
+    [folder] = own()
+    assert folder.relative_to(Path.cwd()) == Path("data/corpora/own/mine")
+    corpus = corpora.read(folder)
+    assert corpus.examples[["id", "corpus", "system", "split"]].to_numpy().tolist() == [
+        ["a", "mine", "one", "validation"],
+        ["b", "mine", "two", "validation"],
+        ["c", "mine", "one", "test"],
+    ]
+    assert corpus.examples["label"].tolist()[:2] == [1, 0]
+    assert corpus.examples["document_id"].nunique() == 2
+
+
+@pytest.mark.parametrize(
+    ("systems", "told"),
+    [
+        (("one", "two", "one", "two"), ""),
+        (("one", "one", "one", "one"), "one system: leaderboard has nothing to rank"),
+        (("one", "one", "two", "two"), "no document that all 2 systems summarised: leaderboard cannot compare them"),
+    ],
+)
+def test_what_notebooks_will_miss_is_said_and_the_file_prepared_all_the_same(own, capsys, systems, told):
+    keys = (("x", "dev", 1), ("x", "dev", 0), ("y", "test", 1), ("y", "test", 0))
+    rows = [
+        f"{i},{d},s,{label},{s},{split}" for i, ((d, split, label), s) in enumerate(zip(keys, systems, strict=True))
+    ]
+    Path("data/own/mine.csv").write_text("\n".join(["id,document,summary,label,system,split", *rows]))
+    Path("data/own/mine.preferences.csv").write_text("first_id,second_id,preferred\n0,1,first\n")
+    assert len(own()) == 1
+    assert capsys.readouterr().err.endswith(f"data/corpora/own/mine: {told}\n" if told else "")
+
+
+def test_columns_of_other_names_are_named_in_the_settings(own):
+    Path("data/own/mine.csv").write_text("article,highlights\nIt rained.,Rain.\n")
+    [folder] = own({"mine": {"document": "article", "summary": "highlights"}})
+    assert corpora.read(folder).examples[["id", "document", "summary"]].to_numpy().tolist() == [
+        ["1", "It rained.", "Rain."]
+    ]
+    with pytest.raises(TableError, match=r"mine\.csv: no column 'title', which 'document' is said to be"):
+        own({"mine": {"document": "title"}})
+
+
+def test_an_unknown_file_is_said_before_any_is_read(own):
+    Path("data/own/mine.csv").write_text("not read")
+    with pytest.raises(CorpusError, match=r"no file named 'mien' in data/own; did you mean 'mine'\? .* are: mine"):
+        own(["mine", "mien"])
+    assert not Path("data/corpora").exists()
+
+
+def test_a_wrong_row_is_named(own):
+    Path("data/own/mine.csv").write_text("id,document,summary,label\na,b,c,maybe\n")
+    with pytest.raises(TableError, match=r"data/own/mine\.csv, line 2, column 'label': found 'maybe', expected 1"):
+        own()
+
+
+def test_a_shipped_or_public_corpus_is_loaded_by_name(own, monkeypatch):
+    monkeypatch.setattr(corpora, "load", lambda name: user_corpus.load("data/own/mine.csv"))
+    [folder] = own(["sample"], data="sample")
+    assert folder.name == "sample"
+    with pytest.raises(CorpusError, match="no corpus named 'mine'"):
+        own(["sample", "mine"], data="sample")
+
+
+# score
+
+
+@pytest.fixture
+def model(settings, monkeypatch):
+    """The fake in place of whatever model the settings name, with the cache they name."""
+    fake = FakeModel()
+    monkeypatch.setattr(models, "load", lambda entry, cache=None: CachedModel(fake, ResponseCache(cache)))
+    return fake
+
+
+def prepare(name, documents):
+    """Two summaries a document, the second with an invented sentence."""
+    rows = Rows(name)
+    for number in range(documents):
+        document = f"The cat sat on mat {number}. It rained."
+        rows.example(str(number), "good", document=document, summary=f"The cat sat on mat {number}.", label=1)
+        rows.example(str(number), "bad", document=document, summary="It rained. Dogs barked loudly.", label=0)
+    corpora.write(rows.corpus(), paths.corpus_folder("sample", name))
+
+
+def scored(settings, **corpora_to_score):
+    return settings(corpora=list(corpora_to_score), score=corpora_to_score)
+
+
+BOTH = {"metrics": ["acueval", "factored"]}
+
+
+def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
+    prepare("one", 3)
+    prepare("two", 2)
+    prepare("judged", 1)
+    given = scored(settings, one=BOTH, two=BOTH | {"documents": 1}, judged={"metrics": ["holistic"]})
+    folders = stages.score(given, "acueval")
+    assert folders == [paths.scores_folder("sample", "acueval") / name for name in ("one", "two")]
+    one, two = (Evaluation.read(folder) for folder in folders)
+    assert one.scores["score"].tolist() == pytest.approx([1, 0.5] * 3)
+    assert one.scores["n_claims"].tolist() == [1, 2] * 3
+    assert len(two.scores) == 2  # both summaries of one document
+    assert json.loads((folders[0] / "run.json").read_text()) == {
+        "model": models.describe({"kind": "embedded"}),
+        "fingerprint": "fake-1",
+        "versions": models.versions(),
+        "metric": DEFAULT_METRICS["acueval"],
+        "examples": 6,
+        "unscored": 0,
+        "claims": 9,
+        "unparsed": 0,
+    }
+    loaded = project.load_scores("sample", "one", ["acueval"])
+    assert loaded["score"].tolist() == one.scores["score"].tolist()
+    assert loaded[["label", "metric"]].to_numpy().tolist() == [[1, "acueval"], [0, "acueval"]] * 3
+
+
+def test_a_second_run_asks_the_model_nothing_and_writes_the_same_bytes(model, settings):
+    prepare("one", 3)
+
+    def files():
+        folder = paths.scores_folder("sample", "acueval") / "one"
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    stages.score(scored(settings, one=BOTH), "acueval")
+    first, made = files(), model.calls.total()
+    stages.score(scored(settings, one=BOTH), "acueval")
+    assert files() == first
+    assert model.calls.total() == made
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(model, settings, monkeypatch):
+    prepare("one", 100)  # 200 summaries: four batches
+    verify, asked = model.verify, []
+
+    def stop_at_the_third(documents, claims, prompt, extras=None):
+        asked.append(len(documents))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return verify(documents, claims, prompt, extras)
+
+    given = scored(settings, one=BOTH)
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "verify", stop_at_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            stages.score(given, "acueval")
+    assert not (paths.scores_folder("sample", "acueval") / "one").exists()
+    before = model.calls.copy()
+    [folder] = stages.score(given, "acueval")
+    assert model.calls["verify"] == 100 + 200  # no claim was verified twice
+    assert model.calls["verify"] > before["verify"] > 0
+    assert Evaluation.read(folder).scores["score"].tolist() == pytest.approx([1, 0.5] * 100)
+
+
+def test_factored_verification_reuses_the_claims_and_verdicts_of_acueval(model, settings):
+    prepare("one", 3)
+    given = scored(settings, one=BOTH)
+    stages.score(given, "acueval")
+    made = model.calls.total()
+    [folder] = stages.score(given, "factored")
+    assert model.calls.total() == made
+    assert Evaluation.read(folder).scores["score"].tolist() == pytest.approx([1, 0] * 3)
+
+
+def test_unknown_metrics_and_corpora_that_are_not_prepared(model, settings):
+    given = scored(settings, one=BOTH)
+    with pytest.raises(MetricError, match="did you mean 'acueval'"):
+        stages.score(given, "acuevall")
+    with pytest.raises(FileNotFoundError, match="one"):
+        stages.score(given, "acueval")
+
+
+def test_a_metrics_name_that_is_a_path_is_refused_and_nothing_removed(settings, tmp_path):
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    scored(settings)
+    done = CliRunner().invoke(cli.app, ["evaluate", "../../../beside"])
+    assert done.exit_code
+    assert beside.is_dir()
+
+
+@pytest.mark.parametrize(("lost", "summaries", "told"), [(2, 3, True), (1, 3, False), (2, 4, False)])
+def test_a_model_that_mostly_does_not_follow_the_prompt_is_told_of_at_once(
+    model, settings, capsys, lost, summaries, told
+):
+    rows = Rows("one")
+    for number in range(summaries):
+        summary = f"A mumble {number}." if number < lost else "It rained."
+        rows.example(str(number), "s", document=f"It rained {number}.", summary=summary)
+    corpora.write(rows.corpus(), paths.corpus_folder("sample", "one"))
+    [folder] = stages.score(scored(settings, one=BOTH), "acueval")
+    assert Evaluation.read(folder).scores["score"].isna().sum() == lost
+    said = "acueval on one: 2 of 3 summaries have no score (2 x no bullet in the reply)" in capsys.readouterr().err
+    assert said == told
+
+
+# notebook
+
+
+@pytest.fixture
+def toy(settings):
+    """A notebook that prints, warns, shows an object's address and divides; returns a function that runs it."""
+    cells = [
+        new_code_cell('data = "sample"\nmodel = ""\nbelow = 1', metadata={"tags": ["parameters"]}),
+        new_code_cell("import sys\nprint('progress', file=sys.stderr)\nprint(data, model)\nobject()"),
+        new_code_cell("1 / below"),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), "notebooks/toy.ipynb")
+    return lambda name="toy", **section: stages.notebook(settings(toy=section), name)
+
+
+def test_two_runs_give_the_same_bytes_and_leave_the_source_alone(toy):
+    source = Path("notebooks/toy.ipynb").read_bytes()
+    first = toy(below=2)
+    copy = first.read_bytes()
+    assert toy(below=2).read_bytes() == copy
+    assert Path("notebooks/toy.ipynb").read_bytes() == source
+    outputs = [output for cell in nbformat.read(first, 4).cells for output in cell.get("outputs", [])]
+    assert "progress" not in str(outputs)
+    assert outputs[0].text == "sample embedded\n"
+    assert outputs[-1].data["text/plain"] == "0.5"
+    record = json.loads(Path("tables/sample/toy/run.json").read_text())
+    assert record["parameters"] == {"data": "sample", "model": "embedded", "below": 2}
+    assert record["model"] == {"kind": "embedded"}
+
+
+def test_a_failed_run_leaves_the_traceback_to_read(toy):
+    with pytest.raises(papermill.PapermillExecutionError, match="ZeroDivisionError"):
+        toy(below=0)
+    copy = nbformat.read("reports/sample/toy.ipynb", 4)
+    assert any(o.get("ename") == "ZeroDivisionError" for c in copy.cells for o in c.get("outputs", []))
+    assert "papermill" not in copy.metadata
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "told"),
+    [
+        ("toy", {"bellow": 2}, "toy: unknown parameter 'bellow'; the notebook takes below"),
+        ("toy", {}, "toy: parameter 'below' is missing"),
+        ("toi", {"below": 2}, r"toi\.ipynb is not there; did you mean 'toy'\? notebooks: toy"),
+    ],
+)
+def test_wrong_parameters_and_notebooks_are_named_before_anything_is_run(toy, name, section, told):
+    with pytest.raises(ParamsError, match=told):
+        toy(name, **section)
+    assert not Path("reports/sample/toy.ipynb").exists()
+
+
+def test_the_root_is_the_nearest_project_and_else_this_checkout(settings, tmp_path, monkeypatch):
+    settings()
+    assert paths.root() == tmp_path
+    monkeypatch.chdir("notebooks")
+    assert paths.root() == tmp_path
+    monkeypatch.chdir("/")
+    assert paths.root() == ROOT
+
+
+def test_the_shipped_settings_are_found_from_the_notebooks_folder(monkeypatch):
+    monkeypatch.chdir(ROOT / "notebooks")
+    assert project.settings() == params.read(ROOT / "params.yaml")
+
+
+def test_the_worked_example_is_of_the_sample_whoever_answers():
+    example, claims = project.worked_example("lexical", "sentences")
+    assert example["summary"] == claims["claim"].item()
+    assert claims["evidence"].item() in example["document"]
+    assert isinstance(claims, pd.DataFrame)
