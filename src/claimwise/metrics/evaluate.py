@@ -302,7 +302,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
     decomposer = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
-        verifier = Aligner.of(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
+        verifier = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
     else:
         verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
 

@@ -137,7 +137,7 @@ class Aligner:
         self._cache = cache or ResponseCache(":memory:")
 
     @classmethod
-    def of(cls, settings: AlignmentSettings, cache: ResponseCache | None = None) -> Aligner:
+    def from_settings(cls, settings: AlignmentSettings, cache: ResponseCache | None = None) -> Aligner:
         """The aligner that settings describe.
 
         Raises:
