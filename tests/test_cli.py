@@ -204,7 +204,10 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
     ("arguments", "parts"),
     [
         (["score", "mine.jsonl", "--metric", "acuevel"], ["unknown metric 'acuevel'", "did you mean 'acueval'"]),
-        (["score", "mine.jsonl", "--model", "gpt"], ["unknown model 'gpt'", "params.yaml has: embedded, embedded-zero-shot, lexical, other"]),
+        (
+            ["score", "mine.jsonl", "--model", "gpt"],
+            ["unknown model 'gpt'", "params.yaml has: embedded, embedded-zero-shot, lexical, other"],
+        ),
         (["score", "mine.jsonl", "--model", "other"], ["unknown kind of model 'magic'", "expected embedded"]),
         (["score", "mine.jsonl", "--metric", "broken"], ["no prompt named 'no-such-prompt'", "there are: "]),
         (["score", "absent.jsonl"], ["absent.jsonl", "no such file"]),
@@ -225,7 +228,7 @@ def test_a_wrong_argument_is_a_message_and_exit_code_2(monkeypatch, capsys, argu
 def test_a_misspelt_setting_is_named(monkeypatch, capsys):
     Path("params.yaml").write_text(Path("params.yaml").read_text().replace("cache:", "cahce:"))
     error = fail(monkeypatch, capsys, "score", write(GOOD), "--metric", "word-overlap")
-    assert "params.yaml, cache: Field required" in error
+    assert "params.yaml, cahce: unknown key; did you mean 'cache'?" in error
 
 
 def test_the_program_itself():
