@@ -228,7 +228,7 @@ def test_a_wrong_argument_is_a_message_and_exit_code_2(monkeypatch, capsys, argu
 def test_a_misspelt_setting_is_named(monkeypatch, capsys):
     Path("params.yaml").write_text(Path("params.yaml").read_text().replace("cache:", "cahce:"))
     error = fail(monkeypatch, capsys, "score", write(GOOD), "--metric", "word-overlap")
-    assert "params.yaml, cache: Field required" in error
+    assert "params.yaml, cahce: unknown key; did you mean 'cache'?" in error
 
 
 def test_the_program_itself():

@@ -1,9 +1,15 @@
-"""What is left of a difference at equal overlap: by hand, and against a regression by an independent library."""
+"""preference_bias: a user's own raters by hand, and what is left of a difference at equal overlap against a regression."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
+from imports import ROOT
 
+from claimwise import params, stages
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import adjusted_mean, intercepts
 
@@ -51,3 +57,45 @@ def test_the_interval_is_that_of_a_regression_on_drawn_documents():
     assert found.value == pytest.approx(by_regression(rows))
     drawn = [by_regression(rows.sample(frac=1, replace=True, random_state=draw)) for draw in range(500)]
     assert [found.low, found.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.01)
+
+
+STORIES = {
+    "ferry": ("A ferry left Tarn at noon with forty people.", "The ferry left at noon.", "A ferry sank in Tarn."),
+    "mill": ("A mill burned in Leeds and nobody was hurt.", "A mill burned in Leeds.", "Nobody was hurt in Leeds."),
+    "storm": ("A storm closed the harbour for three days.", "It rained for years.", "A storm closed the harbour."),
+    "dam": ("The dam held although the river rose.", "The dam broke.", "The dam held."),
+}
+PREFERRED = {"ferry": "first", "mill": "first", "storm": "second", "dam": "second"}  # nobody says equal
+
+
+def test_metrics_are_compared_with_ones_own_raters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("data/own", "notebooks"):
+        Path(folder).mkdir(parents=True)
+    Path("notebooks/preference_bias.ipynb").write_bytes((ROOT / "notebooks/preference_bias.ipynb").read_bytes())
+    rows = [
+        {"id": f"{key}-{who}", "document": document, "summary": summary, "system": who}
+        for key, (document, *summaries) in STORIES.items()
+        for who, summary in zip(("person", "model"), summaries, strict=True)
+    ]
+    pd.DataFrame(rows).to_csv("data/own/mine.csv", index=False)
+    judged = [(f"{key}-person", f"{key}-model", answer) for key, answer in PREFERRED.items()]
+    columns = ["first_id", "second_id", "preferred"]
+    pd.DataFrame(judged, columns=columns).to_csv("data/own/mine.preferences.csv", index=False)
+    given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8")) | {"data": "own", "model": "lexical"}
+    Path("params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
+
+    settings = params.read("params.yaml")
+    stages.prepare_corpora(settings)
+    for metric in ("acueval", "holistic", "word-overlap"):
+        stages.score(settings, metric)
+    stages.notebook(settings, "preference_bias")
+    tables = Path("tables/own/preference_bias")
+    cases = pd.read_csv(tables / "scores_by_preference.csv").set_index(["metric", "case"]).loc["word-overlap"]
+    assert cases.index.tolist() == ["model worse", "model better"]
+    # Words that are the document's: 5/5 against 4/5, 5/5 against 5/5; then 1/4 against 5/5, 2/3 against 3/3.
+    assert cases["difference"].tolist() == pytest.approx([-0.1, (3 / 4 + 1 / 3) / 2], abs=1e-4)
+    agreement = pd.read_csv(tables / "agreement_with_raters.csv").set_index("metric")
+    assert agreement.loc["word-overlap", ["n", "ordered"]].tolist() == [4, 3.5 / 4]  # the mill's two tie
+    headline = json.loads(Path("tables/own/preference_bias.json").read_text())["word-overlap"]
+    assert headline["ordered as the raters did, share"] == 3.5 / 4

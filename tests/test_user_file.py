@@ -192,6 +192,14 @@ def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():
     assert (found["score"], found["n"], found["m"]) == (1, "Infinity", [None])
 
 
+@pytest.mark.parametrize("out", ["s.jsonl", "s.csv"])
+def test_a_carried_value_may_be_as_deep_as_one_can_be_read(out):
+    value = '{"k": [' * 300 + "1" + "]}" * 300
+    Path("mine.jsonl").write_text(f'{{"document": "It rained.", "summary": "It rained.", "n": {value}}}')
+    score(out=Path(out))
+    assert value in Path(out).read_text().replace('""', '"')
+
+
 def test_json_lines_keep_the_smallest_scores(folder, tmp_path):
     table = pd.DataFrame({"id": ["a", "b"], "score": [1.25e-8, 0.1]})
     output.write(table, tmp_path / "s.jsonl")
