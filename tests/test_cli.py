@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from servers import Server
 from sklearn.metrics import roc_auc_score
-from test_openai_language import Server
 from typer.testing import CliRunner
 
 from claimwise import cli
 from claimwise.metrics import DEFAULT_METRICS
 from claimwise.models.cache import ResponseCache
-from claimwise.models.rehearsal import CLAIMS
+from claimwise.models.cost import CLAIMS
 
 GOOD = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
@@ -261,14 +261,13 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert dry.output.startswith(
         f"{2 + 2 * CLAIMS} calls (assuming {CLAIMS} claims a summary"
     )  # two summaries of one document, no claim of both
-    assert "time to be seen from the first calls" in dry.output
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
     done = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert done.exit_code == 0, done.output
     assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
-    assert "score: 4 answers (0 from the cache, 3 calls), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
+    assert "acueval: 4 answers (0 from the cache, 3 calls), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
     again = runner.invoke(cli.app, ["score", file, "--model", "served"])
-    assert "score: 4 answers (4 from the cache, 0 calls), cost 0.00, 0 unparsed, " in again.output
+    assert "acueval: 4 answers (4 from the cache, 0 calls), 0 unparsed, " in again.output
     assert len(served.requests) == 3
     more = runner.invoke(cli.app, ["score", write(GOOD[4:]), "--model", "served", "--dry-run"])
     assert "about 1 min" in more.output  # at the pace of the first run

@@ -7,10 +7,8 @@ import pytest
 import tiny_checkpoints
 import yaml
 from fakes import FakeModel
-from typer.testing import CliRunner
 
 from claimwise import corpora, models, prompts
-from claimwise.cli import app
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Decomposition
@@ -198,20 +196,22 @@ def test_a_wrong_key_names_itself():
 def test_the_command_trains_and_compares_with_the_teacher(t5, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     corpora.write(_corpus(), tmp_path / "data/corpora/sample/lessons")
-    section = {"student": t5, "corpus": "lessons", "teacher": "recorded:teacher", "steps": 2, "tested": 3}
     params = {
         "data": "sample",
         "model": "lexical",
         "models": {"lexical": {"kind": "lexical"}},
         "cache": "cache/c.sqlite",
-        "corpora": {"sample": ["lessons"]},
         "metrics": {},
-        "score": {"metrics": [], "corpora": {"sample": {}}},
-        "distillation": section,
+        "notebooks": [],
+        "score": {"metrics": []},
+        "datasets": {"sample": {"corpora": ["lessons"]}},
     }
+    (tmp_path / "notebooks").mkdir()
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
-    result = CliRunner().invoke(app, ["distil"], catch_exceptions=False)
-    assert result.stdout.split()[-1] == "cache/claim-extractor"
+    folder = distillation.main([f"student={t5}", "corpus=lessons", "teacher=recorded:teacher", "steps=2", "tested=3"])
+    assert folder.as_posix() == "cache/claim-extractor"
+    with pytest.raises(DistillationError, match="found 'steps', expected KEY=VALUE"):
+        distillation.main(["steps"])
     record = json.loads((tmp_path / "cache/claim-extractor/distillation.json").read_text())
     assert record["summaries"]["test"] == 4
     assert sum(record["summaries"].values()) == 40

@@ -176,7 +176,7 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
     assert json.loads((folders[0] / "run.json").read_text()) == {
         "model": models.describe({"kind": "embedded"}),
         "fingerprint": "fake-1",
-        "versions": stages.versions(),
+        "versions": models.versions(),
         "metric": DEFAULT_METRICS["acueval"],
         "examples": 6,
         "unscored": 0,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise.analysis import statistics
+from claimwise.analysis.measures import tuned_threshold
 from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation
@@ -582,7 +582,7 @@ def test_a_tuned_threshold_decides_the_validation_rows_as_the_search_does_and_is
     scores = pd.Series(generator.integers(0, 10, 22) / 9)
     rows = {"label": labels, "split": "dev"}
     cut = decisions.tuned(pd.DataFrame({"score": scores} | rows))
-    found = statistics.best_threshold(scores, labels)
+    found = tuned_threshold(scores, labels)
     assert ((scores > cut) == (scores > found)).all()
     if (scores > found).any():
         gap = scores[scores > found].min() - scores[scores <= found].max()

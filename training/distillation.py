@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from claimwise import models, prompts
-from claimwise import paths as store
+from claimwise import models, paths, project, prompts
 from claimwise.analysis.easiness import easiness
 from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
@@ -39,7 +40,7 @@ class DistillationError(ClaimwiseError):
 
 
 class DistillationSettings(BaseModel):
-    """The ``distillation`` section of params.yaml; the defaults are the paper's where it names them.
+    """What is trained; the defaults are the paper's where it names them.
 
     Attributes:
         student: the checkpoint to start from, a local folder or a hub id.
@@ -148,7 +149,7 @@ def pairs(corpus: Corpus, teacher: str, model: Model) -> dict[str, list[tuple[st
     if not parts["train"]:
         raise DistillationError(
             f"{teacher} made no claims of {(examples['split'] != 'test').sum()} summaries outside of the test split; "
-            "name another teacher or corpus in the section `distillation`"
+            "name another teacher or corpus"
         )
     return parts
 
@@ -236,8 +237,8 @@ class Student:
         ).loss
 
     def save(self, folder: Path) -> None:
-        """Weights (safetensors), config and tokenizer; never half of them, whenever this is killed (``store.replaced``)."""
-        with store.replaced(folder) as new:
+        """Weights (safetensors), config and tokenizer; never half of them, whenever this is killed (``paths.replaced``)."""
+        with paths.replaced(folder) as new:
             self._model.save_pretrained(new)
             self._tokenizer.save_pretrained(new)
 
@@ -363,3 +364,23 @@ def distil(wanted: DistillationSettings, corpus: Corpus, model: Model) -> Path:
     folder = Path(wanted.out)
     (folder / "distillation.json").write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     return folder
+
+
+def main(arguments: Sequence[str]) -> Path:
+    """``python -m training.distillation KEY=VALUE ...``: settings as YAML values, of ``data`` and ``model`` in params.yaml.
+
+    Raises:
+        DistillationError: an argument is no ``KEY=VALUE``, or a setting is wrong.
+    """
+    if wrong := [argument for argument in arguments if "=" not in argument]:
+        raise DistillationError(f"found {wrong[0]!r}, expected KEY=VALUE, as in student=google-t5/t5-base")
+    wanted = settings({key: yaml.safe_load(value) for key, value in (argument.split("=", 1) for argument in arguments)})
+    found = project.settings()
+    return distil(wanted, project.load_corpus(found.data, wanted.corpus), project.load_model(found.model))
+
+
+if __name__ == "__main__":
+    try:
+        print(main(sys.argv[1:]))
+    except ClaimwiseError as error:
+        sys.exit(f"error: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,7 +142,7 @@ def evaluate(
     from claimwise import project, stages
 
     if dry_run:
-        typer.echo(stages.forecast(project.settings(), metric))
+        typer.echo(stages.dry_run(project.settings(), metric))
         return
     with _told_if_stopped():
         for folder in stages.score(project.settings(), metric):
@@ -211,6 +212,7 @@ def main() -> None:
     """Run the command line; an error that is a message for the user is printed as one, without a traceback."""
     from claimwise.errors import ClaimwiseError
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a cluster sends stops a run as Ctrl-C does
     try:
         app()
     except (ClaimwiseError, OSError) as error:

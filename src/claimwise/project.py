@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -22,7 +21,6 @@ def settings() -> params.Settings:
     return params.read(paths.root() / paths.PARAMS)
 
 
-@lru_cache  # loading takes seconds, and a notebook may ask in several cells
 def load_model(name: str) -> Model:
     """An entry of ``models`` in params.yaml, with the response cache behind it.
 

@@ -9,15 +9,12 @@ import pandas as pd
 import typer
 
 from claimwise import api, models, prompts
-from claimwise.asking import Asking
 from claimwise.corpora import read_file
 from claimwise.errors import ClaimwiseError, near
-from claimwise.metrics import MetricSpec, evaluate, specification
-from claimwise.metrics.claims import EMPTY_SUMMARY
-from claimwise.metrics.judge import NO_WORDS, WordOverlap
-from claimwise.metrics.verify import EMPTY_DOCUMENT
-from claimwise.models.language import TOO_LONG
-from claimwise.prompts.lists import CUT
+from claimwise.metrics import MetricSpec, estimate, evaluate, specification
+from claimwise.metrics.judge import WordOverlap
+from claimwise.models import cost
+from claimwise.reasons import Reason
 from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
@@ -94,11 +91,11 @@ def score(
         typer.echo(line, err=True)
 
     engine = models.load(settings.models[model], settings.cache)
-    asking = Asking(metric, spec, engine, settings.models, model, settings.cache)
+    estimated = estimate(spec, engine, [(examples, None)])
     if dry_run:
-        typer.echo(asking.forecast([(examples, None)]))
+        typer.echo(cost.forecast(estimated))
         return None
-    with asking.watched("score", [(examples, None)]) as progress:
+    with cost.watched(metric, engine, estimated) as progress:
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
 
     scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)[_COLUMNS]
@@ -177,20 +174,20 @@ def advice(reasons: Sequence[str], file: Path, spec: MetricSpec) -> str:
         file: the user's file.
         spec: what its rows were scored by.
 
-    >>> advice([EMPTY_SUMMARY, EMPTY_DOCUMENT], Path("mine.csv"), MetricSpec(judge="word-overlap"))
+    >>> advice([Reason.EMPTY_SUMMARY, Reason.EMPTY_DOCUMENT], Path("mine.csv"), MetricSpec(judge="word-overlap"))
     'correct mine.csv'
-    >>> advice(["refusal"], Path("mine.csv"), MetricSpec(judge="belugaeval-judge-consistency"))
+    >>> advice([Reason.REFUSAL], Path("mine.csv"), MetricSpec(judge="belugaeval-judge-consistency"))
     'take another prompt (--prompt) or another model (--model)'
     """
     return "; ".join(dict.fromkeys(_remedy(str(reason), file, spec) for reason in reasons))
 
 
 def _remedy(reason: str, file: Path, spec: MetricSpec) -> str:
-    if reason in (EMPTY_SUMMARY, EMPTY_DOCUMENT, NO_WORDS):
+    if reason in (Reason.EMPTY_SUMMARY, Reason.EMPTY_DOCUMENT, Reason.NO_WORDS):
         return f"correct {file}"
-    if reason == CUT or "cut off" in reason or "sent no text" in reason:  # a server's thoughts may be all it sent
+    if reason == Reason.CUT or reason.startswith(Reason.NO_TEXT):  # a server's thoughts may be all it sent
         return "give replies more room, or switch thinking off (docs/models.md, Models that think before they answer)"
-    if reason == TOO_LONG or "too long" in reason:
+    if reason in (Reason.TOO_LONG, Reason.REFUSED_AS_TOO_LONG):
         several = spec.decompose in prompts.names("decompose") and spec.decompose != _SHORTER
         shorter = f"--prompt {_SHORTER}, which has no demonstrations" if several else "--prompt"
         return (
