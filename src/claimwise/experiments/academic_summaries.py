@@ -15,7 +15,7 @@ from claimwise.experiments.hallucinations import versions
 from claimwise.metrics.factored import revise as refinement
 from claimwise.models.base import Model
 from claimwise.prompts.sources import separated
-from claimwise.text import answered
+from claimwise.analysis.systems import answered
 
 ORIGINAL, SELF_CRITIQUE = "original", "self-critique"
 
