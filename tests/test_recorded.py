@@ -1,12 +1,10 @@
 """Replies on record as rows of the tables: read by our parsers, scored by the path of any metric."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from fakes import FakeModel
 
 from claimwise.corpora.base import Rows
-from claimwise.experiments import acu_verification, meta_display, meta_evaluation, recorded
+from claimwise.experiments import meta_display, meta_evaluation, recorded
 
 
 @pytest.fixture
@@ -106,53 +104,3 @@ def test_a_corpus_without_replies_has_no_rows():
     assert recorded.scores(rows.corpus()) == {}
     assert recorded.unparsed({}).empty
     assert recorded.caveats({}) == []
-
-
-@pytest.fixture
-def verified():
-    rows = Rows("made")
-    replies = ["supported", "partially_supported", "not_supported", "I would say perhaps", None]
-    for split in ("validation", "test"):
-        for number, reply in enumerate(replies):
-            document = f"It rained on day {number} of the {split}."
-            example = rows.example(split, number, "w", document=document, summary="It rained.", split=split)
-            rows.gold(example, [{"claim": "It rained.", "label": int(number == 0)}])
-            if split == "test" and reply:
-                rows.replied(
-                    example, "gpt-9", "explained", "recorded-verify-label", f"Because.\n<answer>{reply}</answer>"
-                )
-    return rows.corpus()
-
-
-def test_all_verify_the_claims_that_are_on_record(verified):
-    found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
-    test = found[found["split"] == "test"]
-    about = [f"made:test:{number}:w" for number in range(4)]
-    assert test.groupby("prompt")["example_id"].agg(list).to_dict() == {
-        "acueval-verify-zeroshot": about,
-        "gpt-9 explained (recorded)": about,
-    }
-    read = test[test["prompt"] == "gpt-9 explained (recorded)"]
-    np.testing.assert_equal(read["support"].tolist(), [1, 0.25, 0, np.nan])
-    assert (found["split"] == "validation").sum() == 5
-    assert acu_verification.unparsed(found)[["replies", "unparsed", "reasons"]].to_numpy().tolist() == [
-        [4, 1, "1 x no label"]
-    ]
-
-
-def test_without_a_validation_part_balanced_accuracy_is_at_one_half(verified):
-    found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
-    table = acu_verification.table(found.assign(task="support"), "acueval-verify-zeroshot", draws=50, seed=0).set_index(
-        "prompt"
-    )
-    # The claim whose reply cannot be read is left out for all.
-    assert table["n"].tolist() == [3, 3, 3]
-    assert table["unparsed"].tolist() == [0, 1, 0]
-    row = table.loc["gpt-9 explained (recorded)"]
-    assert row[["n", "unparsed", "accuracy", "balanced_accuracy", "auc"]].tolist() == [3, 1, 100, 100, 1]
-    sentences = acu_verification.findings(table.reset_index(), "acueval-verify-zeroshot")
-    assert "`acueval-verify-zeroshot` agrees with people on" in sentences[0]
-    assert row["balanced_at_half"] == 100
-    told = "`gpt-9 explained (recorded)` 100.0 (100.0 to 100.0) %, balanced 100.0 (100.0 to 100.0), AUC 1.00."
-    assert sentences[1].endswith(told)
-    assert pd.isna(table.loc["always No", "accuracy_low"])

@@ -28,6 +28,14 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def named(self, name: str) -> dict[str, float]:
+        """The three as columns of a table, as ``tables.show`` and ``plots.long_form`` read them.
+
+        >>> Interval(0.5, 0.4, 0.6).named("f1")
+        {'f1': 0.5, 'f1_low': 0.4, 'f1_high': 0.6}
+        """
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 #: Of a value that cannot be computed.
 UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))

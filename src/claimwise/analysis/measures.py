@@ -43,6 +43,45 @@ def ratio(parts: Sequence[float], wholes: Sequence[float], weights: Array | None
     return float(found) if weights is None else found
 
 
+def intercepts(
+    values: Sequence[float], covariate: Sequence[float], strata: Sequence, weights: Array | None = None
+) -> Array:
+    """What is left of the mean values of each stratum where a covariate is zero (analysis of covariance).
+
+    Least squares with an intercept a stratum and one slope for all; no slope where the covariate does not vary.
+
+    Returns:
+        (strata,) in sorted order, or (draws, strata): NaN for a stratum that a draw has no rows of.
+
+    >>> intercepts([1.0, 2.0, 5.0, 6.0], covariate=[0, 1, 0, 1], strata=["x", "x", "y", "y"]).tolist()
+    [1.0, 5.0]
+    """
+    values, covariate = np.asarray(values, float), np.asarray(covariate, float)
+    rows = np.ones((1, len(values))) if weights is None else weights
+    member = np.asarray(strata)[:, None] == np.unique(strata)
+    n, x, y, xx, xy = (
+        rows @ (member * column[:, None])
+        for column in (np.ones(len(values)), covariate, values, covariate * covariate, covariate * values)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread, together = np.nansum(xx - x * x / n, axis=1), np.nansum(xy - x * y / n, axis=1)
+        slope = np.where(spread < 1e-12, 0, together / spread)  # under that it is rounding, and no slope
+        found = (y - slope[:, None] * x) / n
+    return found[0] if weights is None else found
+
+
+def adjusted_mean(
+    values: Sequence[float], covariate: Sequence[float], strata: Sequence, weights: Array | None = None
+) -> float | Array:
+    """Mean of the ``intercepts``, every stratum with the same weight; those without rows in a draw are left out.
+
+    >>> adjusted_mean([1.0, 2.0, 5.0, 6.0], covariate=[0, 1, 0, 1], strata=["x", "x", "y", "y"])
+    3.0
+    """
+    found = np.nanmean(intercepts(values, covariate, strata, weights), axis=-1)
+    return float(found) if weights is None else found
+
+
 def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights: Array | None = None) -> float | Array:
     """Mean of the two classes' recalls; NaN where only one class is there.
 

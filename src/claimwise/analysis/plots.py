@@ -16,13 +16,34 @@ from claimwise.analysis.results import COLOURS, PUBLISHED
 WIDTH = 8.5
 
 
+def long_form(table: pd.DataFrame, measures: Mapping[str, str]) -> pd.DataFrame:
+    """One row a dot of ``interval_plot``, from a table with one row a method and columns ``x, x_low, x_high``.
+
+    Args:
+        table: any columns besides.
+        measures: columns x, with the names that they have in the figure.
+
+    Returns:
+        The table once for each measure, with ``measure, value, low, high``.
+
+    >>> rows = pd.DataFrame({"system": ["a"], "f1": [0.5], "f1_low": [0.4], "f1_high": [0.6]})
+    >>> long_form(rows, {"f1": "F1"})[["system", "measure", "value", "low", "high"]].values.tolist()
+    [['a', 'F1', 0.5, 0.4, 0.6]]
+    """
+    parts = [
+        table.assign(measure=name, value=table[x], low=table[f"{x}_low"], high=table[f"{x}_high"])
+        for x, name in measures.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def interval_plot(
     table: pd.DataFrame,
     *,
-    value: str,
-    low: str,
-    high: str,
     row: str,
+    value: str = "value",
+    low: str = "low",
+    high: str = "high",
     panel: str | None = None,
     hue: str | None = None,
     published: str | None = None,
