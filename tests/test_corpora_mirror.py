@@ -8,7 +8,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from claimwise import corpora
-from claimwise.analysis.statistics import auc
+from claimwise.analysis.measures import auc
 from claimwise.prompts.sources import separated
 
 pytestmark = pytest.mark.skipif(

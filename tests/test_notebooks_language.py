@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 import yaml
 from imports import ROOT
-from test_openai_language import Server
+from servers import Server
 from tiny_checkpoints import make
 
 from claimwise import corpora, notebook, prompts, scoring
@@ -138,12 +138,8 @@ def small(kind: str, entries: dict) -> dict:
         params[name] |= {key: 20 for key in ("draws",) if key in params[name]}
     params["acu_verification"]["shots"] = 2
     params["refinement"]["per_origin"] = 2
-    params["nli_alignment"] |= {
-        "limit": {"sample": None},
-        "documents": {"sample": 2},
-        "windows": [1, 5],
-        "gates": [0.8],
-    }
+    params["nli_alignment"] |= {"windows": [1, 5], "gates": [0.8]}
+    params["datasets"]["sample"]["nli_alignment"] |= {"documents": None, "grid_documents": 2}
     params["academic_summaries"] |= {
         "documents": {"sample": {"prevalence": 3, "revision": 2, "cube": 1}},
         "models_in_cube": [kind, "lexical"],

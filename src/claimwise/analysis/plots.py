@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
@@ -13,13 +15,34 @@ from claimwise.analysis.results import COLOURS, PUBLISHED
 WIDTH = 8.5
 
 
+def long_form(table: pd.DataFrame, measures: Mapping[str, str]) -> pd.DataFrame:
+    """One row a dot of ``interval_plot``, from a table with one row a method and columns ``x, x_low, x_high``.
+
+    Args:
+        table: any columns besides.
+        measures: columns x, with the names that they have in the figure.
+
+    Returns:
+        The table once for each measure, with ``measure, value, low, high``.
+
+    >>> rows = pd.DataFrame({"system": ["a"], "f1": [0.5], "f1_low": [0.4], "f1_high": [0.6]})
+    >>> long_form(rows, {"f1": "F1"})[["system", "measure", "value", "low", "high"]].values.tolist()
+    [['a', 'F1', 0.5, 0.4, 0.6]]
+    """
+    parts = [
+        table.assign(measure=name, value=table[x], low=table[f"{x}_low"], high=table[f"{x}_high"])
+        for x, name in measures.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def interval_plot(
     table: pd.DataFrame,
     *,
-    value: str,
-    low: str,
-    high: str,
     row: str,
+    value: str = "value",
+    low: str = "low",
+    high: str = "high",
     panel: str | None = None,
     hue: str | None = None,
     published: str | None = None,
@@ -27,6 +50,7 @@ def interval_plot(
     xlabel: str = "",
     title: str = "",
     one_scale: bool = True,
+    colours: Mapping[str, object] = COLOURS,
 ) -> Figure:
     """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
 
@@ -35,7 +59,7 @@ def interval_plot(
         value: column of the dot's place; ``low`` and ``high`` of its interval's ends.
         low: see ``value``.
         high: see ``value``.
-        row: column that names the line (method, prompt, system). A method has its colour of ``results.COLOURS``.
+        row: column that names the line (method, prompt, system).
         panel: column that names the panel; without, there is one.
         hue: column that tells the dots of one line apart, with a legend; each of its values has a colour.
         published: column of the published value, NaN where there is none.
@@ -43,18 +67,20 @@ def interval_plot(
         xlabel: name and unit of the value.
         title: what the figure shows.
         one_scale: whether all panels have the same axis; not where each has a quantity of its own.
+        colours: of the lines by name, where there is no ``hue``; by default every method has its own.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))
     hues = list(dict.fromkeys(table[hue])) if hue else []
-    colours = dict(zip(hues, sns.color_palette("colorblind", len(hues)), strict=True))
+    if hue:
+        colours = dict(zip(hues, sns.color_palette("colorblind", len(hues)), strict=True))
     lines = len(rows) * max(1, len(hues) * 0.6)
     figure, axes = plt.subplots(
         1, max(1, len(panels)), figsize=(WIDTH, 0.36 * lines + 1.7), sharey=True, sharex=one_scale, squeeze=False
     )
     for axis, name in zip(axes[0], panels, strict=False):
         for entry in table[table["_panel"] == name].to_dict("records"):
-            colour = colours[entry[hue]] if hue else COLOURS.get(entry[row], "C0")
+            colour = colours.get(entry[hue or row], "C0")
             y = rows.index(entry[row]) + ((hues.index(entry[hue]) - (len(hues) - 1) / 2) * 0.2 if hue else 0)
             axis.hlines(y, entry[low], entry[high], color=colour, linewidth=2, alpha=0.7)
             axis.plot(entry[value], y, "o", color=colour, label=entry[hue] if hue else None, zorder=3)

@@ -31,7 +31,6 @@ from claimwise.corpora import (
 from claimwise.corpora.base import Corpus, CorpusError, read, write
 from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry
 from claimwise.corpora.user import UserFile, read_examples, read_file
-from claimwise.corpora.user_rows import ExamplesError
 from claimwise.errors import near
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "AlteredFileError",
     "Corpus",
     "CorpusError",
-    "ExamplesError",
     "MissingFileError",
     "Registry",
     "UserFile",

@@ -1,21 +1,19 @@
 """Critique and revise: Factored Verification's Algorithm 1, over several rounds with a stop rule (beyond the paper).
 
-A summary's sentences are its claims (sec. 3.2). Where the document is several papers, only sentences with citations are
-checked, each against the abstracts that it cites; else every sentence against the document. The critiques of the
-unsupported sentences, one under the other, are the factored critique that the model revises by.
+The critiques of the unsupported sentences, one under the other, are the factored critique that the model revises by;
+``sentences.statements`` says which sentences are checked, and against what.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from claimwise import prompts, text
-from claimwise.metrics.factored import citations
+from claimwise import prompts
+from claimwise.metrics.factored.sentences import Statement, statements
 from claimwise.metrics.verify import SUPPORTED
 from claimwise.models.base import Critique, Feedback, Model
-from claimwise.prompts import Prompt
-from claimwise.prompts.sources import joined, separated
 
 #: Why a summary's rounds ended. ``UNCHECKED``: no sentence cites a paper, or there is none. ``UNJUDGED``: nothing was found
 #: unsupported, and of some sentences nothing was found.
@@ -33,48 +31,61 @@ CLEAN, UNCHECKED, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (
 NO_FEEDBACK = "no feedback to revise by"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence that is checked, what it is checked against, and the papers it cites that are not there."""
+class Revision(NamedTuple):
+    """A revised summary and what it was revised by; the summary as it was and a reason, where there is no revision."""
 
-    text: str
-    document: str
-    missing: tuple[str, ...] = ()
+    summary: str
+    feedback: Feedback
+    reason: str | None = None
 
 
-def statements(document: str, summary: str, original: str | None = None) -> list[Statement]:
-    """The sentences of a summary that are checked.
+def revise(
+    model: Model, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: str
+) -> list[Revision]:
+    """Each summary revised by its feedback.
+
+    The model is not asked to revise by feedback that says nothing: the critique was not read.
 
     Args:
-        document: a source, or several papers that ``prompts.sources.joined`` made one text of.
-        summary: sentences that may cite the papers.
-        original: the summary that this one revises. A sentence without a citation that did not stand there is checked
-            against all papers, so that a revision cannot hide a statement by losing its citation.
+        model: what is asked.
+        documents: n sources.
+        summaries: n summaries.
+        feedback: what each is revised by.
+        prompt: name of one for the role ``revise``.
 
-    >>> from claimwise.prompts.sources import Source
-    >>> papers = joined([Source("Ling (2009)", "Rain", "It rained."), Source("Roy (2011)", "Snow", "It snowed.")])
-    >>> [(s.text, s.document[:10], s.missing) for s in statements(papers, "It rained (Ling, 2009; Ek, 1999). Good.")]
-    [('It rained (Ling, 2009; Ek, 1999).', 'Ling (2009', ('Ek (1999)',))]
+    >>> from claimwise import models
+    >>> told = [Feedback(unsupported=("It snowed.",)), Feedback()]
+    >>> model, summaries = models.load({"kind": "lexical"}), ["It rained. It snowed."] * 2
+    >>> found = revise(model, ["It rained."] * 2, summaries, told, "factored-revise-critiques")
+    >>> [(revision.summary, revision.reason) for revision in found]
+    [('It rained.', None), ('It rained. It snowed.', 'no feedback to revise by')]
     """
-    sources = separated(document)
-    sentences = [span.text for span in text.sentences(summary)]
-    if not sources:
-        return [Statement(sentence, document) for sentence in sentences]
-    references = [source.reference for source in sources]
-    before = {span.text for span in text.sentences(original)} if original is not None else set(sentences)
-    found = []
-    for sentence in sentences:
-        resolved = citations.resolve(sentence, references)
-        if resolved:
-            cited = sorted({i for resolution in resolved for i in resolution.sources})
-            missing = tuple(str(r.citation) for r in resolved if not r.sources)
-            found.append(Statement(sentence, joined(sources[i] for i in cited), missing))
-        elif sentence not in before:
-            found.append(Statement(sentence, document))
-    return found
+    results = [Revision(*row, NO_FEEDBACK) for row in zip(summaries, feedback, strict=True)]
+    asked = [i for i, told in enumerate(feedback) if told.unsupported or told.comment]
+    found = model.revise(*([rows[i] for i in asked] for rows in (documents, summaries, feedback)), prompts.load(prompt))
+    for i, new in zip(asked, found, strict=True):
+        read = new.text is not None
+        results[i] = Revision(new.text if read else summaries[i], feedback[i], None if read else new.reason)
+    return results
 
 
-def criticise(model: Model, groups: Sequence[Sequence[Statement]], prompt: Prompt) -> list[list[Critique]]:
+def self_critique(
+    model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique_prompt: str, revise_prompt: str
+) -> list[Revision]:
+    """One critique of the whole summary and one revision by it: the baseline of sec. 4.1, ACUEval's holistic critique.
+
+    Args:
+        model: criticises and revises.
+        documents: n sources.
+        summaries: n summaries.
+        critique_prompt: name of the prompt for the role ``critique``.
+        revise_prompt: name of the prompt for the role ``revise``.
+    """
+    found = model.critique(documents, summaries, prompts.load(critique_prompt))
+    return revise(model, documents, summaries, [Feedback(comment=c.text) for c in found], revise_prompt)
+
+
+def criticise(model: Model, groups: Sequence[Sequence[Statement]], prompt: str) -> list[list[Critique]]:
     """A critique of every statement (Algorithm 1, line 3).
 
     The model is not asked about a statement that cites a paper that is not there: that is the critique.
@@ -82,22 +93,17 @@ def criticise(model: Model, groups: Sequence[Sequence[Statement]], prompt: Promp
     Args:
         model: what is asked.
         groups: the statements of each summary.
-        prompt: for the role ``critique``.
+        prompt: name of one for the role ``critique``.
 
-    >>> from claimwise import models, prompts
+    >>> from claimwise import models
     >>> group = [Statement("It snowed.", "It rained."), Statement("It hailed (Ek, 1999).", "", ("Ek (1999)",))]
-    >>> model, prompt = models.load({"kind": "lexical"}), prompts.load("factored-critique-claim")
-    >>> [(critique.text, critique.support) for critique in criticise(model, [group], prompt)[0]]
+    >>> [found] = criticise(models.load({"kind": "lexical"}), [group], "factored-critique-claim")
+    >>> [(critique.text, critique.support) for critique in found]
     [('Not in the document: snowed.', 0.0), ('Ek (1999) is not among the papers.', 0.0)]
     """
-    flat = [statement for group in groups for statement in group]
-    results = [_not_there(statement.missing) if statement.missing else None for statement in flat]
-    asked = [i for i, known in enumerate(results) if known is None]
-    found = model.critique([flat[i].document for i in asked], [flat[i].text for i in asked], prompt)
-    for i, critique in zip(asked, found, strict=True):
-        results[i] = critique
-    rest = iter(results)
-    return [[next(rest) for _ in group] for group in groups]
+    asked = [statement for group in groups for statement in group if not statement.missing]
+    found = iter(model.critique([s.document for s in asked], [s.text for s in asked], prompts.load(prompt)))
+    return [[_not_there(s.missing) if s.missing else next(found) for s in group] for group in groups]
 
 
 def _not_there(missing: Sequence[str]) -> Critique:
@@ -118,42 +124,12 @@ def factored_critique(group: Sequence[Statement], critiques: Sequence[Critique])
     )
 
 
-def revised(
-    model: Model, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
-) -> list[tuple[str, str | None]]:
-    """Revisions with, where a reply could not be read, the summary as it was and the reason.
-
-    The model is not asked to revise by feedback that says nothing: the critique was not read.
-
-    Args:
-        model: what is asked.
-        documents: n sources.
-        summaries: n summaries.
-        feedback: what each is revised by.
-        prompt: for the role ``revise``.
-
-    >>> from claimwise import models, prompts
-    >>> model, prompt = models.load({"kind": "lexical"}), prompts.load("factored-revise-critiques")
-    >>> told = [Feedback(unsupported=("It snowed.",)), Feedback()]
-    >>> revised(model, ["It rained."] * 2, ["It rained. It snowed."] * 2, told, prompt)
-    [('It rained.', None), ('It rained. It snowed.', 'no feedback to revise by')]
-    """
-    results: list[tuple[str, str | None]] = [(summary, NO_FEEDBACK) for summary in summaries]
-    told = [i for i, one in enumerate(feedback) if one.unsupported or one.comment]
-    found = model.revise(
-        [documents[i] for i in told], [summaries[i] for i in told], [feedback[i] for i in told], prompt
-    )
-    for i, new in zip(told, found, strict=True):
-        results[i] = (new.text, None) if new.text is not None else (summaries[i], new.reason)
-    return results
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Draft:
     """A summary after so many rounds.
 
-    ``unsupported`` and ``unread`` count what the critic found (or gave no verdict on) among its ``checked`` sentences;
-    ``stopped`` says why there is no next round, and is None where there is one.
+    ``unsupported`` and ``unread`` count what the critic found (or gave no verdict on) among its ``checked`` sentences,
+    ``critique`` is what it said of them; ``stopped`` says why there is no next round, and is None where there is one.
     """
 
     round: int
@@ -162,6 +138,7 @@ class Draft:
     unsupported: int = 0
     unread: int = 0
     stopped: str | None = None
+    critique: str = field(default="", compare=False)
 
     @property
     def doubtful(self) -> int:
@@ -170,75 +147,74 @@ class Draft:
 
 
 def refine(
-    model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique: str, revise: str, rounds: int
+    model: Model,
+    documents: Sequence[str],
+    summaries: Sequence[str],
+    *,
+    critique_prompt: str,
+    revise_prompt: str,
+    rounds: int,
 ) -> list[list[Draft]]:
     """Criticise and revise each summary until nothing is found unsupported, or no more is gained.
 
-    A summary's rounds end when the critic finds nothing unsupported or has nothing to check, when a revision changes nothing or cannot be
-    read, after ``rounds`` revisions, and when a revision has no fewer unsupported sentences than the draft
-    before it, which is then the result. A sentence without a verdict is no better than an unsupported one, but says
+    A summary's rounds end when the critic finds nothing unsupported or has nothing to check, when a revision changes
+    nothing or cannot be read, after ``rounds`` revisions, and when a revision has no fewer unsupported sentences than the
+    draft before it, which is then the result. A sentence without a verdict is no better than an unsupported one, but says
     nothing to revise by. One round is the paper's Algorithm 1, but for the look at the revision after it.
 
     Args:
         model: criticises and revises.
         documents: n sources.
         summaries: n summaries.
-        critique: name of the critique prompt (A.3.1).
-        revise: name of the revision prompt (A.3.2).
+        critique_prompt: name of the critique prompt (A.3.1).
+        revise_prompt: name of the revision prompt (A.3.2).
         rounds: the most revisions, at least 1.
 
     Returns:
         For each summary its drafts, the original first; the last one is the result.
     """
     history = [[Draft(0, summary)] for summary in summaries]
-    for number in range(1, rounds + 2):
-        going = [i for i, drafts in enumerate(history) if drafts[-1].stopped is None]
-        if not going:
-            break
-        feedback = _look(model, documents, history, going, prompts.load(critique))
-        going = [i for i in going if history[i][-1].stopped is None]
+    for number in range(1, rounds + 2):  # once more than revisions are made: the last ones are looked at, too
+        feedback = _criticise_last_drafts(model, documents, history, critique_prompt)
         if number > rounds:
-            for i in going:
-                history[i][-1] = replace(history[i][-1], stopped=LAST)
+            for i in feedback:
+                history[i][-1].stopped = LAST
             break
-        found = revised(
-            model,
-            [documents[i] for i in going],
-            [history[i][-1].summary for i in going],
-            [feedback[i] for i in going],
-            prompts.load(revise),
-        )
-        for i, (summary, reason) in zip(going, found, strict=True):
-            same = reason or summary == history[i][-1].summary
-            if same:
-                history[i][-1] = replace(history[i][-1], stopped=UNREAD if reason else UNCHANGED)
+        if not feedback:
+            break
+        going = list(feedback)
+        drafts = [history[i][-1] for i in going]
+        told = [feedback[i] for i in going]
+        found = revise(model, [documents[i] for i in going], [draft.summary for draft in drafts], told, revise_prompt)
+        for i, draft, revision in zip(going, drafts, found, strict=True):
+            if revision.reason or revision.summary == draft.summary:
+                draft.stopped = UNREAD if revision.reason else UNCHANGED
             else:
-                history[i].append(Draft(number, summary))
+                history[i].append(Draft(number, revision.summary))
     return history
 
 
-def _look(
-    model: Model, documents: Sequence[str], history: list[list[Draft]], going: Sequence[int], prompt: Prompt
+def _criticise_last_drafts(
+    model: Model, documents: Sequence[str], history: list[list[Draft]], prompt: str
 ) -> dict[int, Feedback]:
-    """Criticise the last drafts, note what was found, and stop those that are clean or no better than before."""
+    """Criticise the drafts that are not stopped, stop those that are clean or no better than before them.
+
+    Returns:
+        What to revise by, by the positions of the summaries that go on.
+    """
+    going = [i for i, drafts in enumerate(history) if drafts[-1].stopped is None]
     groups = [statements(documents[i], history[i][-1].summary, history[i][0].summary) for i in going]
     feedback = {}
     for i, group, critiques in zip(going, groups, criticise(model, groups, prompt), strict=True):
-        feedback[i] = factored_critique(group, critiques)
-        wrong, unread = len(feedback[i].unsupported), sum(c.support != c.support for c in critiques)
-        draft = replace(history[i][-1], checked=len(group), unsupported=wrong, unread=unread)
-        if len(history[i]) > 1 and draft.doubtful >= history[i][-2].doubtful:
-            history[i].pop()
-            draft = replace(history[i][-1], stopped=WORSE)
-        elif not wrong:
-            draft = replace(draft, stopped=UNJUDGED if unread else CLEAN if group else UNCHECKED)
-        history[i][-1] = draft
+        *before, draft = history[i]
+        told = factored_critique(group, critiques)
+        draft.checked, draft.unsupported, draft.critique = len(group), len(told.unsupported), told.comment
+        draft.unread = sum(c.support != c.support for c in critiques)  # NaN
+        if before and draft.doubtful >= before[-1].doubtful:
+            before[-1].stopped = WORSE
+            history[i] = before
+        elif draft.unsupported:
+            feedback[i] = told
+        else:
+            draft.stopped = UNJUDGED if draft.unread else CLEAN if group else UNCHECKED
     return feedback
-
-
-def self_critique(
-    model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique: str, revise: str
-) -> list[tuple[str, str | None]]:
-    """The baseline (sec. 4.1): one critique of the whole summary, one revision by it."""
-    found = model.critique(documents, summaries, prompts.load(critique))
-    return revised(model, documents, summaries, [Feedback(comment=c.text) for c in found], prompts.load(revise))
