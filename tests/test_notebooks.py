@@ -114,9 +114,9 @@ def executed(project, request):
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_runs_where_it_stands(name, executed, project):
     outputs = [output for cell in executed[name].result().cells if cell.cell_type == "code" for output in cell.outputs]
-    assert {output.output_type for output in outputs} == {"display_data", "execute_result"}  # no warning, no error
-    assert any("text/html" in output.data for output in outputs)
-    assert any("image/png" in output.data for output in outputs)
+    assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
+    shown = set().union(*(output.get("data", {}) for output in outputs))
+    assert {"text/html", "image/png"} <= shown
     assert list((project / "tables" / "sample" / name).glob("*.csv"))
     assert (project / "tables" / "sample" / f"{name}.json").is_file()
     assert list((project / "figures" / "sample" / name).glob("*.png"))
