@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import nbformat
+import numpy as np
 import pandas as pd
 import pytest
 import tiny_nli
@@ -17,7 +19,10 @@ import yaml
 from imports import ROOT
 from nbclient import NotebookClient
 
-from claimwise import params, stages
+from claimwise import corpora, params, stages
+from claimwise.analysis.easiness import easiness
+from claimwise.corpora import Corpus
+from claimwise.text import sentences
 
 PARAMS = params.read(ROOT / "params.yaml").model_copy(update={"data": "sample"})
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -54,6 +59,13 @@ def test_it_holds_its_analysis(name):
     assert 60 <= len(lines) <= 260
 
 
+def cut(corpus: Corpus) -> Corpus:
+    """Two documents of each origin and split: what takes time is aligning claims with all the passages of a document."""
+    documents = corpus.examples.drop_duplicates("document_id").groupby(["origin", "split"]).head(2)["document_id"]
+    examples = corpus.examples[corpus.examples["document_id"].isin(documents)]
+    return replace(corpus, examples=examples.reset_index(drop=True))
+
+
 @pytest.fixture(scope="session")
 def project(tmp_path_factory):
     """A project beside the checkout, with the sample's corpora and the scores of models that know little."""
@@ -74,7 +86,8 @@ def project(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         settings = params.read(folder / "params.yaml")
-        stages.prepare_corpora(settings)
+        for corpus in stages.prepare_corpora(settings):
+            corpora.write(cut(corpora.read(corpus)), corpus)
         for metric in settings.score.metrics:
             stages.score(settings, metric)
     return folder
@@ -101,25 +114,23 @@ def executed(project, request):
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_runs_where_it_stands(name, executed, project):
     outputs = [output for cell in executed[name].result().cells if cell.cell_type == "code" for output in cell.outputs]
-    assert {output.output_type for output in outputs} == {"display_data", "execute_result"}  # no warning, no error
-    assert any("text/html" in output.data for output in outputs)
-    assert any("image/png" in output.data for output in outputs)
+    assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
+    shown = set().union(*(output.get("data", {}) for output in outputs))
+    assert {"text/html", "image/png"} <= shown
     assert list((project / "tables" / "sample" / name).glob("*.csv"))
     assert (project / "tables" / "sample" / f"{name}.json").is_file()
     assert list((project / "figures" / "sample" / name).glob("*.png"))
 
 
-@pytest.mark.parametrize(
-    ("name", "table", "column", "without_model"),
-    [
-        ("acu_generation", "easiness", "decomposer", ["summary", "sentences"]),
-        ("preference_bias", "scores_by_preference", "metric", ["word-overlap"]),
-        ("preference_bias", "agreement_with_raters", "metric", ["word-overlap"]),
-    ],
-)
-def test_rows_that_need_no_model_are_the_committed_ones(name, table, column, without_model, executed, project):
+@pytest.mark.parametrize("name", ["acu_generation"])
+def test_a_row_that_needs_no_model_is_as_computed_here(name, executed, project):
     executed[name].result()
-    found, committed = (pd.read_csv(root / "tables" / "sample" / name / f"{table}.csv") for root in (project, ROOT))
-    rows = found[found[column].isin(without_model)]
-    assert len(rows)
-    pd.testing.assert_frame_equal(rows, committed[committed[column].isin(without_model)], rtol=1e-4)
+    corpus = corpora.read(project / "data" / "corpora" / "sample" / "sample")
+    gold = corpus.gold_claims.groupby("example_id")["claim"].agg(list)
+    references = corpus.examples.query("system == 'reference' and split == 'test'")
+    expected = [
+        easiness([span.text for span in sentences(row.summary)], gold[row.id]) for row in references.itertuples()
+    ]
+    table = pd.read_csv(project / f"tables/sample/{name}/easiness.csv").set_index("decomposer")
+    found = table.loc["sentences", ["n", "precision", "recall", "f1"]]
+    assert found.tolist() == pytest.approx([len(references), *100 * np.mean(expected, axis=0)], rel=1e-5)
