@@ -21,8 +21,8 @@ def claims():
         document = f"The cat sat on mat {number}. It rained."
         example = rows.example(str(number), "s", document=document, summary="It rained.", split="test")
         labels = {"It rained.": 1, "Dogs bark loudly.": 0, "The cat sat.": 1, "It rained pigs.": 0}
-        rows.gold(example, [{"claim": "Nobody labelled this."}])
-        rows.gold(example, [{"claim": claim, "label": label} for claim, label in labels.items()])
+        labelled = [{"claim": claim, "label": label} for claim, label in labels.items()]
+        rows.gold(example, [{"claim": "Nobody labelled this."}, *labelled])
     return labelled_claims(rows.corpus())
 
 
@@ -75,7 +75,7 @@ def test_recorded_replies_are_verdicts_and_one_that_cannot_be_read_is_none():
     found = verify_labelled(labelled_claims(corpus), prompt, model)
     assert name == "gpt-9 explained (recorded)"
     np.testing.assert_equal(found["support"].tolist(), [1, 0.25, 0, np.nan, np.nan])
-    assert found["reason"].tolist()[:4] == [None, None, None, "no label"]
+    assert found["reason"].iloc[3] == "no label"
 
 
 def test_excerpts_of_one_claim_are_one_claim_unless_each_has_its_own_label(claims):
