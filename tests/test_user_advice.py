@@ -29,26 +29,26 @@ def advised(*reasons, metric="acueval"):
 
 
 def test_the_file_is_blamed_for_empty_texts_only():
-    assert advised(Reason.Reason.EMPTY_SUMMARY) == "correct mine.csv"
+    assert advised(Reason.EMPTY_SUMMARY) == "correct mine.csv"
     for reason in (
         "refusal",
-        Reason.Reason.NO_LIST,
-        Reason.Reason.CUT,
-        Reason.Reason.TOO_LONG,
+        Reason.NO_LIST,
+        Reason.CUT,
+        Reason.TOO_LONG,
         "the server sent no text (length)",
         "neither yes nor no",
     ):
         assert "mine.csv" not in advised(reason)
-    assert advised(Reason.Reason.NO_LIST, Reason.Reason.EMPTY_SUMMARY, "refusal") == (
+    assert advised(Reason.NO_LIST, Reason.EMPTY_SUMMARY, "refusal") == (
         "take another prompt (--prompt) or another model (--model); correct mine.csv"
     )
 
 
 def test_of_a_prompt_that_is_too_long_a_shorter_one_is_named():
-    for reason in (Reason.Reason.TOO_LONG, "the server refused the prompt as too long"):
+    for reason in (Reason.TOO_LONG, "the server refused the prompt as too long"):
         assert "`context`" in advised(reason)
         assert "--prompt acueval-decompose-0shot" in advised(reason)
-    assert "0shot" not in advised(Reason.Reason.TOO_LONG, metric="sentences")
+    assert "0shot" not in advised(Reason.TOO_LONG, metric="sentences")
 
 
 @pytest.fixture
