@@ -432,6 +432,13 @@ def test_a_file_of_another_kind_is_refused(tmp_path, name, content, message):
         read_examples(tmp_path / name)
 
 
+def test_a_name_that_no_program_could_print_is_refused(tmp_path):
+    file = tmp_path / "mine\udcff.csv"  # how Python shows a byte that is no UTF-8
+    file.write_text("document,summary\na,b\n")
+    with pytest.raises(TableError, match=r"mine\\udcff\.csv': expected a name of printable characters; rename"):
+        read_examples(file)
+
+
 def test_no_such_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file; expected a"):
         read_examples(tmp_path / "absent.csv")

@@ -49,6 +49,18 @@ def test_the_threshold_is_that_of_the_validation_split(rows):
     assert difference(moved, "moved", "exact", seed=0)["auc_p"] == 1
 
 
+def test_another_rule_for_the_threshold_is_followed_by_the_whole_table(rows):
+    # Below one half everything is called unfaithful, at -1 nothing is.
+    low = rows.assign(low=rows["label"] / 3)
+    for threshold, reached in ((0.5, 50), (0.1, 100), (-1, 50)):
+        table = agreement_table(
+            low, ["exact", "low"], "exact", draws=50, rule=lambda scores, labels, weights=None, at=threshold: at
+        ).set_index("metric")
+        assert table["threshold"].tolist() == [threshold, threshold]
+        assert table.loc["low", ["balanced_accuracy", "tuned_low", "tuned_high"]].tolist() == [reached] * 3
+        assert table.loc["low", "difference"] == reached - table.loc["exact", "balanced_accuracy"]
+
+
 def test_metrics_are_compared_on_the_rows_that_all_of_them_scored(rows):
     holes = rows.assign(holes=rows["label"].mask(rows.index % 4 == 3))
     table = agreement_table(holes, ["exact", "holes"], "exact", draws=20).set_index("metric")

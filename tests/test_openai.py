@@ -5,7 +5,14 @@ import itertools
 import logging
 import math
 import random
+import shutil
+import signal
 import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
 
 import openai
 import pytest
@@ -13,7 +20,7 @@ from fakes import openai_model
 from servers import Server, cut, half, last, late, odd, page, reset, slow, status
 
 from claimwise import prompts
-from claimwise.models import ModelError
+from claimwise.models import ModelError, openai_replies
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.openai import BudgetError
@@ -598,3 +605,140 @@ def test_it_runs_inside_a_running_event_loop(serve):
         return connect(serve()).verify(["D."], [["A."]], ZERO)[0][0].support
 
     assert asyncio.run(cell()) == 1.0
+
+
+# ---------------------------------------------------------------- what no repetition helps is told at once
+
+
+def test_a_web_page_instead_of_a_completion_is_told_of_at_once(serve, waits):
+    with pytest.raises(ModelError, match=r"a web page came .*<html>Bad gateway</html>.*usually ends in /v1"):
+        connect(serve(faults=itertools.repeat(page)), concurrency=1).verify(["D."], [["A.", "B."]], ZERO)
+    assert waits == []
+
+
+def test_a_web_page_after_completions_is_a_fault_that_passes(serve, waits):
+    server = serve(faults=[None, page])
+    assert len(connect(server, concurrency=1).verify(["D."], [["A.", "B."]], ZERO)[0]) == 2
+    assert len(server.requests) == 3
+
+
+def test_an_error_with_status_200_is_known_after_few_attempts(serve, waits):
+    """As LM Studio answers at an address without /v1."""
+    server = serve(faults=itertools.repeat(lambda h: h.reply(200, {"error": "Unexpected endpoint. (POST /chat)"})))
+    with pytest.raises(ModelError, match=r"Unexpected endpoint.*after 2 retries.*usually ends in /v1"):
+        connect(server, concurrency=1).verify(["D."], [["A."]], ZERO)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        (429, {"message": "You exceeded your current quota", "code": "insufficient_quota"}),
+        (500, {"message": "1 validation error: {'loc': ('body', 'seed')"}),
+    ],
+)
+def test_an_error_that_does_not_pass_is_not_asked_again(serve, waits, error):
+    status, said = error
+    server = serve(faults=itertools.repeat(lambda h: h.reply(status, {"error": said})))
+    with pytest.raises(ModelError, match=rf"refused the request: .* \(status {status}\)"):
+        connect(server, concurrency=1).verify(["D."], [["A."]], ZERO)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_certificate_that_is_not_trusted_is_the_cause_that_is_named(serve, waits, monkeypatch, tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate]
+    subprocess.run([*made, "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    server, context = serve(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    address = server.url.replace("http:", "https:")
+    with pytest.raises(ModelError, match=r"certificate is not trusted \(.*self-signed certificate.*SSL_CERT_FILE"):
+        connect(server, base_url=address).verify(["D."], [["A."]], ZERO)
+    assert waits == []
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert connect(server, base_url=address).verify(["D."], [["A."]], ZERO)[0][0].support == 1.0
+
+
+def test_https_where_http_is_spoken_is_the_cause_that_is_named(serve, waits):
+    with pytest.raises(ModelError, match=r"no connection: SSLError: .*correct `base_url`"):
+        connect(server := serve(), base_url=server.url.replace("http:", "https:")).verify(["D."], [["A."]], ZERO)
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(serve, monkeypatch):
+    monkeypatch.setattr(openai_replies, "_MOST_BYTES", 1 << 20)
+
+    def flood(handler):
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(b" " * 65536)
+
+    with pytest.raises(ModelError, match="sends more than 1 MiB as one answer"):
+        connect(serve(faults=[flood])).verify(["D."], [["A."]], ZERO)
+
+
+def test_a_key_is_sent_without_the_line_end_of_its_file_and_none_is_sent_where_there_is_none(serve, monkeypatch):
+    server = serve()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-key\n")
+    connect(server).verify(["D."], [["A."]], ZERO)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    connect(server).verify(["D."], [["A."]], ZERO)
+    assert [headers.get("authorization") for _, _, headers in server.requests] == ["Bearer sk-key", None]
+    unset = serve(faults=[lambda h: h.reply(401, {"error": {"message": "who are you?"}})])
+    with pytest.raises(ModelError, match="wants a key, and OPENAI_API_KEY is not set: who are you"):
+        connect(unset).verify(["D."], [["A."]], ZERO)
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "ключ", "a b"])
+def test_what_cannot_be_a_key_is_told_of_before_anything_is_asked(serve, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ModelError, match="OPENAI_API_KEY holds no key: expected one word") as caught:
+        connect(serve())
+    assert key not in str(caught.value)
+
+
+# ---------------------------------------------------------------- texts that no file can hold
+
+
+def test_half_a_surrogate_pair_is_replaced_where_it_arrives(serve, tmp_path):
+    server = serve(lambda prompt: "- It rained \ud83d\ude00.\n- It poured \ud83d.")
+    model = connect(server, ResponseCache(tmp_path / "calls.sqlite"))
+    prompt = prompts.load("acueval-decompose-0shot")
+    for _ in range(2):  # fresh, and remembered
+        claims = model.decompose(["It \udc00 rained."], prompt)[0].claims
+        assert [claim.text for claim in claims] == ["It rained \U0001f600.", "It poured \ufffd."]
+    [(_, body, _)] = server.requests
+    assert "It \ufffd rained." in body["messages"][-1]["content"]
+
+
+# ---------------------------------------------------------------- stopped runs
+
+
+RUN = """
+import sys
+from claimwise import models, prompts
+model = models.load({"kind": "openai", "model": "m", "base_url": sys.argv[1], "concurrency": 4}, sys.argv[2])
+model.verify(["D."], [[f"Claim {k}." for k in range(16)]], prompts.load("acueval-verify-zeroshot"))
+"""
+
+
+def test_what_has_come_is_kept_by_a_run_that_is_killed_while_it_waits_for_the_rest(serve, tmp_path):
+    silent = threading.Event()  # one call is never answered
+    server = serve(faults=[*[None] * 15, lambda handler: silent.wait(60)])
+    path = tmp_path / "calls.sqlite"
+    run = subprocess.Popen([sys.executable, "-c", RUN, server.url, str(path)])
+    end = time.monotonic() + 120
+    while (len(server.requests) < 16 or kept(path) < 15) and time.monotonic() < end and run.poll() is None:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait(60) == -signal.SIGKILL
+    silent.set()
+    assert kept(path) == 15
+    asked = len(server.requests)
+    assert len(connect(server, ResponseCache(path)).verify(["D."], [[f"Claim {k}." for k in range(16)]], ZERO)[0]) == 16
+    assert len(server.requests) == asked + 1
+
+
+def kept(path):
+    return sum(calls for _, _, calls, _ in ResponseCache(path).stats())

@@ -29,26 +29,26 @@ def advised(*reasons, metric="acueval"):
 
 
 def test_the_file_is_blamed_for_empty_texts_only():
-    assert advised(Reason.Reason.EMPTY_SUMMARY) == "correct mine.csv"
+    assert advised(Reason.EMPTY_SUMMARY) == "correct mine.csv"
     for reason in (
         "refusal",
-        Reason.Reason.NO_LIST,
-        Reason.Reason.CUT,
-        Reason.Reason.TOO_LONG,
+        Reason.NO_LIST,
+        Reason.CUT,
+        Reason.TOO_LONG,
         "the server sent no text (length)",
         "neither yes nor no",
     ):
         assert "mine.csv" not in advised(reason)
-    assert advised(Reason.Reason.NO_LIST, Reason.Reason.EMPTY_SUMMARY, "refusal") == (
+    assert advised(Reason.NO_LIST, Reason.EMPTY_SUMMARY, "refusal") == (
         "take another prompt (--prompt) or another model (--model); correct mine.csv"
     )
 
 
 def test_of_a_prompt_that_is_too_long_a_shorter_one_is_named():
-    for reason in (Reason.Reason.TOO_LONG, "the server refused the prompt as too long"):
+    for reason in (Reason.TOO_LONG, "the server refused the prompt as too long"):
         assert "`context`" in advised(reason)
         assert "--prompt acueval-decompose-0shot" in advised(reason)
-    assert "0shot" not in advised(Reason.Reason.TOO_LONG, metric="sentences")
+    assert "0shot" not in advised(Reason.TOO_LONG, metric="sentences")
 
 
 @pytest.fixture
@@ -86,7 +86,8 @@ def test_a_context_that_the_prompt_does_not_fit_is_told_of(served):
     assert served.requests == []
 
 
-def test_a_run_that_is_stopped_says_that_it_can_go_on_and_does(served):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_says_that_it_can_go_on_and_does(served, sent):
     served.latency = 0.3
     # A shell that starts a command in the background has it ignore Ctrl-C, and whatever that starts.
     heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -95,7 +96,7 @@ def test_a_run_that_is_stopped_says_that_it_can_go_on_and_does(served):
     end = time.monotonic() + 120
     while len(served.requests) < 5 and time.monotonic() < end:
         time.sleep(0.05)
-    run.send_signal(signal.SIGINT)
+    run.send_signal(sent)
     _, printed = run.communicate(timeout=60)
     assert run.returncode == 130, printed
     assert printed.endswith("stopped. Finished replies are kept: run again to go on.\n")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise.analysis import statistics
+from claimwise.analysis.measures import tuned_threshold
 from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation
@@ -190,6 +190,14 @@ def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():
     score(out=Path("s.jsonl"))
     found = json.loads(Path("s.jsonl").read_text())
     assert (found["score"], found["n"], found["m"]) == (1, "Infinity", [None])
+
+
+@pytest.mark.parametrize("out", ["s.jsonl", "s.csv"])
+def test_a_carried_value_may_be_as_deep_as_one_can_be_read(out):
+    value = '{"k": [' * 300 + "1" + "]}" * 300
+    Path("mine.jsonl").write_text(f'{{"document": "It rained.", "summary": "It rained.", "n": {value}}}')
+    score(out=Path(out))
+    assert value in Path(out).read_text().replace('""', '"')
 
 
 def test_json_lines_keep_the_smallest_scores(folder, tmp_path):
@@ -574,7 +582,7 @@ def test_a_tuned_threshold_decides_the_validation_rows_as_the_search_does_and_is
     scores = pd.Series(generator.integers(0, 10, 22) / 9)
     rows = {"label": labels, "split": "dev"}
     cut = decisions.tuned(pd.DataFrame({"score": scores} | rows))
-    found = statistics.best_threshold(scores, labels)
+    found = tuned_threshold(scores, labels)
     assert ((scores > cut) == (scores > found)).all()
     if (scores > found).any():
         gap = scores[scores > found].min() - scores[scores <= found].max()

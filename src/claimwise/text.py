@@ -122,18 +122,3 @@ def word_count(text: str) -> int:
     2
     """
     return len(words(text))
-
-
-#: How a reply begins that says that it will not answer, and the fewest words of an answer (Vectara's leaderboard).
-REFUSALS = ("i am unable", "i'm unable", "i cannot", "i can't", "i'm sorry", "sorry", "unable to", "cannot summarize")
-FEWEST_WORDS = 5
-
-
-def answered(summary: str) -> bool:
-    """Whether a reply is a summary at all: no refusal, and not shorter than ``FEWEST_WORDS``.
-
-    >>> answered("I am unable to summarize this text."), answered("The council voted to close two schools.")
-    (False, True)
-    """
-    start = summary.strip().lower().replace("’", "'")
-    return word_count(summary) >= FEWEST_WORDS and not start.startswith(REFUSALS)

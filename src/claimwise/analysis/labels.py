@@ -7,7 +7,7 @@ scored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
@@ -88,7 +88,9 @@ def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], p
     return usable, rows.dropna(subset=usable)
 
 
-def difference(rows: pd.DataFrame, metric: str, against: str, seed: int) -> dict[str, float]:
+def difference(
+    rows: pd.DataFrame, metric: str, against: str, seed: int, rule: Callable = tuned_threshold
+) -> dict[str, float]:
     """How much more a metric agrees with the labels of the test rows than another.
 
     Args:
@@ -96,6 +98,7 @@ def difference(rows: pd.DataFrame, metric: str, against: str, seed: int) -> dict
         metric: the first.
         against: the second.
         seed: of the 10,000 draws of documents.
+        rule: how a threshold is chosen, as in ``bootstrap.tuned_interval``.
 
     Returns:
         ``difference`` in points of balanced accuracy, both thresholds tuned anew on each draw, and ``auc_difference``, for
@@ -103,7 +106,7 @@ def difference(rows: pd.DataFrame, metric: str, against: str, seed: int) -> dict
         metric and itself there is no p.
     """
     validation, test = validation_and_test(rows)
-    gap = paired_bootstrap_tuned(validation, test, metric, against, seed=seed)
+    gap = paired_bootstrap_tuned(validation, test, metric, against, seed=seed, rule=rule)
     columns = ((test["label"], test[name]) for name in (metric, against))
     area = paired_bootstrap(auc, *columns, test["document_id"], seed=seed)
     row = {"difference": 100 * gap.value, "difference_low": 100 * gap.low, "difference_high": 100 * gap.high}
@@ -112,7 +115,12 @@ def difference(rows: pd.DataFrame, metric: str, against: str, seed: int) -> dict
 
 
 def agreement_table(
-    rows: pd.DataFrame, metrics: Sequence[str], baseline: str, draws: int = 2000, seed: int = 0
+    rows: pd.DataFrame,
+    metrics: Sequence[str],
+    baseline: str,
+    draws: int = 2000,
+    seed: int = 0,
+    rule: Callable = tuned_threshold,
 ) -> pd.DataFrame:
     """How well each metric agrees with the labels, one row a (group, metric).
 
@@ -122,6 +130,7 @@ def agreement_table(
         baseline: every metric's difference to this one is tested.
         draws: bootstrap samples of the intervals.
         seed: of all draws.
+        rule: how a threshold is chosen, as in ``bootstrap.tuned_interval``.
 
     Returns:
         ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric, left
@@ -139,19 +148,19 @@ def agreement_table(
         for metric in metrics:
             row = {"group": group, "metric": metric, "n": 0, "unscored": int(unscored[metric])}
             if metric in usable:
-                row |= _agreement(scored, metric, draws, seed) | _order(scored, metric)
-                row |= difference(scored, metric, baseline, seed) if baseline in usable else {}
+                row |= _agreement(scored, metric, draws, seed, rule) | _order(scored, metric)
+                row |= difference(scored, metric, baseline, seed, rule) if baseline in usable else {}
             table.append(row)
     return pd.DataFrame(table, columns=_COLUMNS)
 
 
-def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int) -> dict[str, float]:
+def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: Callable) -> dict[str, float]:
     """One metric's threshold, balanced accuracy and area under the ROC curve."""
     validation, test = validation_and_test(scored)
-    threshold = tuned_threshold(validation[metric], validation["label"])
+    threshold = rule(validation[metric], validation["label"])
     labels, predicted, documents = test["label"], test[metric] > threshold, test["document_id"]
     accuracy = bootstrap_interval(balanced_accuracy, labels, predicted, groups=documents, draws=draws, seed=seed)
-    tuned = tuned_interval(validation, test, metric, draws, seed)
+    tuned = tuned_interval(validation, test, metric, draws, seed, rule)
     return {
         "n": len(test),
         "faithful": labels.mean(),

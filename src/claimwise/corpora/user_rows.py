@@ -59,6 +59,8 @@ def read_rows(path: Path) -> list[Row]:
         raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file; expected a {EXPECTED} file of examples")
+    if not path.name.isprintable():
+        raise TableError(f"{str(path)!a}: expected a name of printable characters; rename the file")
     packed = path.suffix.lower() == ".gz"
     kind = Path(path.stem if packed else path.name).suffix.lower()
     if kind in (".jsonl", ".json"):

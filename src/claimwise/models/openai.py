@@ -21,8 +21,18 @@ import httpx2
 import openai
 from pydantic import AfterValidator, Field, HttpUrl, TypeAdapter
 
-from claimwise.models import openai_replies as replies
 from claimwise.models.cache import call_key
+from claimwise.models.openai_replies import (
+    HttpClient,
+    may_pass,
+    probabilities,
+    read_alternatives,
+    read_text,
+    read_tokens,
+    refusal,
+    reply_limit,
+    well_formed,
+)
 from claimwise.models.options import ModelError, Options
 from claimwise.models.replies import Reply, Tally
 
@@ -38,6 +48,7 @@ _REPLY_OPTIONS = set("model api system start temperature seed logprobs top_logpr
 
 
 def _address(value: str) -> str:
+    """The address as it was given, for it is a part of cache keys."""
     TypeAdapter(HttpUrl).validate_python(value)
     return value
 
@@ -104,7 +115,7 @@ class OpenAILanguageModel:
     A prompt that the server refuses (too long, filtered) has no reply and a reason.
 
     Raises:
-        ModelError: the address cannot be one, or the key's environment variable holds none that can be sent.
+        ModelError: the key's environment variable holds none, or none that can be sent.
     """
 
     def __init__(self, options: OpenAIOptions):
@@ -114,7 +125,8 @@ class OpenAILanguageModel:
             server=options.identity or options.base_url, **options.model_dump(include=_REPLY_OPTIONS)
         )
         self.tally = Tally()
-        self._where = f"{self.name} at {re.sub('//[^/@]*@', '//', options.base_url)}"  # without a name and password
+        self._address = re.sub("//[^/@]*@", "//", options.base_url)  # without a name and password
+        self._where = f"{self.name} at {self._address}"
         self._started = 0
         self._top = options.top_logprobs if options.logprobs else 0  # alternatives to ask for
         self._given = False  # whether the server has ever sent probabilities
@@ -143,7 +155,7 @@ class OpenAILanguageModel:
     def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
         """See ``LanguageModel``; a limit in ``extra_body`` takes the place of ours, also where probabilities are asked for."""
         ours = 1 if choices and self._options.logprobs else max_tokens
-        return replies.reply_limit({self._options.token_limit: ours, **self._options.extra_body}) or ours
+        return reply_limit({self._options.token_limit: ours, **self._options.extra_body}) or ours
 
     def room(self, max_tokens: int) -> int | None:
         """See ``LanguageModel``; where the context is given."""
@@ -163,7 +175,7 @@ class OpenAILanguageModel:
         async def one(prompt: str) -> Reply:
             options = {"stop": list(stop)} if stop and self._stops else {}
             choice = await self._create(prompt, max_tokens, options, schema)
-            return choice if isinstance(choice, Reply) else replies.read_text(choice).before(stop)
+            return choice if isinstance(choice, Reply) else read_text(choice).before(stop)
 
         return self._each(prompts, one)
 
@@ -177,13 +189,13 @@ class OpenAILanguageModel:
             if isinstance(choice, Reply):
                 return choice
             try:
-                place = replies.read_alternatives(choice)
+                place = read_alternatives(choice)
             except ValueError:
                 place = None
             if place and len(place) > 1:  # one alone says nothing of the answers that were not given
                 self._given = True
-                return Reply(probabilities=replies.probabilities(place, choices))
-            reply = replies.read_text(choice)
+                return Reply(probabilities=probabilities(place, choices))
+            reply = read_text(choice)
             if self._top and reply.answered and reply.reason is None:  # a refusal has none anywhere
                 self._miss_logprobs(place)
             return reply
@@ -246,7 +258,7 @@ class OpenAILanguageModel:
             said = self._http.message(error)
             message = said.lower()
             parameter = error.param if isinstance(error.param, str) else ""
-            if replies.may_pass(error.response):
+            if may_pass(error.response):
                 asked = error.response.headers.get("retry-after")
                 after = f"; it asks to wait {asked} s" if asked else f", after {self._options.retries} retries"
                 raise ModelError(f"{self._where}: {said}{after}. {_KEPT}") from None
@@ -257,7 +269,7 @@ class OpenAILanguageModel:
                     self._formats.remove(kind)  # parsers read JSON that no schema held together, too
                 return await self._create(prompt, max_tokens, options, schema)
             codes = [code for code in (error.code, error.type) if isinstance(code, str)]
-            if reason := replies.refusal(message, request, error.status_code, codes, parameter):
+            if reason := refusal(message, request, error.status_code, codes, parameter):
                 return Reply(reason=reason)
             if "stop" in options and (parameter == "stop" or re.search(r"\bstop\b", message)):
                 self._stops = False
@@ -280,7 +292,7 @@ class OpenAILanguageModel:
             return ModelError(f"{self._where} {key}: {said}")
         if status in (404, 405):
             return ModelError(
-                f"{self._where} knows no such model or path: {said}. {self._options.base_url}/models lists its models; "
+                f"{self._where} knows no such model or path: {said}. {self._address}/models lists its models; "
                 "`base_url` usually ends in /v1."
             )
         message = said.lower()
@@ -289,7 +301,7 @@ class OpenAILanguageModel:
         return ModelError(f"{self._where} refused the request: {said}{told}")
 
     def _request(self, prompt: str, max_tokens: int) -> tuple[str, dict[str, Any]]:
-        prompt = replies.well_formed(prompt)
+        prompt = well_formed(prompt)
         body = {"model": self.name, self._options.token_limit: max_tokens, **self._options.extra_body}
         for name in ("temperature", "seed"):
             if getattr(self._options, name) is not None:
@@ -310,7 +322,7 @@ class OpenAILanguageModel:
 
     def _count(self, prompt: str, completion: Mapping[str, Any], start: float) -> None:
         usage = completion.get("usage")
-        read, written = (replies.read_tokens(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+        read, written = (read_tokens(usage, name) for name in ("prompt_tokens", "completion_tokens"))
         words = len(prompt.split())
         if 0 < read < words:  # nothing else shows that a server cuts
             self._warn(
@@ -373,13 +385,13 @@ def _key(options: OpenAIOptions) -> str:
     return key
 
 
-def _http_client(where: str, options: OpenAIOptions, key: str) -> replies.HttpClient:
+def _http_client(where: str, options: OpenAIOptions, key: str) -> HttpClient:
     settings = {"where": where, "seconds": options.timeout_seconds, "retries": options.retries, "key": key}
     try:
-        return replies.HttpClient(**settings)
+        return HttpClient(**settings)
     except (ImportError, ValueError) as error:  # SOCKS needs a further package
         _log.warning("%s: the environment's proxies are not used: %s", where, error)
-        return replies.HttpClient(**settings, trust_env=False)
+        return HttpClient(**settings, trust_env=False)
 
 
 def _turn(loop: asyncio.AbstractEventLoop) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from claimwise.analysis import statistics
+from claimwise.analysis.bootstrap import bootstrap_interval
+from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import ClaimwiseError
 
@@ -62,7 +63,7 @@ def tuned(rows: pd.DataFrame) -> float | None:
     None without rows of both labels, and where it would decide them no better than a coin: labels may be the wrong way
     round, or the scores all equal, and every decision on other rows would be worth nothing.
 
-    AggreFact's search (``statistics.best_threshold``) takes the highest of equally good thresholds, a hair below a
+    AggreFact's search (``measures.tuned_threshold``) takes the highest of equally good thresholds, a hair below a
     faithful row's score, and other files' rows that score nearly as high would be rejected. What lies halfway to the next
     lower score decides the validation rows as well.
 
@@ -72,8 +73,8 @@ def tuned(rows: pd.DataFrame) -> float | None:
     known = _validation(rows)
     if known["label"].nunique() < 2:
         return None
-    best = statistics.best_threshold(known["score"], known["label"])
-    if statistics.balanced_accuracy(known["label"], known["score"], best) < _CHANCE:
+    best = tuned_threshold(known["score"], known["label"])
+    if balanced_accuracy(known["label"], known["score"] > best) < _CHANCE:
         return None
     return shortened(centred(best, known["score"]), rows["score"].dropna())
 
@@ -119,7 +120,7 @@ def untuned(rows: pd.DataFrame) -> str:
         return ""
     known = _validation(rows)
     if known["label"].nunique() == 2:
-        area = statistics.auc(known["label"], known["score"])  # all scores equal: 0.5
+        area = auc(known["label"], known["score"])  # all scores equal: 0.5
         other = "give more of them, take another metric or model, or say a threshold with --threshold"
         return (
             f"  nothing decided: the scores do not separate your {len(known)} labelled validation rows (AUC "
@@ -152,7 +153,7 @@ def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
     line = f"  {(scored > threshold).sum()} of {len(scored)} above the threshold {threshold!r}"
     if tuned:
         reported = reported.drop(known.index)
-        right = 100 * statistics.balanced_accuracy(known["label"], known["score"], threshold)
+        right = 100 * balanced_accuracy(known["label"], known["score"] > threshold)
         line += (
             f", tuned on {len(known)} labelled validation rows (balanced accuracy on these {right:.1f} %; for other "
             "files: --threshold)"
@@ -170,7 +171,7 @@ def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
 def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
     """Balanced accuracy with an interval that has a width, or why it has none."""
     documents = rows["document_id"].to_numpy()
-    accuracy = statistics.bootstrap_accuracy(rows["label"], rows["score"], threshold, documents)
+    accuracy = bootstrap_interval(balanced_accuracy, rows["label"], rows["score"] > threshold, groups=documents)
     value, low, high = (100 * part for part in accuracy)
     if len(set(documents)) == 1:
         return f"{value:.1f} % (one document: no interval; 50 is chance)"
@@ -198,7 +199,7 @@ def ranking(rows: pd.DataFrame) -> list[str]:
     if labelled["label"].nunique() < 2:
         return []
     over = "" if len(labelled) == scored else f" over the {len(labelled)} summaries that have a label and a score"
-    area = statistics.auc(labelled["label"], labelled["score"])
+    area = auc(labelled["label"], labelled["score"])
     return [f"  AUC against your labels{over}: {area:.3f} (tune a threshold on other rows than you report)"]
 
 
@@ -206,10 +207,10 @@ def by_system(rows: pd.DataFrame) -> list[str]:
     """Each system's mean score, best first, where the file names several."""
     found = []
     for system, part in rows.dropna(subset="score").groupby("system"):
-        mean = statistics.bootstrap_mean(part["score"], part["document_id"].to_numpy())
+        own = bootstrap_interval(mean, part["score"], groups=part["document_id"])
         several = len(set(part["document_id"])) > 1  # a bootstrap over one document has no width, and knows nothing
-        interval = f"({mean.low:.3f} to {mean.high:.3f})" if several else "(one document: no interval)"
-        found.append((mean.value, f"  {system}: {mean.value:.3f} {interval}, {len(part)} scored"))
+        interval = f"({own.low:.3f} to {own.high:.3f})" if several else "(one document: no interval)"
+        found.append((own.value, f"  {system}: {own.value:.3f} {interval}, {len(part)} scored"))
     if len(found) < 2:
         return []
     lines = [line for _, line in sorted(found, key=lambda item: -item[0])]

@@ -141,7 +141,8 @@ def write(table: pd.DataFrame, path: Path) -> None:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
                 for row in table.to_dict("records"):
-                    lines.write(json.dumps(_nulls(row), ensure_ascii=False, allow_nan=False) + "\n")
+                    values = {name: None if _missing(value) else value for name, value in row.items()}
+                    lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
         else:
             _write_csv(table, new)
 
@@ -159,17 +160,13 @@ def _write_csv(table: pd.DataFrame, path: Path) -> None:
 
 
 def _cell(value: Any) -> str:
-    value = _nulls(value)
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return "" if _missing(value) else json.dumps(value, ensure_ascii=False)
 
 
-def _nulls(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: _nulls(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_nulls(item) for item in value]
-    return value if isinstance(value, str) or pd.notna(value) else None
+def _missing(value: Any) -> bool:
+    return not isinstance(value, list | dict) and pd.isna(value)
 
 
 def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
@@ -191,7 +188,9 @@ def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataF
     """
     claims = _with_evidence(evaluation, examples).rename(columns={"claim": "text"})
     columns = [name for name in ("text", "support", "p_entail", "evidence", "start", "end") if name in claims]
-    nested = {key: rows[columns].astype(object).to_dict("records") for key, rows in claims.groupby("example_id")}
+    cells = claims[columns].astype(object)
+    cells = cells.where(cells.notna(), None)  # JSON has no NaN
+    nested = {key: cells.loc[rows.index].to_dict("records") for key, rows in claims.groupby("example_id")}
     return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
 
 

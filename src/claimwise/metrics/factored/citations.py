@@ -21,28 +21,35 @@ from claimwise.prompts.sources import PARTICLES
 MISSING = "not among the sources"
 AMBIGUOUS = "several sources are cited alike"
 
+#: A year, and several of one author: "2009a, b; 2011".
 _YEAR = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\.\s?d\.|in press|forthcoming)(?![\w-])"
 _YEARS = re.compile(rf"{_YEAR}(?:\s*(?:,|;|/|&|and)\s*(?:{_YEAR}|[a-z](?=\s*(?:[,;)\]&]|$|and\b))))*", re.IGNORECASE)
 _ONE_YEAR = re.compile(rf"{_YEAR}|\b[a-z]\b", re.IGNORECASE)
+#: After a year: ", p. 4", ": 12-15", ", table 2".
 _PAGES = r"(?:\s*[,:]\s*(?:(?:p|pp|chap|sec|ch|table|fig)\.?\s*)?[\divxl]+(?:\s*[-–]\s*\d+)?)?"
+#: A bracket that holds a year only, after the names: "Ling (2009, p. 4)".
 _NARRATIVE = re.compile(rf"\s*({_YEARS.pattern}){_PAGES}\s*", re.IGNORECASE)
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+#: Without a bracket only "et al." makes sure that a year belongs to names: "Ling et al., 2009".
 _BARE = re.compile(rf"\bet\s+al\.?(?:['’]s)?,?\s+({_YEARS.pattern})", re.IGNORECASE)
 
-_OTHERS = re.compile(
+#: What stands for the authors that are not named, at the end of a text.
+_ET_AL = re.compile(
     r"(?P<comma>,?)\s*(?:\bet\.?\s+al\b\.?|(?:\band|&)\s+(?:colleagues|co-?workers|coauthors|others|associates)\b)$",
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"(?:(?<=s)['’ʼ]|['’ʼ]s)$")
-_LISTED = re.compile(r"(?:\w|[,&]\s*|\band\s+)$")
+#: Before a known name: more of a word, or of a list of names.
+_WITHIN_A_LIST = re.compile(r"(?:\w|[,&]\s*|\band\s+)$")
 _WORD = r"[^\W\d_]+(?:['’ʼ‘`´\-‐‑‒–][^\W\d_]+)*"
+#: The last word of a text, initials ("J.-P.") and "St." among them, or the last comma or "and".
 _TOKEN = re.compile(rf"(?:(?P<word>(?:[^\W\d_]\.-?)+|{_WORD}|\bSt\.)|(?P<sep>,?\s*(?:&|\band\b)|,))\s*$")
 
 #: Characters before a bracket in which the names are looked for.
-_REACH = 300
+_FARTHEST = 300
 
 #: Capitalised words that begin a sentence or a bracket, and are no part of a name.
-_OPENERS = frozenset(
+_NOT_NAMES = frozenset(
     "a an the in as at on by for from to of with and or both while when where whereas whether although though however "
     "if since because after before unlike like similarly also see cf eg ie e.g i.e per via according study studies "
     "trial paper papers work research results findings authors author review reviews table figure fig section version phase "
@@ -102,15 +109,15 @@ def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
     for bracket in brackets:
         narrative = _NARRATIVE.fullmatch(bracket[1])
         if narrative:
-            first = max(0, bracket.start() - _REACH)
+            first = max(0, bracket.start() - _FARTHEST)
             years = bracket.start(1) + narrative.start(1)
-            found += _cited(text[first : bracket.start()], first, years, narrative[1], known)
+            found += _citations(text[first : bracket.start()], first, years, narrative[1], known)
         else:
             found += _parenthetical(bracket[1], bracket.start(1), known)
     for bare in _BARE.finditer(text):
         if not any(bracket.start() < bare.start() < bracket.end() for bracket in brackets):
-            first = max(0, bare.start() - _REACH)
-            found += _cited(text[first : bare.start(1)].rstrip(" ,"), first, bare.start(1), bare[1], known)
+            first = max(0, bare.start() - _FARTHEST)
+            found += _citations(text[first : bare.start(1)].rstrip(" ,"), first, bare.start(1), bare[1], known)
     return sorted(found, key=lambda citation: (citation.end, citation.start))
 
 
@@ -121,7 +128,7 @@ def _parenthetical(content: str, offset: int, known: Sequence[str]) -> list[Cita
     for years in _YEARS.finditer(content):
         before = content[end : years.start()]
         page = re.search(r"\b(?:pp?|n|chap|table)\.?\s*=?\s*$", before)
-        fresh = [] if page else _cited(before, offset + end, offset + years.start(), years[0], known)
+        fresh = [] if page else _citations(before, offset + end, offset + years.start(), years[0], known)
         if not fresh and found and re.fullmatch(r"\W*", before):
             last = found[-1]
             fresh = [
@@ -143,14 +150,14 @@ def _years(text: str, offset: int) -> list[tuple[str, int]]:
     return found
 
 
-def _cited(before: str, offset: int, start: int, years: str, known: Sequence[str]) -> list[Citation]:
+def _citations(before: str, offset: int, start: int, years: str, known: Sequence[str]) -> list[Citation]:
     """The citations of one group of years, whose names end the text before it; none where there is no name."""
     before = before.rstrip().rstrip(",").rstrip()
     before = _POSSESSIVE.sub("", before)
-    others = _OTHERS.search(before)
+    others = _ET_AL.search(before)
     before = before[: others.start()] if others else before
-    names, first = _names(before, listed=bool(others and others["comma"]))
-    literal = _literal(before, [name for name in known if " " in name or not names])
+    names, first = _last_names(before, listed=bool(others and others["comma"]))
+    literal = _known_name(before, [name for name in known if " " in name or not names])
     if literal:
         names, first = tuple(literal.split(" and ")), len(before) - len(literal)
     return [
@@ -159,16 +166,16 @@ def _cited(before: str, offset: int, start: int, years: str, known: Sequence[str
     ]
 
 
-def _literal(before: str, known: Sequence[str]) -> str | None:
+def _known_name(before: str, known: Sequence[str]) -> str | None:
     """The longest known name that ends the text and is not the rest of a longer list of names."""
     for name in sorted(known, key=len, reverse=True):
         head = before[: len(before) - len(name)]
-        if before.casefold().endswith(name.casefold()) and not _LISTED.search(head):
+        if before.casefold().endswith(name.casefold()) and not _WITHIN_A_LIST.search(head):
             return name
     return None
 
 
-def _names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
+def _last_names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
     """The names that end a text, and where they begin.
 
     Args:
@@ -189,26 +196,26 @@ def _names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
         else:
             if not words:
                 break
-            names.insert(0, _name(words))
+            names.insert(0, _surname(words))
             separators.insert(0, token["sep"].strip())
             words = []
         rest = rest[: token.start()]
     if words:
-        names.insert(0, _name(words))
+        names.insert(0, _surname(words))
     else:
         separators = separators[1:] if separators else separators
-    return _listed(names, separators, listed)
+    return _without_initials(names, separators, listed)
 
 
 def _in_a_name(word: str, follows: bool) -> bool:
-    if word.casefold().strip(".") in _OPENERS:
+    if word.casefold().strip(".") in _NOT_NAMES:
         return False
     if word.casefold() in PARTICLES:
         return follows
     return not word[0].islower()
 
 
-def _name(words: list[tuple[str, int]]) -> tuple[str, int]:
+def _surname(words: list[tuple[str, int]]) -> tuple[str, int]:
     """A name without given names' initials, which is empty where there is nothing else."""
     kept = [word for word, _ in words if not re.fullmatch(r"(?:[^\W\d_]\.-?)+|[A-Z]{1,2}", word)] or [""]
     if len(words) == 1 and words[0][0].isalpha():  # an acronym
@@ -216,7 +223,7 @@ def _name(words: list[tuple[str, int]]) -> tuple[str, int]:
     return " ".join(kept), words[0][1]
 
 
-def _listed(names: list[tuple[str, int]], separators: list[str], listed: bool) -> tuple[tuple[str, ...], int]:
+def _without_initials(names: list[tuple[str, int]], separators: list[str], listed: bool) -> tuple[tuple[str, ...], int]:
     """Drop initials that stand as names of their own ("Ling, J.") and what a comma divides from the last name."""
     kept: list[tuple[str, int]] = []
     links: list[str] = []
@@ -232,7 +239,7 @@ def _listed(names: list[tuple[str, int]], separators: list[str], listed: bool) -
     return tuple(name for name, _ in kept), kept[0][1]
 
 
-def _keys(name: str) -> set[tuple[str, ...]]:
+def _spellings(name: str) -> set[tuple[str, ...]]:
     """A name's words as they are compared: without case, accents and apostrophes, German vowels in both spellings."""
     lowered = _APOSTROPHES.sub("", _HYPHENS.sub("-", unicodedata.normalize("NFC", name).casefold()))
     keys = set()
@@ -242,16 +249,17 @@ def _keys(name: str) -> set[tuple[str, ...]]:
     return keys
 
 
-def _ends(longer: tuple[str, ...], shorter: tuple[str, ...]) -> bool:
+def _ends_with(longer: tuple[str, ...], shorter: tuple[str, ...]) -> bool:
     return len(shorter) > 0 and longer[-len(shorter) :] == shorter
 
 
-def _same(cited: str, source: str) -> bool:
+def _same_name(cited: str, source: str) -> bool:
     """Whether two names are one: given names, openers or particles may stand before one of them."""
     return any(
-        _ends(one, other) or (_ends(other, one) and all(word in PARTICLES for word in other[: len(other) - len(one)]))
-        for one in _keys(cited)
-        for other in _keys(source)
+        _ends_with(one, other)
+        or (_ends_with(other, one) and all(word in PARTICLES for word in other[: len(other) - len(one)]))
+        for one in _spellings(cited)
+        for other in _spellings(source)
     )
 
 
@@ -259,17 +267,17 @@ _REFERENCE = re.compile(r"(?P<names>.+?)(?P<others> et al\.)? \((?P<year>[^()]+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _Reference:
     names: tuple[str, ...]
     year: str
     et_al: bool
 
 
-def _named(reference: str) -> _Named:
+def _parsed(reference: str) -> _Reference:
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise ValueError(f"expected a reference such as 'Ling and Roy (2009a)', got {reference!r}")
-    return _Named(tuple(match["names"].split(" and ")), match["year"].lower(), bool(match["others"]))
+    return _Reference(tuple(match["names"].split(" and ")), match["year"].lower(), bool(match["others"]))
 
 
 def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
@@ -289,33 +297,33 @@ def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
     >>> [(str(r.citation), r.sources, r.reason) for r in found]
     [('Ling (2009)', (0,), None), ('Nunez (2011)', (1,), None), ('Roy (2012)', (), 'not among the sources')]
     """
-    named = [_named(reference) for reference in references]
+    named = [_parsed(reference) for reference in references]
     known = [" and ".join(source.names) for source in named]
     return [_resolution(citation, named) for citation in find(text, known)]
 
 
-def _resolution(citation: Citation, named: Sequence[_Named]) -> Resolution:
+def _resolution(citation: Citation, named: Sequence[_Reference]) -> Resolution:
     # A word and a comma before the names may have been read as one of them ("In Peru, Ling and Roy"), so shorter lists
     # are tried too; what an "and" joins to the last name is a name.
     joined = len(citation.names) > 1 and not citation.et_al
     for first in range(len(citation.names) - joined):
         names = citation.names[first:]
-        ranks = {i: rank for i, source in enumerate(named) if (rank := _rank(names, citation, source)) is not None}
+        ranks = {i: rank for i, source in enumerate(named) if (rank := _fit(names, citation, source)) is not None}
         if ranks:
             best = tuple(i for i, rank in ranks.items() if rank == max(ranks.values()))
             return Resolution(citation, best, AMBIGUOUS if len(best) > 1 else None)
     return Resolution(citation, (), MISSING)
 
 
-def _rank(names: Sequence[str], citation: Citation, source: _Named) -> tuple[int, ...] | None:
+def _fit(names: Sequence[str], citation: Citation, source: _Reference) -> tuple[int, ...] | None:
     """How well a source fits a citation, None where it does not: year's letter, number of names, spelling."""
-    if citation.year[:4] != source.year[:4] or not _same(names[0], source.names[0]):
+    if citation.year[:4] != source.year[:4] or not _same_name(names[0], source.names[0]):
         return None
     letters = citation.year[4:], source.year[4:]
     if all(letters) and letters[0] != letters[1] and source.year[:4].isdigit():
         return None
     known = min(len(names), len(source.names))
-    if any(not _same(one, other) for one, other in zip(names[1:known], source.names[1:known], strict=True)):
+    if any(not _same_name(one, other) for one, other in zip(names[1:known], source.names[1:known], strict=True)):
         return None
     if len(names) > len(source.names) and not source.et_al:
         return None
