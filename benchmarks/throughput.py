@@ -24,8 +24,7 @@ from pathlib import Path
 from claimwise import prompts
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
-from claimwise.models.openai_language import OpenAILanguageModel
-from claimwise.models.openai_options import OpenAIOptions
+from claimwise.models.openai import OpenAILanguageModel, OpenAIOptions
 
 
 def _response(logprobs: list[dict] | None) -> bytes:

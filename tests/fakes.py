@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-from claimwise import text
+from claimwise import models, text
 from claimwise.models.base import NAN, Claim, Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
 from claimwise.prompts import Prompt
 
 #: A claim or summary with this word gets a reply that cannot be read.
@@ -99,3 +102,13 @@ class FakeModel:
             Text(" ".join(f"{source.reference}: {text.sentences(source.text)[0].text}" for source in group))
             for group in sources
         ]
+
+
+def openai_model(cache: ResponseCache, **options: Any) -> PromptedModel:
+    """The model behind an OpenAI-compatible server."""
+    return models.load({"kind": "openai", **options}, cache)
+
+
+def transformers_model(cache: ResponseCache, **options: Any) -> PromptedModel:
+    """A checkpoint on this machine."""
+    return models.load({"kind": "transformers", **options}, cache)

@@ -1,8 +1,13 @@
-"""Real third-party servers as child processes, started on a free port and stopped again."""
+"""Servers to test against: one on the loopback with faults, and real third-party ones as child processes."""
 
+import http.server
+import json
+import math
 import os
 import socket
+import struct
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -49,3 +54,147 @@ def _wait(process: subprocess.Popen, address: str, log: Path, seconds: float = 6
                 pytest.fail(f"the server ended: {log.read_text()[-2000:]}")
             time.sleep(0.5)
     pytest.fail(f"the server did not start: {log.read_text()[-2000:]}")
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Speaks the protocol. ``faults`` are served first, one a call; then ``answer(prompt)`` to every call."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self, answer, faults=(), logprobs="given", latency=0.0):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer, self.faults, self.logprobs, self.latency = answer, iter(faults), logprobs, latency
+        self.requests, self.lock, self.flying, self.most = [], threading.Lock(), 0, 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def handle_error(self, request, client_address):
+        """A client that hangs up is part of the test."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server = self.server
+        with server.lock:
+            server.requests.append((time.monotonic(), body, {k.lower(): v for k, v in self.headers.items()}))
+            fault = next(server.faults, None)
+            server.flying += 1
+            server.most = max(server.most, server.flying)
+        try:
+            time.sleep(server.latency)
+            if fault is not None:
+                fault(self)
+            elif server.logprobs == "refused" and "logprobs" in body:
+                self.reply(400, {"error": {"message": "logprobs are not supported with this model"}})
+            elif server.logprobs == "five" and body.get("top_logprobs", 0) > 5:
+                self.reply(400, {"error": {"message": "top_logprobs must be <= 5"}})
+            else:
+                self.reply(200, self.completion(body))
+        finally:
+            with server.lock:
+                server.flying -= 1
+
+    def completion(self, body):
+        chat = "messages" in body
+        answer = self.server.answer(body["messages"][-1]["content"] if chat else body["prompt"])
+        text, top = answer if isinstance(answer, tuple) else (answer, None)
+        choice = {"index": 0, "finish_reason": "stop", "logprobs": None}
+        if body.get("logprobs") and self.server.logprobs in ("given", "five") and top:
+            rows = [{"token": token, "logprob": math.log(p), "bytes": None} for token, p in top.items()]
+            if chat:
+                choice["logprobs"] = {"content": [{**rows[0], "top_logprobs": rows}]}
+            else:
+                logprobs = {row["token"]: row["logprob"] for row in rows}
+                choice["logprobs"] = {
+                    "tokens": [rows[0]["token"]],
+                    "token_logprobs": [rows[0]["logprob"]],
+                    "top_logprobs": [logprobs],
+                    "text_offset": [0],
+                }
+        choice |= {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
+        return {
+            "id": "x",
+            "object": "chat.completion" if chat else "text_completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [choice],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+        }
+
+    def reply(self, status, value, headers=()):
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.send_response(status)
+        for name, content in {"Content-Type": "application/json", "Content-Length": len(data), **dict(headers)}.items():
+            self.send_header(name, str(content))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def status(code, **headers):
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda handler: handler.reply(code, {"error": {"message": f"fault {code}"}}, named)
+
+
+def cut(handler):
+    """Announce more than is sent, and hang up."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", "500")
+    handler.end_headers()
+    handler.wfile.write(b'{"id": "x", "choices": [')
+    handler.close_connection = True
+
+
+def half(handler):
+    handler.reply(200, b'{"id": "x", "choices": [{"index": 0, "mess')
+
+
+def page(handler):
+    handler.reply(200, b"<html>Bad gateway</html>", {"Content-Type": "text/html"})
+
+
+def last(handler):
+    handler.reply(200, handler.completion({"model": "m", "messages": [{"content": ""}]}), {"Connection": "close"})
+    handler.close_connection = True
+
+
+def late(handler):
+    """Answer when nobody waits any more."""
+    time.sleep(1.0)
+    handler.reply(200, handler.completion({"model": "m", "messages": [{"content": "facts: Too late."}]}))
+
+
+def reset(handler):
+    """Hang up without a word."""
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.close_connection = True
+    handler.connection.close()
+
+
+def slow(handler):
+    time.sleep(1.5)
+    handler.close_connection = True
+
+
+def odd(message=(), **changes):
+    """A fault: a completion of "Yes" but for these changes to its message, its choice (``choices`` for all) or usage."""
+
+    def fault(handler):
+        completion = handler.completion({"model": "m", "messages": [{"content": ""}]})
+        choice = completion["choices"][0]
+        choice["message"] = {**choice["message"], **dict(message)} if not isinstance(message, str) else message
+        for name, value in changes.items():
+            (choice if name in choice else completion)[name] = value
+        handler.reply(200, completion)
+
+    return fault

@@ -5,9 +5,14 @@ import re
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
+from fakes import FakeModel
 from tiny_nli import WORDS, make
 
+from claimwise.corpora.base import Rows
+from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
+from claimwise.metrics.fenice import alignment
 from claimwise.metrics.fenice.alignment import Aligner, AlignmentSettings
 from claimwise.metrics.fenice.premises import Passages, overlapping
 from claimwise.models.cache import ResponseCache
@@ -391,3 +396,80 @@ def test_settings_refuse_what_is_no_setting():
         AlignmentSettings(windows=5)
     with pytest.raises(ValueError, match="greater than or equal to 1"):
         AlignmentSettings(window=0)
+
+
+# -- as a metric ----------------------------------------------------------------------------------
+
+CLAIMS = {
+    "sentence": ["Bo lost.", "Rain came."],
+    "coreference": ["The river fell."],
+    "window": ["Bo plane fell."],
+    "document": ["Ann left."],
+    "nowhere": ["Ann sang."],
+}
+SETTINGS = {"window": 3}
+
+
+@pytest.fixture
+def corpus(monkeypatch):
+    """Summaries whose claims are entailed at one level each."""
+    monkeypatch.setattr(alignment.entailment, "load", lambda settings: Words())
+    monkeypatch.setattr(alignment.coreference, "load", lambda settings: Resolver())
+    rows = Rows("made")
+    for copy in range(3):
+        for system, claims in CLAIMS.items():
+            document = f"{DOCUMENT}\nNumber {copy} ended."
+            example = rows.example(copy, system, document=document, summary=" ".join(claims), origin="made")
+            rows.recorded(example, "hand", claims)
+    return rows.corpus()
+
+
+def _evaluated(corpus, examples=None, **settings):
+    spec = MetricSpec(decompose="recorded:hand", verify="alignment", alignment=SETTINGS | settings)
+    examples = corpus.examples if examples is None else examples
+    return evaluate("m", spec, FakeModel(), examples, recorded=corpus.recorded_claims, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "supported"),
+    [
+        ({"coreference": None, "window": None}, {"sentence"}),
+        ({"window": None}, {"sentence", "coreference"}),
+        ({}, {"sentence", "coreference", "window", "document"}),
+    ],
+)
+def test_every_part_of_the_metric_finds_what_the_one_before_could_not(corpus, settings, supported):
+    scores = _evaluated(corpus, **settings).scores.set_index("example_id")["score"]
+    of_system = scores.groupby(corpus.examples.set_index("id")["system"]).min()
+    assert set(of_system[of_system == 1].index) == supported
+
+
+def test_verdicts_of_the_metric_name_level_premise_place_and_probabilities(corpus, tmp_path):
+    _evaluated(corpus).write(tmp_path / "m")
+    verdicts = Evaluation.read(tmp_path / "m").verdicts
+    assert set(verdicts["level"]) == {"sentence", "coreference", "window", "document"}
+    documents = corpus.examples.set_index("id")["document"]
+    for row in verdicts.itertuples():
+        there = documents[row.example_id][int(row.premise_start) : int(row.premise_end)].split("\n")
+        assert row.level == "coreference" or row.premise == " ".join(there)
+        assert row.support == (row.p_entail - row.p_contradict + 1) / 2
+
+
+def test_evaluations_of_parts_joined_are_that_of_the_whole(corpus):
+    parts = [_evaluated(corpus, corpus.examples.iloc[rows]) for rows in (slice(7, None), slice(0, 7))]
+    joined, whole = Evaluation.joined(parts, corpus.examples["id"]), _evaluated(corpus)
+    for name in ("claims", "verdicts", "scores"):
+        pd.testing.assert_frame_equal(getattr(joined, name), getattr(whole, name))
+
+
+def test_other_verifiers_have_no_columns_of_alignments(corpus):
+    spec = MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot")
+    assert "level" not in evaluate("m", spec, FakeModel(), corpus.examples, progress=False).verdicts
+
+
+def test_alignment_settings_of_a_metric_are_refused_without_alignment_and_where_they_are_wrong():
+    judged = {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "alignment": {"window": 3}}
+    with pytest.raises(ValueError, match="goes with `verify: alignment`"):
+        specification("m", {"m": judged})
+    with pytest.raises(ValueError, match=r"alignment\.window"):
+        specification("m", {"m": judged | {"verify": "alignment", "alignment": {"window": 0}}})

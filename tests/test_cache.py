@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.models.cache import CacheError, ResponseCache, cached, call_key, unread
+from claimwise.models.cache import CacheError, ResponseCache, cached, call_key
+from claimwise.models.cost import unread_name
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.text()),
@@ -132,11 +133,11 @@ def test_unread_replies_go_alone_or_with_all_of_their_model():
     cache = ResponseCache(":memory:")
     for _ in range(2):
         cache.put({"a": "Yes", "b": "Hm."}, model="one", role="verify")
-        cache.put({"b": "Hm."}, model=unread("one"), role="verify")
+        cache.put({"b": "Hm."}, model=unread_name("one"), role="verify")
         cache.put({"c": "No"}, model="two", role="verify")
-        assert cache.prune(unread("one")) == 1
+        assert cache.prune(unread_name("one")) == 1
         assert cache.get(["a", "b"]) == {"a": "Yes"}
-        cache.put({"b": "Hm."}, model=unread("one"), role="verify")
+        cache.put({"b": "Hm."}, model=unread_name("one"), role="verify")
         assert cache.prune("one") == 2
         assert cache.get(["a", "b", "c"]) == {"c": "No"}
 
@@ -151,7 +152,7 @@ def test_only_what_is_missing_is_computed_and_equal_calls_once():
 
     def compute(positions):
         asked.append(positions)
-        return [f"fresh {position}" for position in positions]
+        return enumerate(f"fresh {position}" for position in positions)
 
     keys = ["a", "b", "a", "c", "b", "c"]
     expected = ["fresh 0", "stored", "fresh 0", "fresh 3", "stored", "fresh 3"]
@@ -173,7 +174,7 @@ def test_what_another_process_stored_while_this_one_computed_is_the_value(tmp_pa
 
     def compute(positions):
         other.put({"a": "theirs"}, model="m", role="r")
-        return ["mine"] * len(positions)
+        return enumerate(["mine"] * len(positions))
 
     assert cached(mine, ["a", "b"], compute, model="m", role="r") == ["theirs", "mine"]
     assert other.get(["a", "b"]) == {"a": "theirs", "b": "mine"}
@@ -183,11 +184,32 @@ def test_nothing_to_compute_asks_nothing():
     assert cached(ResponseCache(":memory:"), [], lambda at: pytest.fail("asked"), model="m", role="r") == []
 
 
-def test_a_backend_that_returns_too_few_is_an_error_and_stores_nothing():
+def test_a_backend_that_returns_too_few_is_an_error():
+    with pytest.raises(KeyError):
+        cached(ResponseCache(":memory:"), ["a", "b"], lambda at: [(0, "one")], model="m", role="r")
+
+
+def test_what_is_not_to_be_kept_is_computed_again_and_what_was_finished_before_a_failure_is_kept():
     cache = ResponseCache(":memory:")
-    with pytest.raises(ValueError, match="zip"):
-        cached(cache, ["a", "b"], lambda at: ["one"], model="m", role="r")
-    assert cache.stats() == []
+    cache.put({"b": "bad"}, model="m", role="r")
+
+    def compute(positions):
+        yield 1, "bad"
+        yield 0, "good"
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        cached(cache, ["a", "b"], compute, model="m", role="r", keep=lambda value: value != "bad")
+    asked = []
+    found = cached(
+        cache,
+        ["a", "b"],
+        lambda at: asked.append(at) or [(0, "better")],
+        model="m",
+        role="r",
+        keep=lambda value: value != "bad",
+    )
+    assert (found, asked) == (["good", "better"], [[1]])
 
 
 # ---------------------------------------------------------------- several processes
@@ -250,6 +272,16 @@ def test_a_file_that_is_no_database_is_not_overwritten(tmp_path):
     with pytest.raises(CacheError, match=r"calls\.sqlite: expected the file of finished calls .* not a database"):
         ResponseCache(path)
     assert path.read_text().startswith("my notes")
+
+
+def test_a_database_of_another_program_is_not_written_to(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE calls (caller TEXT, minutes REAL)")
+    before = path.read_bytes()
+    with pytest.raises(CacheError, match="found: a table of calls with the columns caller, minutes"):
+        ResponseCache(path)
+    assert path.read_bytes() == before
 
 
 def test_a_folder_is_no_file_of_calls(tmp_path):

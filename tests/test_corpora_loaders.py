@@ -1,20 +1,17 @@
 """Each loader on a hand-written miniature of its published files (tests/data/corpora)."""
 
 import gzip
-import json
 import math
 import shutil
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from claimwise import corpora
 from claimwise.corpora import vectara
 from claimwise.corpora.base import Rows
-from claimwise.corpora.registry import MissingFileError, Registry, datasets, published_files
+from claimwise.corpora.registry import Registry, datasets, published_files
 from claimwise.prompts.sources import separated
 
 MINIATURES = Path(__file__).parent / "data" / "corpora"
@@ -103,62 +100,6 @@ def test_rose(files):
     assert corpus.examples.document.iloc[-1] == "Bo: Late again?\r\nKit: The tram broke down."
 
 
-def test_rose_presence_reads_the_hub_archives_lines_and_complete_parts(files):
-    corpus = corpora.load("rose_presence", files)
-    assert rows(corpus.examples, "id", "document", "summary") == [
-        ["rose_presence:xsum:0:bart", "A choir of ninety sang.", "Ninety people sang in a quarry."],
-        ["rose_presence:xsum:0:brio", "A choir of ninety sang in the quarry.", "Ninety people sang in a quarry."],
-        ["rose_presence:samsum:0:BART", "The tram broke down.", "Kit is late because the tram broke down."],
-    ]
-    assert corpus.gold_claims.label.tolist() == [1, 0, 1, 1, 0, 1]
-    assert corpus.gold_claims.extra.iloc[0] == "A choir of ninety sang in the quarry."
-    # grouped by the source, not by the system's summary
-    assert corpus.examples.document_id.nunique() == 2
-
-
-def test_rose_presence_reads_the_archive_as_it_is(files, tmp_path):
-    folder = tmp_path / "Salesforce" / "rose"
-    folder.mkdir(parents=True)
-    lines = MINIATURES / "Salesforce" / "rose" / "xsum.test.acus.aggregated.jsonl"
-    with tarfile.open(folder / "rose_data.tar.gz", "w:gz") as archive:
-        archive.add(lines, "rose_data/xsum.test.acus.aggregated.jsonl")
-    shutil.copytree(files.mirror / "darizae", tmp_path / "darizae")
-    corpus = corpora.load("rose_presence", Registry(files.files, mirror=tmp_path))
-    assert corpus.gold_claims.label.tolist() == [1, 0, 1, 1]
-
-
-def test_rose_presence_reads_parquet_parts(files, tmp_path):
-    part = json.loads((MINIATURES / "Salesforce" / "rose" / "samsum.json").read_text())
-    file = tmp_path / "Salesforce" / "rose" / "samsum" / "rose-data.parquet"
-    file.parent.mkdir(parents=True)
-    pd.DataFrame(part).to_parquet(file)
-    corpus = corpora.load("rose_presence", Registry(files.files, mirror=tmp_path))
-    assert corpus.gold_claims[["claim", "label"]].to_numpy().tolist() == [
-        ["Kit is late", 0.0],
-        ["The tram broke down", 1.0],
-    ]
-    assert set(corpus.notes) == {f"part {name} was not provided" for name in ("cnndm_test", "cnndm_validation", "xsum")}
-
-
-def test_rose_presence_leaves_out_references_that_rose_does_not_have(files, tmp_path):
-    part = json.loads((MINIATURES / "Salesforce" / "rose" / "samsum.json").read_text())[0]
-    del part["source"], part["reference"]
-    unknown = {**part, "reference_acus": ["Kit is early", "The tram ran"]}
-    shutil.copytree(files.mirror / "darizae", tmp_path / "darizae")
-    (tmp_path / "Salesforce" / "rose").mkdir(parents=True)
-    (tmp_path / "Salesforce" / "rose" / "samsum.json").write_text(json.dumps([part, unknown]))
-    corpus = corpora.load("rose_presence", Registry(files.files, mirror=tmp_path))
-    assert corpus.examples[["id", "summary"]].to_numpy().tolist() == [
-        ["rose_presence:samsum:0:BART", "Kit is late because the tram broke down."]
-    ]
-    assert corpus.notes["references whose ACUs rose does not have, hence without a source (left out)"] == 1
-
-
-def test_rose_presence_without_files_says_what_to_put_where(files, tmp_path):
-    with pytest.raises(MissingFileError, match=r"datasets/Salesforce/rose and put it at <folder>/Salesforce/rose/"):
-        corpora.load("rose_presence", Registry(files.files, mirror=tmp_path, raw=tmp_path))
-
-
 def test_summeval_takes_the_mode_and_drops_three_way_ties(files):
     corpus = corpora.load("summeval", files)
     assert rows(corpus.examples, "id", "split", "label") == [
@@ -199,12 +140,6 @@ def test_halueval(files):
         ["halueval:validation:0:hallucinated", "validation", "The zoo bought two elephants.", 0.0],
     ]
     assert corpus.examples.split.tolist() == ["validation"] * 2 + ["test"] * 4
-
-
-def test_halueval_full_keeps_equal_documents_on_one_side(files):
-    examples = corpora.load("halueval_full", files).examples
-    assert len(examples) == 4
-    assert examples.groupby("document_id").split.nunique().tolist() == [1]
 
 
 def test_llmsummeval_pairwise(files):
@@ -379,10 +314,8 @@ def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):
 
 
 def test_summac_slices(files):
-    loaded = {name: corpora.load(f"summac_{name}", files).examples for name in ("factcc", "polytope", "xsumfaith")}
+    loaded = {name: corpora.load(f"summac_{name}", files).examples for name in ("factcc", "xsumfaith")}
     assert rows(loaded["factcc"], "id", "split", "label") == [["summac_factcc:factcc_0", "train", 1.0]]
-    # published label 0 for an omission; nothing that it says is inaccurate
-    assert rows(loaded["polytope"], "split", "label") == [["validation", 1.0]]
     assert rows(loaded["xsumfaith"], "system", "origin", "label") == [["PtGen", "xsum", 0.0]]
     cogensumm = corpora.load("summac_cogensumm", files).examples
     assert rows(cogensumm, "id", "split", "system") == [["summac_cogensumm:00aa:see17_org", "test", "see17_org"]]
@@ -431,15 +364,6 @@ def test_factcheck_gpt_keeps_stances_and_removes_nul_bytes(files):
     assert rows(corpus.gold_claims, "label", "error") == [[1.0, None], [0.0, "refute"], [0.0, "irrelevant"]]
     assert corpus.examples.document.iloc[0] == "The pier of Ham opened in 1902."
     assert corpus.notes == {"NUL bytes removed": 1, "pairs of claim and evidence that stand again (kept)": 1}
-
-
-def test_factscore_has_claims_but_no_document(files):
-    corpus = corpora.load("factscore", files)
-    assert corpus.examples.document.tolist() == ["", ""]
-    assert corpus.examples.document_id.nunique() == 2
-    assert rows(corpus.gold_claims, "claim", "label") == [["Edda Holt wrote.", 1.0], ["Edda Holt wrote poems.", 0.0]]
-    assert corpus.recorded_claims.claim.tolist() == ["Edda Holt was a novelist.", "She is remembered."]
-    assert corpus.notes == {"biographies without annotation": 1}
 
 
 def test_longsciverify_averages_reviewers_and_mends_ids(files):

@@ -7,9 +7,8 @@ import yaml
 
 from claimwise import corpora
 from claimwise.corpora import sample, sample_papers
-from claimwise.corpora.sample import SampleError
+from claimwise.corpora.sample import ERROR_TYPES, SampleError
 from claimwise.prompts.sources import separated
-from claimwise.schema import ERROR_TYPES
 
 DOCUMENT = {
     "id": "news-01",

@@ -8,7 +8,9 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from claimwise.corpora import ExamplesError, read_examples, read_file, user_columns, user_corpus
+from claimwise.corpora import read_examples, read_file, user_corpus
+from claimwise.corpora.user import parse_columns
+from claimwise.schema import TableError
 
 GOOD = {"id": "a", "document": "It rained.", "summary": "Rain.", "label": 1}
 
@@ -72,50 +74,56 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         (
             [{"id": "a", "document": "b", "output": "c"}],
             r"line 1: column 'summary' is missing, got id, document, output; say which one holds it: --column summary=NAME "
-            r"\(in params\.yaml corpora: \{own: \{mine: \{summary: 'NAME'\}\}\}, in Python columns=\{'summary': 'NAME'\}\), "
+            r"\(in params\.yaml datasets: \{own: \{corpora: \{mine: \{summary: 'NAME'\}\}\}\}, in Python columns=\{'summary': 'NAME'\}\), "
             "or add it",
         ),
         ([{"id": "a", "docment": "b", "summary": "c"}], "line 1: column 'document' is missing.*did you mean 'docment'"),
-        ([GOOD, "", GOOD], "line 3, field 'id': 'a' stands in line 1 too"),
-        ([{**GOOD, "id": None}], "line 1, field 'id': expected text, got null"),
-        ([{**GOOD, "id": True}], "line 1, field 'id': expected text, got True"),
-        ([{**GOOD, "id": ""}], "line 1, field 'id': is empty"),
+        ([GOOD, "", GOOD], "line 3, column 'id': 'a' stands in line 1 too; make it unique"),
+        ([{**GOOD, "id": None}], "line 1, column 'id': found None, expected a text, unique in the table"),
+        ([{**GOOD, "id": True}], "line 1, column 'id': found True .no text., expected a text"),
+        ([{**GOOD, "id": ""}], "line 1, column 'id': found '', expected a text"),
         (
             [GOOD, {"document": "b", "summary": "c"}],
             "line 2: column 'id' is missing, got document, summary; give every",
         ),
         ([{"id": "a", "document": "b", " Summary": "c"}], "did you mean ' Summary'[?] .*--column 'summary= Summary' "),
-        ([GOOD, "", {**GOOD, "id": " "}], "line 3, field 'id': is empty"),
-        ([{**GOOD, "label": 0.5}], r"line 1, field 'label': expected 1 \(faithful\), 0 \(not\) or nothing, got 0.5"),
-        ([{**GOOD, "label": "yes"}], "line 1, field 'label': expected 1 .* got 'yes'"),
-        ([{**GOOD, "document": "a\x00b"}], "line 1, field 'document': a NUL byte at character 1; remove it"),
-        ([{**GOOD, "document": ["It rained."]}], "line 1, field 'document': expected text, got"),
-        ([{**GOOD, "summary": 12}], "line 1, field 'summary': expected text, got 12"),
-        ([{**GOOD, "system": ["x"]}], "line 1, field 'system': expected text, got"),
+        ([GOOD, "", {**GOOD, "id": " "}], "line 3, column 'id': found ' ', expected a text"),
+        (
+            [{**GOOD, "label": 0.5}],
+            r"line 1, column 'label': found 0.5, expected 1 \(faithful\), 0 \(not faithful\) or empty",
+        ),
+        ([{**GOOD, "label": "yes"}], "line 1, column 'label': found 'yes', expected 1"),
+        (
+            [{**GOOD, "document": "a\x00b"}],
+            "line 1, column 'document': found .* .a NUL byte at character 1., expected text without",
+        ),
+        ([{**GOOD, "document": ["It rained."]}], "line 1, column 'document': found .* .no text., expected text"),
+        ([{**GOOD, "summary": 12}], "line 1, column 'summary': found 12 .no text., expected text"),
+        ([{**GOOD, "system": ["x"]}], "line 1, column 'system': found .* .no text."),
         (
             [{**GOOD, "summary": "x \ud83d"}],
-            r"line 1, field 'summary': half of a surrogate pair \(U\+D83D\) at character 2",
+            r"line 1, column 'summary': half of a surrogate pair \(U\+D83D\); the text was cut",
         ),
-        ([{**GOOD, "id": "\udc00"}], r"line 1, field 'id': half of a surrogate pair \(U\+DC00\) at character 0"),
-        ([{**GOOD, "note": ["\ud83d"]}], "line 1, field 'note': half of a surrogate pair"),
+        ([{**GOOD, "id": "\udc00"}], r"line 1, column 'id': half of a surrogate pair \(U\+DC00\)"),
+        ([{**GOOD, "note": ["\ud83d"]}], "line 1, column 'note': half of a surrogate pair"),
         ([], "no examples in the file"),
     ],
 )
 def test_a_wrong_json_line_is_named_by_file_line_and_field(tmp_path, rows, message):
-    with pytest.raises(ExamplesError, match=message):
+    with pytest.raises(TableError, match=message):
         read_examples(jsonl(tmp_path, *rows))
 
 
 def test_bad_json_on_line_7_is_named_so(tmp_path):
     rows = [{**GOOD, "id": str(index)} for index in range(6)]
-    with pytest.raises(ExamplesError, match="line 7, column 1: not JSON"):
+    with pytest.raises(TableError, match="line 7, column 1: not JSON"):
         read_examples(jsonl(tmp_path, *rows, "oops"))
 
 
 def test_a_csv_row_is_counted_as_an_editor_does(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text('id,document,summary,label\n\na,"b\nb\nb",c,1\nb,b,c,2\n')
-    with pytest.raises(ExamplesError, match=r"mine\.csv, line 6, field 'label': expected 1 .* got '2'"):
+    with pytest.raises(TableError, match=r"mine\.csv, line 6, column 'label': found 2\.0, expected 1"):
         read_examples(file)
 
 
@@ -135,7 +143,7 @@ def test_a_csv_row_is_counted_as_an_editor_does(tmp_path):
 def test_a_csv_row_that_would_have_to_be_guessed_at_is_refused(tmp_path, text, message):
     file = tmp_path / "mine.csv"
     file.write_text(text)
-    with pytest.raises(ExamplesError, match=message):
+    with pytest.raises(TableError, match=message):
         read_examples(file)
 
 
@@ -280,7 +288,7 @@ def test_the_number_of_a_row_is_its_id_where_the_file_has_none(tmp_path):
     ],
 )
 def test_a_column_that_cannot_be_the_field_is_told_why(tmp_path, row, columns, message):
-    with pytest.raises(ExamplesError, match=message):
+    with pytest.raises(TableError, match=message):
         read_examples(jsonl(tmp_path, row), columns)
 
 
@@ -290,12 +298,12 @@ def test_a_column_that_cannot_be_the_field_is_told_why(tmp_path, row, columns, m
 def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summary):
     row = {"question": "?", document: "It rained.", summary: "Rain."}
     for field, column, columns in (("document", document, {}), ("summary", summary, {"document": document})):
-        with pytest.raises(ExamplesError, match=f"did you mean '{column}'[?] Say so: --column {field}={column} "):
+        with pytest.raises(TableError, match=f"did you mean '{column}'[?] Say so: --column {field}={column} "):
             read_examples(jsonl(tmp_path, row), columns)
 
 
 def test_a_row_without_a_named_column_is_named_by_it(tmp_path):
-    with pytest.raises(ExamplesError, match="line 2: column 'article' is missing, got highlights; give every row one"):
+    with pytest.raises(TableError, match="line 2: column 'article' is missing, got highlights; give every row one"):
         read_examples(jsonl(tmp_path, CNNDM, {"highlights": "Rain."}), NAMED)
 
 
@@ -315,9 +323,9 @@ def test_an_id_of_nearly_that_name_is_hinted_at(tmp_path, column, hinted):
     ],
 )
 def test_a_wrong_entry_of_the_command_line_is_told(entries, message):
-    with pytest.raises(ExamplesError, match=message):
-        user_columns.parse(entries)
-    assert user_columns.parse(["document=a=b"]) == {"document": "a=b"}
+    with pytest.raises(TableError, match=message):
+        parse_columns(entries)
+    assert parse_columns(["document=a=b"]) == {"document": "a=b"}
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -358,7 +366,7 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
 )
 def test_a_wrong_json_file_is_told_where_and_what_to_do(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
-    with pytest.raises(ExamplesError, match=message):
+    with pytest.raises(TableError, match=message):
         read_examples(tmp_path / name)
 
 
@@ -390,7 +398,7 @@ def test_the_named_index_of_a_data_frame_is_a_column(tmp_path):
 def test_a_parquet_number_is_no_text(tmp_path):
     file = tmp_path / "mine.parquet"
     pd.DataFrame([{**GOOD, "document": 7}]).to_parquet(file)
-    with pytest.raises(ExamplesError, match="row 1, field 'document': expected text, got 7"):
+    with pytest.raises(TableError, match=r"row 1, column 'document': found 7 \(no text\), expected text"):
         read_examples(file)
 
 
@@ -420,8 +428,15 @@ def test_a_parquet_number_is_no_text(tmp_path):
 )
 def test_a_file_of_another_kind_is_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ExamplesError, match=message):
+    with pytest.raises(TableError, match=message):
         read_examples(tmp_path / name)
+
+
+def test_a_name_that_no_program_could_print_is_refused(tmp_path):
+    file = tmp_path / "mine\udcff.csv"  # how Python shows a byte that is no UTF-8
+    file.write_text("document,summary\na,b\n")
+    with pytest.raises(TableError, match=r"mine\\udcff\.csv': expected a name of printable characters; rename"):
+        read_examples(file)
 
 
 def test_no_such_file(tmp_path):
@@ -432,6 +447,50 @@ def test_no_such_file(tmp_path):
 def test_a_folder_is_told_from_a_file_that_is_not_there(tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder; name one"):
         read_examples(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            '{"id": "a", "document": "b", "summary": "c", "summary": "d"}',
+            "line 2: 'summary' stands twice in one object",
+        ),
+        (
+            '{"document": "b", "summary": "c", "more": {"k": 1, "k": 2}}',
+            "line 2: 'k' stands twice in one object; keep one",
+        ),
+        ('{"a": ' * 5000 + "1" + "}" * 5000, "line 2: lists or objects stand too deep in one another"),
+        (f'{{"n": {"7" * 5000}}}', "line 2: a number of 5000 digits; write it as a text, between quotes"),
+        ('{"document": "b", "summary": "c", "x\\ud83d": 1}', r"line 2, column 'x\\ud83d': half of a surrogate pair"),
+        ('{"document": "b", "summary": "c", "x": {"\\ud83d": 1}}', "line 2, column 'x': half of a surrogate pair"),
+    ],
+    ids=["twice", "twice within", "deep", "digits", "name", "name within"],
+)
+def test_what_pythons_reader_of_json_lets_pass_or_breaks_on_is_an_error_with_its_line(tmp_path, line, message):
+    good = '{"document": "b", "summary": "c"}'
+    with pytest.raises(TableError, match=message) as error:
+        read_examples(jsonl(tmp_path, good, line))
+    assert "\n" not in str(error.value)
+    (tmp_path / "mine.json").write_text(f"[{good},\n{line}]")
+    with pytest.raises(TableError, match=message.partition(": ")[2].split(";")[0]):
+        read_examples(tmp_path / "mine.json")
+
+
+def test_numbers_that_json_has_no_word_for_are_carried_as_texts_and_nan_as_nothing(tmp_path):
+    given = {"a": math.inf, "b": math.nan, "c": [-math.inf, math.nan], "d": {"k": math.inf}, "e": "Infinity"}
+    expected = {"a": "Infinity", "b": None, "c": ["-Infinity", None], "d": {"k": "Infinity"}, "e": "Infinity"}
+    assert read_file(jsonl(tmp_path, GOOD | given)).carried[list(given)].to_dict("records") == [expected]
+    file = tmp_path / "mine.parquet"
+    pd.DataFrame([GOOD | {"a": math.inf}, GOOD | {"id": "b", "a": math.nan}]).to_parquet(file)
+    assert read_file(file).carried["a"].tolist() == ["Infinity", None]
+
+
+def test_a_parquet_integer_beside_a_null_keeps_all_of_its_digits(tmp_path):
+    file = tmp_path / "mine.parquet"
+    table = pd.DataFrame([GOOD, GOOD | {"id": "b"}]).assign(n=pd.array([2**53 + 1, None], dtype="Int64"))
+    table.to_parquet(file)
+    assert read_file(file).carried["n"].tolist() == [2**53 + 1, None]
 
 
 def test_splits_are_the_notebooks_own_in_any_spelling_and_others_stay_as_they_are(tmp_path):

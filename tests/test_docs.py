@@ -9,8 +9,8 @@ import yaml
 from imports import ROOT
 
 from claimwise import metrics
-from claimwise.models.openai_options import OpenAIOptions
-from claimwise.models.transformers_options import TransformersOptions
+from claimwise.models.openai import OpenAIOptions
+from claimwise.models.transformers_checkpoint import TransformersOptions
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 KINDS = {"transformers": TransformersOptions, "openai": OpenAIOptions}

@@ -73,7 +73,10 @@ def test_a_missing_paper_is_a_hallucination_that_nobody_is_asked_about():
     assert found["missing"].tolist() == [0, 1, 0, 0]
     assert model.calls["verify"] == 2  # what stands in two summaries is asked once
     counted = hallucinations(table, found)
-    assert counted[["checked", "hallucinations", "missing", "unread"]].to_numpy().tolist() == [[3, 2, 1, 0], [1, 0, 0, 0]]
+    assert counted[["checked", "hallucinations", "missing", "unread"]].to_numpy().tolist() == [
+        [3, 2, 1, 0],
+        [1, 0, 0, 0],
+    ]
 
 
 def test_a_verdict_that_could_not_be_read_is_neither_right_nor_wrong():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from claimwise.models.folder_hash import folder_hash
+from claimwise.models.cache import folder_hash
 
 MIB = 1 << 20
 

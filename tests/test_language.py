@@ -9,9 +9,10 @@ from claimwise import prompts
 from claimwise.models import chunks
 from claimwise.models.base import Claim, Feedback, Model, Source, Text
 from claimwise.models.cache import ResponseCache
-from claimwise.models.language import TOO_LONG, PromptedModel
+from claimwise.models.language import PromptedModel
 from claimwise.models.replies import RecordedReplies, Reply, Tally
 from claimwise.prompts import parsers, sources
+from claimwise.reasons import Parsed, Reason
 
 
 class Scripted:
@@ -128,7 +129,8 @@ def test_a_better_parser_needs_no_new_call(monkeypatch):
     asked = model(lambda prompt: "It rained; we left")
     prompt = prompts.load("acueval-decompose-0shot")
     assert asked.decompose(["P."], prompt)[0].reason == "no list in the reply"
-    monkeypatch.setitem(parsers._PARSERS, "list", lambda reply, cut: (tuple(reply.split("; ")), ""))
+    better = parsers.Kind(lambda reply, cut: Parsed(tuple(reply.split("; "))))
+    monkeypatch.setattr(parsers, "KINDS", {"list": better})
     assert [claim.text for claim in asked.decompose(["P."], prompt)[0].claims] == ["It rained", "we left"]
     assert len(asked.language_model.asked) == 1
 
@@ -182,7 +184,7 @@ def test_a_blank_reply_is_asked_again_in_a_later_run_also_where_an_earlier_versi
 
 
 def test_a_refusal_by_the_model_itself_is_remembered_as_one_that_cannot_be_read():
-    asked = model(lambda prompt: Reply(reason=parsers.REFUSAL))
+    asked = model(lambda prompt: Reply(reason=Reason.REFUSAL))
     for _ in range(2):
         assert asked.decompose(["P."], prompts.load("acueval-decompose-0shot"))[0].reason == "refusal"
     assert len(asked.language_model.asked) == 1
@@ -353,11 +355,11 @@ def test_a_first_reply_that_cannot_be_read_is_kept_for_both_too():
 def test_what_cannot_be_read_in_chunks_has_a_reason():
     short = model(lambda prompt: "Corrected summary: S.", context=900)
     found = short.revise([LONG], ["S."], [Feedback(comment="C.")], prompts.load("factored-revise-self"))
-    assert found == [Text(None, TOO_LONG)]
+    assert found == [Text(None, Reason.TOO_LONG)]
     tiny = model(lambda prompt: "Yes", context=20)
-    assert tiny.verify(["D."], [["C."]], ZERO)[0][0].reason == TOO_LONG
-    assert tiny.decompose(["P."], prompts.load("acueval-decompose-0shot"))[0].reason == TOO_LONG
-    assert tiny.critique(["D."], ["S."], prompts.load("factored-critique-claim"))[0].reason == TOO_LONG
+    assert tiny.verify(["D."], [["C."]], ZERO)[0][0].reason == Reason.TOO_LONG
+    assert tiny.decompose(["P."], prompts.load("acueval-decompose-0shot"))[0].reason == Reason.TOO_LONG
+    assert tiny.critique(["D."], ["S."], prompts.load("factored-critique-claim"))[0].reason == Reason.TOO_LONG
     assert tiny.language_model.asked == []
 
 

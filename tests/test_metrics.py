@@ -15,7 +15,7 @@ from claimwise import paths as store
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
 from claimwise.metrics.fenice.alignment import Aligner
-from claimwise.models.base import Verdict, beyond
+from claimwise.models.base import Verdict, needs_language_model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 
@@ -25,7 +25,7 @@ HOLISTIC = MetricSpec(**DEFAULT_METRICS["holistic"])
 OVERLAP = MetricSpec(**DEFAULT_METRICS["word-overlap"])
 
 #: A verification prompt that asks for reasons before the answer.
-REASONED = next(name for name in prompts.names("verify") if beyond(prompts.load(name)))
+REASONED = next(name for name in prompts.names("verify") if needs_language_model(prompts.load(name)))
 
 SUPPORTS = st.lists(st.one_of(st.just(math.nan), st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=12)
 

@@ -13,16 +13,15 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from fakes import openai_model, transformers_model
 from servers import running
 from tiny_checkpoints import make
 from transformers import AutoModelForCausalLM
 from typer.testing import CliRunner
 
 from claimwise import cli, prompts
-from claimwise.models import openai_model, transformers_model
 from claimwise.models.cache import ResponseCache
-from claimwise.models.transformers_checkpoint import Checkpoint
-from claimwise.models.transformers_options import TransformersOptions
+from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
 
 PYTHON = os.environ.get("CLAIMWISE_LLAMA_CPP")
 pytestmark = pytest.mark.skipif(

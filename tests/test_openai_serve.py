@@ -4,11 +4,11 @@ import logging
 import sys
 
 import pytest
+from fakes import openai_model, transformers_model
 from servers import running
 from tiny_checkpoints import make
 
 from claimwise import prompts
-from claimwise.models import openai_model, transformers_model
 from claimwise.models.cache import ResponseCache
 
 pytest.importorskip("fastapi", reason="transformers[serving] is not installed")

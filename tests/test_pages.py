@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from claimwise.metrics import Evaluation
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import retrieve
-from claimwise.user_file import output as own_output
+from claimwise.user_file import output
 from claimwise.user_file import page as pages
 
 EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
@@ -108,9 +108,9 @@ def test_of_a_passage_that_was_read_as_one_the_nearest_sentences_are_shown_best_
     assert texts(claim, "blockquote") == ["Ann won the race.", "Ann saw it.", "It rained."]
     assert claim["data-evidence"] == "4 3 0"
     assert "The whole document was read" not in claim.get_text()
-    report = own_output.claim_report(with_spans(found), table)
+    report = output.claim_report(with_spans(found), table)
     assert report["evidence"].tolist() == ["Ann won the race. | Ann saw it. | It rained."]
-    [[nested]] = own_output.with_claims(pd.DataFrame({"id": ["a"]}), with_spans(found), table)["claims"]
+    [[nested]] = output.with_claims(pd.DataFrame({"id": ["a"]}), with_spans(found), table)["claims"]
     assert nested["evidence"] == ["Ann won the race.", "Ann saw it.", "It rained."]
 
 
@@ -120,11 +120,11 @@ def test_the_nearest_of_all_sentences_are_those_that_are_retrieved(seed):
     lines = [" ".join(generator.choice(list("abcdefgh"), 4)) for _ in range(30)]
     document = " ".join(f"X{line}." for line in lines)
     claim = lines[7]
-    found = own_output.nearest(document, claim, Verdict(1.0, None, tuple(range(30))))
+    found = output.nearest(document, claim, Verdict(1.0, None, tuple(range(30))))
     for count in (1, 2, 3):
         assert set(found[:count]) == set(retrieve(document, claim, count).sentences)
     part = tuple(sorted(generator.choice(30, 6, replace=False).tolist()))
-    assert set(own_output.nearest(document, claim, Verdict(1.0, None, part))) <= set(part)
+    assert set(output.nearest(document, claim, Verdict(1.0, None, part))) <= set(part)
 
 
 def test_of_a_claim_without_a_verdict_no_sentence_is_said_to_have_been_read():
@@ -134,7 +134,7 @@ def test_of_a_claim_without_a_verdict_no_sentence_is_said_to_have_been_read():
     claim = render(found, table).select_one("li")
     assert texts(claim, "blockquote") == []
     assert "The whole document was read" not in claim.get_text()
-    assert own_output.claim_report(with_spans(found), table)["evidence"].tolist() == [""]
+    assert output.claim_report(with_spans(found), table)["evidence"].tolist() == [""]
 
 
 def test_counts_leave_unread_claims_out(page):

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from claimwise.prompts import parsers
-from claimwise.prompts.parsers import CritiqueParts, parse
+from claimwise.prompts.parsers import parse
+from claimwise.prompts.texts import CritiqueParts
+from claimwise.reasons import Parsed, Reason
 
 TWELVE = "\n".join(f"{k}. Fact number {k} holds" for k in range(1, 13))
 
@@ -265,7 +267,7 @@ def test_answers(kind, reply, value):
 @pytest.mark.parametrize("kind", parsers.KINDS)
 @pytest.mark.parametrize("reply", [None, "", " \n"])
 def test_an_empty_reply_has_no_value_of_any_kind(kind, reply):
-    assert parse(kind, reply) == parsers.Parsed(None, parsers.EMPTY)
+    assert parse(kind, reply) == Parsed(None, Reason.EMPTY_REPLY)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind not in ("rating-comment", "sentences")])
@@ -274,7 +276,7 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
     found = parse(kind, refused)
     if kind == "feedback":
         found = parse(kind, "Feedback: " + refused)
-    assert found == parsers.Parsed(None, parsers.REFUSAL)
+    assert found == Parsed(None, Reason.REFUSAL)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,7 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
     ],
 )
 def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item(kind, reply, claims):
-    assert parse(kind, reply, cut=True) == parsers.Parsed(claims, None if claims else parsers.CUT)
+    assert parse(kind, reply, cut=True) == Parsed(claims, None if claims else Reason.CUT)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item(kind, repl
     ],
 )
 def test_reasoning_that_was_cut_off_gives_no_answer_but_the_one_asked_for(kind, reply, value):
-    assert parse(kind, reply, cut=True) == parsers.Parsed(value, parsers.CUT if value is None else None)
+    assert parse(kind, reply, cut=True) == Parsed(value, Reason.CUT if value is None else None)
 
 
 def test_labels_that_contradict_each_other_are_told_from_none():
@@ -339,15 +341,89 @@ def test_a_reply_of_much_white_space_is_read_like_one_of_little(kind):
     assert few == many
 
 
+@pytest.mark.parametrize(
+    ("kind", "reply", "value"),
+    [
+        ("text", "Sure, " + "*" * 40_000, "Sure, " + "*" * 40_000),
+        ("text", "Sure, " + "here is a " * 4000, ("Sure, " + "here is a " * 4000).strip()),
+        ("critique-block", "Critique: " + "* " * 20_000 + "x", None),
+        ("json-claims", '{"claims": ["It rained.", ' * 2000, ("It rained.",)),
+        ("json-claims", "[" * 2000, None),
+        ("final-yes-no", "\n(" * 20_000, None),
+        ("rating-1-5", "score: 4 " * 1000, 0.75),
+    ],
+)
+def test_a_model_that_has_lost_its_way_is_read_to_the_end(kind, reply, value):
+    assert parse(kind, reply).value == value
+
+
+UNDECIDED = [
+    ("yes-no", "Answer: Yes/No"),
+    ("yes-no", "Yes or no?"),
+    ("yes-no", "No doubt, the passage supports this."),
+    ("yes-no", "No contradiction was found."),
+    ("true-false", "True/False"),
+    ("final-yes-no", "Answer: Yes/No"),
+    ("final-yes-no", "All of it is there.\n\nAnswer: Yes or No"),
+    ("final-yes-no", "Answer: No doubt, it is supported."),
+    ("supported-reasoning", "Supported: Yes and no"),
+    ("supported-label", "Not supported by nothing."),
+    ("rating-1-5", "-4"),
+    ("rating-1-5", "Score: -4"),
+    ("rating-1-5", "4 or 5"),
+    ("rating-1-5", "Score: 4 or 5"),
+    ("rating-1-5", "Score: 4 or maybe 5"),
+    ("rating-1-5", "I would give it a 3 to 4 out of 5."),
+    ("rating-1-5", "Rating: 4-5"),
+    ("rating-1-5", "5 (out of 10)"),
+    ("rating-1-5", "5 points out of 10"),
+    ("stars", "Four or five stars."),
+    ("rating-0-100", "Score: -85"),
+    ("rating-0-100", "80 or 90"),
+    ("rating-0-100", "8 (out of 10)"),
+    ("choice-a-e", "A or B"),
+    ("choice-a-e", "Answer: B/C"),
+    ("choice-a-e", "A, B"),
+]
+
+
+@pytest.mark.parametrize(("kind", "reply"), UNDECIDED)
+def test_a_reply_that_leaves_open_which_answer_is_meant_has_none(kind, reply):
+    parsed = parse(kind, reply)
+    assert parsed.value is None
+    assert parsed.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "value"),
+    [
+        ("yes-no", "No, no doubt.", 0.0),
+        ("yes-no", "No he did not.", 0.0),
+        ("yes-no", "Yes he did.", 1.0),
+        ("yes-no", "Answer (Yes/No): No", 0.0),
+        ("final-yes-no", "Answer (Yes/No): No", 0.0),
+        ("supported-label", "The claim is supported by nothing in the text.", 0.0),
+        ("supported-label", "The claim is supported by no sentence.", 0.0),
+        ("supported-label", "The claim is supported by Nolan.", 1.0),
+        ("rating-1-5", "5 (out of 5)", 1.0),
+        ("rating-1-5", "It names 2 or 3 dates. Score: 4", 0.75),
+        ("rating-0-100", "85 (out of 100)", 0.85),
+        ("choice-a-e", "B - a date is wrong.", 0.25),
+    ],
+)
+def test_an_answer_beside_what_could_be_taken_for_another(kind, reply, value):
+    assert parse(kind, reply).value == value
+
+
 def test_a_text_cut_off_by_its_length_limit_is_none():
     for kind, reply in (("text", "It rained. We le"), ("corrected-summary", "Corrected summary: It rained. We le")):
-        assert parse(kind, reply, cut=True) == parsers.Parsed(None, "cut off at its length limit")
+        assert parse(kind, reply, cut=True) == Parsed(None, "cut off at its length limit")
     assert parse("feedback", "Feedback: The year is wro", cut=True).value == CritiqueParts("The year is wro")
-    assert parse("text", "I'm sorry, but I cannot", cut=True).reason == parsers.REFUSAL
+    assert parse("text", "I'm sorry, but I cannot", cut=True).reason == Reason.REFUSAL
 
 
 def test_a_list_without_bullets_is_not_guessed_at():
-    assert parse("list", "It rained. We left.") == parsers.Parsed(None, "no list in the reply")
+    assert parse("list", "It rained. We left.") == Parsed(None, "no list in the reply")
 
 
 def test_critiques():
@@ -470,9 +546,9 @@ def test_thoughts_are_not_read(kind, answer, value):
     thoughts = "- Perhaps [rain]?\n- Yes. 2 of 5.\n\nThe corrected summary: hmm\n"
     for opening in ("<think>\n", "\n<think>", ""):  # a template may have written it
         assert parse(kind, f"{opening}{thoughts}</think>\n\n{answer}").value == value
-        assert parse(kind, f"{opening}{thoughts}</think>\n\n") == parsers.Parsed(None, parsers.EMPTY)
+        assert parse(kind, f"{opening}{thoughts}</think>\n\n") == Parsed(None, Reason.EMPTY_REPLY)
     for cut in (True, False):
-        assert parse(kind, f"<think>\n{thoughts}{answer}", cut=cut) == parsers.Parsed(None, parsers.CUT)
+        assert parse(kind, f"<think>\n{thoughts}{answer}", cut=cut) == Parsed(None, Reason.CUT)
 
 
 def test_texts_lose_their_preamble_only():
@@ -547,7 +623,7 @@ def test_a_text_under_its_heading_is_no_refusal():
         parse("corrected-summary", "Corrected summary: I cannot go on, Lee said.").value == "I cannot go on, Lee said."
     )
     assert parse("text", "Revised summary: I will not play, Lee said.").value == "I will not play, Lee said."
-    assert parse("corrected-summary", "Corrected summary: I cannot", cut=True).reason == parsers.CUT
+    assert parse("corrected-summary", "Corrected summary: I cannot", cut=True).reason == Reason.CUT
 
 
 @pytest.mark.parametrize(
@@ -565,7 +641,7 @@ def test_a_text_under_its_heading_is_no_refusal():
 )
 def test_an_inability_of_the_writers_own_is_a_refusal(refused):
     for kind in ("text", "corrected-summary", "feedback", "final-yes-no", "supported-label"):
-        assert parse(kind, refused) == parsers.Parsed(None, parsers.REFUSAL)
+        assert parse(kind, refused) == Parsed(None, Reason.REFUSAL)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
-"""Replies on record as rows of the tables: read by our parsers, scored by the path of any metric."""
+"""Replies on record: read by our parsers, scored by the path of any metric."""
 
-import numpy as np
-import pandas as pd
 import pytest
-from fakes import FakeModel
 
+from claimwise.analysis.labels import agreement_table, labelled_scores
 from claimwise.corpora.base import Rows
-from claimwise.experiments import acu_verification, meta_display, meta_evaluation, recorded
+from claimwise.metrics.recorded import recorded_judges
 
 
 @pytest.fixture
@@ -31,65 +29,21 @@ def judged():
 
 
 def test_judges_on_record_become_score_tables(judged):
-    tables = recorded.scores(judged)
-    assert list(tables) == ["gpt-9 stareval (recorded)", "lm-1 mcq (recorded)"]
-    assert tables["gpt-9 stareval (recorded)"]["score"].tolist() == [1, 0.25] * 6
-    middle = tables["lm-1 mcq (recorded)"]
-    assert middle["score"].dropna().unique().tolist() == [0.5]
-    assert middle["example_id"].tolist() == judged.examples["id"].tolist()
-    assert recorded.unparsed(tables).to_dict("records") == [
-        {"recorded": "gpt-9 stareval (recorded)", "replies": 12, "unparsed": 0, "reasons": ""},
-        {
-            "recorded": "lm-1 mcq (recorded)",
-            "replies": 12,
-            "unparsed": 1,
-            "reasons": "1 x no letter from A to E in the reply",
-        },
-    ]
+    stars, letters = recorded_judges(judged).items()
+    assert (stars[0], letters[0]) == ("gpt-9 stareval (recorded)", "lm-1 mcq (recorded)")
+    assert stars[1]["score"].tolist() == [1, 0.25] * 6
+    assert letters[1]["example_id"].tolist() == judged.examples["id"].tolist()
+    assert letters[1]["score"].dropna().tolist() == [0.5] * 11
+    unread = letters[1][letters[1]["score"].isna()]
+    assert unread[["example_id", "reason"]].values.tolist() == [["made:5:lead", "no letter from A to E in the reply"]]
 
 
-def test_they_are_rows_of_the_meta_evaluation_on_the_rows_that_all_scored(judged):
-    tables = recorded.scores(judged)
-    chance = tables["lm-1 mcq (recorded)"].assign(metric="acueval", score=0.5)
-    rows = meta_evaluation.collect(judged, {"acueval": chance, **tables}, by_origin=False)
-    result = meta_evaluation.table(rows, meta_evaluation.columns(rows), "acueval", draws=50, seed=0).set_index("metric")
-    assert result["n"].tolist() == [7, 7, 7]  # eight test rows, one of them not read
-    assert result.loc["gpt-9 stareval (recorded)", "balanced_accuracy"] == 100
-    assert result.loc["lm-1 mcq (recorded)", ["balanced_accuracy", "unscored"]].tolist() == [50, 1]
-    corrected = meta_evaluation.corrected(result.reset_index().assign(corpus="made"))
-    found = meta_display.findings(corrected, "acueval")
-    assert "`acueval` has the highest balanced accuracy of our metrics" in found[0]
-    assert "replies on record, `gpt-9 stareval (recorded)` reaches 100.0" in found[1]
-
-
-def test_a_metric_without_scores_has_no_numbers_and_does_not_narrow_the_others(judged):
-    tables = recorded.scores(judged)
-    silent = tables["lm-1 mcq (recorded)"].assign(metric="acueval", score=np.nan)
-    stars = tables["gpt-9 stareval (recorded)"]
-    collected = meta_evaluation.collect(judged, {"acueval": silent, "holistic": stars}, by_origin=False)
-    result = meta_evaluation.table(collected, ["acueval", "holistic"], "holistic", draws=50, seed=0).set_index("metric")
-    assert result["n"].tolist() == [0, 8]
-    assert result.loc["acueval", "unscored"] == 8
-    assert np.isnan(result.loc["acueval", "balanced_accuracy"])
-    assert result.loc["holistic", "balanced_accuracy"] == 100
-    rows = meta_evaluation.corrected(result.reset_index().assign(corpus="made"))
-    assert meta_display.sizes(rows) == {"made/all": "8 (50 % faithful)"}
-    assert "`holistic` has the highest" in meta_display.findings(rows, "holistic")[0]
-    # A baseline that scored nothing, or that is not there: nothing is claimed against it.
-    for baseline in ("acueval", "word-overlap"):
-        table = meta_evaluation.table(collected, ["acueval", "holistic"], baseline, draws=50, seed=0)
-        [sentence] = meta_display.findings(meta_evaluation.corrected(table.assign(corpus="made")), baseline)
-        assert sentence.endswith(f"it cannot be compared with {baseline}, which has no result.")
-
-
-def test_a_test_part_of_one_label_has_no_balanced_accuracy_and_says_so(judged):
-    rows = meta_evaluation.collect(judged, {"a": recorded.scores(judged)["gpt-9 stareval (recorded)"]}, by_origin=False)
-    faithful = rows.assign(b=rows["a"], label=rows["label"].where(rows["split"] == "validation", 1.0))
-    table = meta_evaluation.table(faithful, ["a", "b"], "b", draws=50, seed=0)
-    assert table["n"].tolist() == [8, 8]
-    assert table[["balanced_accuracy", "low", "auc", "difference", "p"]].isna().all(axis=None)
-    [sentence] = meta_display.findings(meta_evaluation.corrected(table.assign(corpus="made")), "b")
-    assert sentence == "**made**: none of our metrics can be compared with people's labels here."
+def test_what_could_not_be_read_is_counted_and_left_out_for_all(judged):
+    rows, names = labelled_scores(judged, recorded_judges(judged), by_origin=False)
+    table = agreement_table(rows, names, names[1], draws=50).set_index("metric")
+    assert table["n"].tolist() == [7, 7]  # eight test rows, one of them not read
+    assert table["unscored"].tolist() == [0, 1]
+    assert table["balanced_accuracy"].tolist() == [100, 50]
 
 
 def test_equal_summaries_of_two_systems_have_the_first_reply():
@@ -97,62 +51,10 @@ def test_equal_summaries_of_two_systems_have_the_first_reply():
     for system, reply in (("one", "Score: 5"), ("two", "Score: 1")):
         example = rows.example("0", system, document="It rained.", summary="Rain.")
         rows.replied(example, "gpt-9", "rts", "recorded-judge-rating", reply)
-    assert recorded.scores(rows.corpus())["gpt-9 rts (recorded)"]["score"].tolist() == [1, 1]
+    assert recorded_judges(rows.corpus())["gpt-9 rts (recorded)"]["score"].tolist() == [1, 1]
 
 
-def test_a_corpus_without_replies_has_no_rows():
+def test_a_corpus_without_replies_has_no_judges():
     rows = Rows("made")
     rows.example("0", "one", document="It rained.", summary="Rain.")
-    assert recorded.scores(rows.corpus()) == {}
-    assert recorded.unparsed({}).empty
-    assert recorded.caveats({}) == []
-
-
-@pytest.fixture
-def verified():
-    rows = Rows("made")
-    replies = ["supported", "partially_supported", "not_supported", "I would say perhaps", None]
-    for split in ("validation", "test"):
-        for number, reply in enumerate(replies):
-            document = f"It rained on day {number} of the {split}."
-            example = rows.example(split, number, "w", document=document, summary="It rained.", split=split)
-            rows.gold(example, [{"claim": "It rained.", "label": int(number == 0)}])
-            if split == "test" and reply:
-                rows.replied(
-                    example, "gpt-9", "explained", "recorded-verify-label", f"Because.\n<answer>{reply}</answer>"
-                )
-    return rows.corpus()
-
-
-def test_all_verify_the_claims_that_are_on_record(verified):
-    found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
-    test = found[found["split"] == "test"]
-    about = [f"made:test:{number}:w" for number in range(4)]
-    assert test.groupby("prompt")["example_id"].agg(list).to_dict() == {
-        "acueval-verify-zeroshot": about,
-        "gpt-9 explained (recorded)": about,
-    }
-    read = test[test["prompt"] == "gpt-9 explained (recorded)"]
-    np.testing.assert_equal(read["support"].tolist(), [1, 0.25, 0, np.nan])
-    assert (found["split"] == "validation").sum() == 5
-    assert acu_verification.unparsed(found)[["replies", "unparsed", "reasons"]].to_numpy().tolist() == [
-        [4, 1, "1 x no label"]
-    ]
-
-
-def test_without_a_validation_part_balanced_accuracy_is_at_one_half(verified):
-    found = acu_verification.of_corpus(verified, ["acueval-verify-zeroshot"], FakeModel(), shots=4, seed=0)
-    table = acu_verification.table(found.assign(task="support"), "acueval-verify-zeroshot", draws=50, seed=0).set_index(
-        "prompt"
-    )
-    # The claim whose reply cannot be read is left out for all.
-    assert table["n"].tolist() == [3, 3, 3]
-    assert table["unparsed"].tolist() == [0, 1, 0]
-    row = table.loc["gpt-9 explained (recorded)"]
-    assert row[["n", "unparsed", "accuracy", "balanced_accuracy", "auc"]].tolist() == [3, 1, 100, 100, 1]
-    sentences = acu_verification.findings(table.reset_index(), "acueval-verify-zeroshot")
-    assert "`acueval-verify-zeroshot` agrees with people on" in sentences[0]
-    assert row["balanced_at_half"] == 100
-    told = "`gpt-9 explained (recorded)` 100.0 (100.0 to 100.0) %, balanced 100.0 (100.0 to 100.0), AUC 1.00."
-    assert sentences[1].endswith(told)
-    assert pd.isna(table.loc["always No", "accuracy_low"])
+    assert recorded_judges(rows.corpus()) == {}

@@ -61,14 +61,14 @@ def test_a_misspelt_column_is_named_on_both_sides():
 
 def test_a_duplicate_id_names_the_later_row():
     message = explain(examples({}, {}, {"id": "e0"}))
-    assert message == "mine.csv, row 4, column 'id': 'e0' stands in an earlier row too; make it unique"
+    assert message == "mine.csv, row 4, column 'id': 'e0' stands in row 2 too; make it unique"
 
 
 def test_of_a_key_of_two_columns_the_whole_is_named():
     row = {"example_id": "a", "metric": "m", "score": 0.5, "n_claims": 1, "n_unparsed": 0}
     table = pd.DataFrame([row, row | {"metric": "n"}, row, row | {"example_id": "b"}])
     assert explain(table, "scores", "scores.csv") == (
-        "scores.csv, row 4, columns 'example_id', 'metric': 'a', 'm' stand together in an earlier row too; change one of "
+        "scores.csv, row 4, columns 'example_id', 'metric': 'a', 'm' stand together in row 2 too; change one of "
         "them, or leave one row out"
     )
 
@@ -106,7 +106,7 @@ def test_a_label_that_is_no_number():
 @pytest.mark.parametrize("field", ["id", "document", "summary"])
 def test_a_nul_byte_is_named_by_row_and_column(field):
     message = explain(examples({}, {}, {field: "rain\x00bow"}))
-    assert f"mine.csv, row 4, column '{field}': found 'rain\\x00bow', expected" in message
+    assert f"mine.csv, row 4, column '{field}': found 'rain\\x00bow' (a NUL byte at character 4), expected" in message
 
 
 @pytest.mark.parametrize("field", ["id", "system", "document_id"])
@@ -144,7 +144,9 @@ def test_the_key_of_a_claim_is_its_example_and_index():
 
 def test_a_preference_is_one_of_three():
     table = pd.DataFrame({"first_id": ["a"], "second_id": ["b"], "rater": ["r"], "preferred": ["A"]})
-    assert "column 'preferred': found 'A', expected first, second or equal" in explain(table, "preferences")
+    assert "column 'preferred': found 'A', expected first (the person's summary), second" in explain(
+        table, "preferences"
+    )
 
 
 @pytest.mark.parametrize("name", list(schema.SCHEMAS))

@@ -16,12 +16,13 @@ from nbformat.v4 import new_code_cell, new_notebook
 from typer.testing import CliRunner
 
 from claimwise import cli, corpora, models, params, paths, project, stages
-from claimwise.corpora import CorpusError, ExamplesError, user_corpus
+from claimwise.corpora import CorpusError, user_corpus
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
 from claimwise.params import ParamsError
+from claimwise.schema import TableError
 
 MINE = """id,document,summary,label,system,split
 a,It rained in Tarn.,It rained.,1,one,dev
@@ -108,7 +109,7 @@ def test_columns_of_other_names_are_named_in_the_settings(own):
     assert corpora.read(folder).examples[["id", "document", "summary"]].to_numpy().tolist() == [
         ["1", "It rained.", "Rain."]
     ]
-    with pytest.raises(ExamplesError, match=r"mine\.csv: no column 'title', which 'document' is said to be"):
+    with pytest.raises(TableError, match=r"mine\.csv: no column 'title', which 'document' is said to be"):
         own({"mine": {"document": "title"}})
 
 
@@ -121,7 +122,7 @@ def test_an_unknown_file_is_said_before_any_is_read(own):
 
 def test_a_wrong_row_is_named(own):
     Path("data/own/mine.csv").write_text("id,document,summary,label\na,b,c,maybe\n")
-    with pytest.raises(ExamplesError, match=r"data/own/mine\.csv, line 2, field 'label': expected 1"):
+    with pytest.raises(TableError, match=r"data/own/mine\.csv, line 2, column 'label': found 'maybe', expected 1"):
         own()
 
 
@@ -175,7 +176,7 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
     assert json.loads((folders[0] / "run.json").read_text()) == {
         "model": models.describe({"kind": "embedded"}),
         "fingerprint": "fake-1",
-        "versions": stages.versions(),
+        "versions": models.versions(),
         "metric": DEFAULT_METRICS["acueval"],
         "examples": 6,
         "unscored": 0,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from claimwise.analysis.statistics import auc
+from claimwise.analysis.measures import auc
 from claimwise.corpora.base import Rows
 from claimwise_embedded.encoder import Encoder
 from claimwise_embedded.verifier import VERDICT, Heads, claim_table, document_hash

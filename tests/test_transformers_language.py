@@ -7,6 +7,7 @@ from datetime import datetime
 
 import pytest
 import torch
+from fakes import transformers_model
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_checkpoints import make
@@ -14,14 +15,13 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from claimwise import prompts
-from claimwise.models import ModelError, transformers_model
+from claimwise.models import ModelError
 from claimwise.models.base import Feedback, Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.replies import Reply
-from claimwise.models.transformers_checkpoint import Checkpoint
+from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
 from claimwise.models.transformers_language import TransformersLanguageModel
-from claimwise.models.transformers_options import TransformersOptions
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]

@@ -1,7 +1,8 @@
-"""`data: own`: the notebooks that rank metrics and systems, run on a user's labelled file with the shipped settings."""
+"""`data: own`: the notebooks that rank metrics and systems, executed on a user's labelled file with the shipped settings."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -9,64 +10,96 @@ import pandas as pd
 import pytest
 import yaml
 from imports import ROOT
-from test_notebooks_language import _code
 
-from claimwise import notebook, preparation, scoring
-from claimwise import params as settings
+from claimwise import params, stages
+from claimwise.analysis.systems import answered, of_all_systems
 
 PLACES = ("Tarn", "Leeds", "Oslo", "Kyoto", "Lima", "Perth", "Bern", "Cork")
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """Eight stories, half of them for validation, each told by one system as it is and by another with what it has not."""
-    rows = [
-        {"document": f"A mill burned in {place} on Monday.", "summary": summary, "label": label, "system": who}
-        | {"split": "validation" if number % 2 else "test"}
-        for number, place in enumerate(PLACES)
-        for who, summary, label in (
-            ("copier", f"A mill burned in {place}.", "true"),
-            ("inventor", "Nine green whales sang very loudly.", "false"),
-        )
-    ]
+    """Eight stories, half of them for validation: one system copies, one invents, one refuses every second time."""
+    rows = []
+    for number, place in enumerate(PLACES):
+        told = {
+            "copier": (f"A mill burned in {place}.", "true"),
+            "inventor": ("Nine green whales sang loudly.", "false"),
+        }
+        told["shy"] = ("I'm sorry, I cannot summarise this.", "") if number % 2 else told["copier"]
+        for who, (summary, label) in told.items():
+            split = "validation" if number < 4 else "test"
+            row = {"document": f"A mill burned in {place} on Monday.", "summary": summary, "label": label}
+            rows.append(row | {"system": who, "split": split})
+    rows.append(
+        rows[0] | {"document": "A dam broke.", "summary": "A dam broke.", "split": "train"}
+    )  # of one system only
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("own"))
-        patch.setenv("MPLBACKEND", "Agg")
         shutil.copytree(ROOT / "data" / "published", "data/published")
+        shutil.copytree(ROOT / "notebooks", "notebooks")
         Path("data/own").mkdir()
         pd.DataFrame(rows).to_csv("data/own/mine.csv", index=False)
-        params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-        params |= {"data": "own", "model": "lexical", "cache": "calls.sqlite"}
-        Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-        given = settings.read("params.yaml")
-        preparation.prepare_corpora(given)
-        for metric in given.score.metrics:
-            scoring.score_corpora(given, metric)
-        yield given
+        given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8")) | {"data": "own", "model": "lexical"}
+        given["metrics"]["fenice"] = given["metrics"]["sentences"]  # NLI is not what is tested here
+        Path("params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
+        settings = params.read("params.yaml")
+        stages.prepare_corpora(settings)
+        for metric in settings.score.metrics:
+            stages.score(settings, metric)
+        yield settings
 
 
-def run(name, given):
-    cells = _code(name)
-    space: dict = {}
-    exec(cells[0], space)
-    space |= notebook.parameters(given, name, ROOT / "notebooks" / f"{name}.ipynb")
-    for number, cell in enumerate(cells[1:], start=1):
-        exec(compile(cell, f"{name}, cell {number}", "exec"), space)
-    return pd.read_csv(f"tables/own/{name}.csv")
+def run(name, settings):
+    stages.notebook(settings, name)
+    return Path("tables/own", name)
 
 
 def test_metrics_are_compared_by_ones_own_labels(project):
-    table = run("meta_evaluation", project).set_index("metric")
+    tables = run("meta_evaluation", project)
+    table = pd.read_csv(tables / "balanced_accuracy.csv").set_index("metric")
     assert set(table.index) == {"acueval", "factored", "sentences", "holistic", "word-overlap", "fenice"}
-    assert table["n"].unique().tolist() == [8]
+    assert table["n"].unique().tolist() == [10]  # test rows with a label
     # What is copied has all of its words in the document, what is invented none.
     assert table.loc["word-overlap", ["balanced_accuracy", "auc"]].tolist() == [100, 1]
     assert table.loc["acueval", ["balanced_accuracy", "difference", "p"]].tolist() == [100, 0, 1]
+    pairs = pd.read_csv(tables / "pairs.csv")
+    assert pairs[["difference", "auc_difference"]].eq(0).all(axis=None)
+    headline = json.loads(Path("tables/own/meta_evaluation.json").read_text())["mine"]
+    assert headline["balanced accuracy (%)"]["word overlap"] == 100
 
 
-def test_ones_own_systems_are_ranked(project):
-    table = run("leaderboard", project)
-    assert table["system"].tolist() == ["copier", "inventor"]
-    assert table["acueval"].tolist() == [1, 0]
-    assert table["faithful"].tolist() == [1, 0]
-    assert table["ranks"].tolist() == [1, 2]
+def test_ones_own_systems_are_ranked_by_their_answers(project):
+    tables = run("leaderboard", project)
+    ranking = pd.read_csv(tables / "ranking.csv").set_index("system")
+    assert ranking["acueval"].to_dict() == {"copier": 1, "shy": 1, "inventor": 0}
+    assert ranking["n"].tolist() == [8, 8, 8]  # the dam, which one system alone told, does not count
+    assert ranking["answered"].to_dict() == {"copier": 100, "shy": 50, "inventor": 100}
+    assert ranking["faithful"].to_dict() == {"copier": 1, "shy": 1, "inventor": 0}
+    # The two that copy have equal scores wherever both answered: tied, and both surely better than the third.
+    assert ranking["ranks"].to_dict() == {"copier": "1 to 2", "shy": "1 to 2", "inventor": "3"}
+    pairs = pd.read_csv(tables / "pairs.csv").set_index(["system", "other"])
+    assert pairs.loc[("copier", "shy"), ["documents", "difference", "p"]].tolist() == [4, 0, 1]
+    assert pairs.loc[("copier", "inventor"), ["documents", "difference", "p"]].tolist() == [8, 1, 0]
+    agreement = pd.read_csv(tables / "agreement.csv").set_index("beside")
+    assert agreement.loc["word-overlap", ["systems", "kendall"]].tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        ("", False),
+        ("Four words are few.", False),
+        ("Five words are just enough.", True),
+        ("I cannot provide a summary of this.", False),
+        ("I’m unable to answer that question, sorry.", False),
+        ("The mayor resigned on Monday after the vote. " * 3 + "He said: I cannot go on.", True),
+    ],
+)
+def test_what_counts_as_an_answer(summary, expected):
+    assert answered(summary) == expected
+
+
+def test_documents_that_not_every_system_summarised_are_left_out():
+    rows = pd.DataFrame({"document_id": ["1", "1", "2", "3", "3"], "system": ["a", "b", "a", "b", "a"]})
+    assert of_all_systems(rows).index.tolist() == [0, 1, 3, 4]

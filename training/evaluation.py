@@ -14,8 +14,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.calibration import expected_calibration_error
-from claimwise.analysis.statistics import auc, bootstrap_auc
+from claimwise.analysis.measures import auc
 from claimwise_embedded.features import Evidence
 from claimwise_embedded.verifier import VERDICT, Heads, decided
 from training.data import Found, Row
@@ -208,7 +209,8 @@ def _one(part: pd.DataFrame, **names: str) -> dict:
 
 
 def _interval(part: pd.DataFrame) -> dict[str, float]:
-    interval = bootstrap_auc(part["label"], part["support"], part["document"], _DRAWS, 0, part["origin"])
+    columns = (part[name] for name in ("label", "support", "origin"))
+    interval = bootstrap_interval(auc, *columns, groups=part["document"], draws=_DRAWS)
     return {"low": interval.low, "high": interval.high}
 
 

@@ -8,5 +8,5 @@ __version__ = "0.1.0"
 def __getattr__(name: str):
     """``claimwise.score``, imported where it is asked for: every module imports the package, few of them a model."""
     if name == "score":
-        return import_module("claimwise.calling").score
+        return import_module("claimwise.api").score
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

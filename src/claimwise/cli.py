@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,11 +101,12 @@ def score(
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
-    from claimwise.corpora import user_columns
-    from claimwise.user_file import score as own_file
+    from claimwise.corpora.user import parse_columns
+    from claimwise.user_file.score import falls_short
+    from claimwise.user_file.score import score as score_file
 
     with _told_if_stopped():
-        scores = own_file.score(
+        scores = score_file(
             file,
             metric,
             model,
@@ -115,10 +117,10 @@ def score(
             dry_run=dry_run,
             threshold=threshold,
             prompt=prompt or (),
-            columns=user_columns.parse(column or ()),
+            columns=parse_columns(column or ()),
             limit=limit,
         )
-    if scores is not None and fail_under is not None and own_file.falls_short(scores, fail_under):
+    if scores is not None and fail_under is not None and falls_short(scores, fail_under):
         raise typer.Exit(1)
 
 
@@ -140,7 +142,7 @@ def evaluate(
     from claimwise import project, stages
 
     if dry_run:
-        typer.echo(stages.forecast(project.settings(), metric))
+        typer.echo(stages.dry_run(project.settings(), metric))
         return
     with _told_if_stopped():
         for folder in stages.score(project.settings(), metric):
@@ -196,10 +198,10 @@ def prune(
 
 def _cache(params: Path):
     """The file that ``score`` uses with these settings, and its calls; none where it has made no such file yet."""
+    from claimwise.api import read_settings
     from claimwise.models.cache import ResponseCache
-    from claimwise.user_file import settings as own_settings
 
-    path = own_settings.read(params).cache
+    path = read_settings(params).cache
     if path.exists():
         return path, ResponseCache(path)
     typer.echo(f"{path} is not there yet", err=True)
@@ -210,6 +212,7 @@ def main() -> None:
     """Run the command line; an error that is a message for the user is printed as one, without a traceback."""
     from claimwise.errors import ClaimwiseError
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a cluster sends stops a run as Ctrl-C does
     try:
         app()
     except (ClaimwiseError, OSError) as error:

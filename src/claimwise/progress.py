@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import TextIO
 
+import pandas as pd
 from tqdm import tqdm
 
 LINE_SECONDS = 60.0
@@ -37,6 +39,25 @@ def bar(total: int, what: str, unit: str, *, show: bool = True) -> tqdm:
         delay=LINE_SECONDS,  # a bar of nothing done says nothing
         leave=False,
     )
+
+
+def batches(rows: pd.DataFrame, what: str, unit: str = "summary", size: int = 64) -> Iterator[pd.DataFrame]:
+    """Rows of a table in parts, under a bar: for what a notebook asks of a model itself.
+
+    Args:
+        rows: one unit a row.
+        what: shown in front of the bar.
+        unit: what is counted.
+        size: rows a part; finished parts are in the response cache whatever happens later.
+
+    >>> [len(part) for part in batches(pd.DataFrame({"id": range(5)}), "toy", size=2)]
+    [2, 2, 1]
+    """
+    with bar(len(rows), what, unit) as steps:
+        for start in range(0, len(rows), size):
+            part = rows.iloc[start : start + size]
+            yield part
+            steps.update(len(part))
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -68,7 +68,7 @@ def load_scores(data: str, corpus: str, metrics: Iterable[str]) -> pd.DataFrame:
 
 
 #: A summary of the shipped sample with one claim that its document does not support.
-EXAMPLE = "sample:news-10:abstract"
+EXAMPLE = "sample:dialogue-09:abstract"
 
 
 def worked_example(model: str, metric: str, example: str = EXAMPLE) -> tuple[pd.Series, pd.DataFrame]:

@@ -19,6 +19,7 @@ loader, a user's file) and where it leaves (before it is written).
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import pandas as pd
 import pandera.pandas as pa
@@ -26,21 +27,12 @@ from pandera.errors import SchemaErrors
 
 from claimwise.errors import ClaimwiseError, shorten
 
-#: Error types of unsupported claims; ``citation`` is a true statement credited to the wrong source.
-ERROR_TYPES = (
-    "entity",
-    "number",
-    "relation",
-    "circumstance",
-    "coreference",
-    "out-of-article",
-    "overstatement",
-    "citation",
-)
-
 
 class TableError(ClaimwiseError):
-    """A table lacks a column or holds a value it must not hold; the message says where and what to do."""
+    """A table, or the file it is in, cannot be read, lacks a column or holds a value it must not hold.
+
+    The message says where and what to do.
+    """
 
 
 _no_nul = pa.Check(lambda text: "\x00" not in text, element_wise=True, error="no NUL byte")
@@ -115,7 +107,11 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         first_id=_name("the example id of the person's summary"),
         second_id=_name("the example id of the model's summary"),
         rater=_name("who judged"),
-        preferred=pa.Column(str, pa.Check.isin(["first", "second", "equal"]), description="first, second or equal"),
+        preferred=pa.Column(
+            str,
+            pa.Check.isin(["first", "second", "equal"]),
+            description="first (the person's summary), second (the model's) or equal",
+        ),
     ),
     "claims": _table(
         key=["example_id", "claim_index"],
@@ -179,14 +175,17 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
 }
 
 
-def validate(table: pd.DataFrame, name: str, source: str = "table") -> pd.DataFrame:
+def validate(
+    table: pd.DataFrame, name: str, source: str = "table", places: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Check a table against its schema and return it with its columns' types, in the schema's order.
 
     Args:
-        table: the frame; its rows are reported by position, counted from 1 below a header (row 2 is the
-            first data row of a csv file), so that an editor's line number matches.
+        table: the frame.
         name: a key of ``SCHEMAS``.
         source: where the table came from (a file's path), named in errors.
+        places: of each row where it stands in the source, e.g. ``line 7``; if not given, rows are counted from 1 below a
+            header (row 2 is the first data row of a csv file).
 
     Raises:
         TableError: names the source, the row, the column, what was found and what was expected.
@@ -205,7 +204,8 @@ def validate(table: pd.DataFrame, name: str, source: str = "table") -> pd.DataFr
     try:
         table = schema.validate(table, lazy=True)
     except SchemaErrors as error:
-        raise TableError(_explain(error.failure_cases, schema, source)) from None
+        places = places or [f"row {number}" for number in range(2, len(table) + 2)]
+        raise TableError(_explain(error.failure_cases, table, schema, source, places)) from None
     return table[[column for column in schema.columns if column in table.columns]]
 
 
@@ -222,7 +222,14 @@ def _settle(table: pd.DataFrame, schema: pa.DataFrameSchema) -> pd.DataFrame:
     return table
 
 
-def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, most: int = 5) -> str:
+def _explain(
+    failures: pd.DataFrame,
+    table: pd.DataFrame,
+    schema: pa.DataFrameSchema,
+    source: str,
+    places: Sequence[str],
+    most: int = 5,
+) -> str:
     """Turn pandera's failure cases into sentences a user can act on, the first few of them."""
     required = [name for name, column in schema.columns.items() if column.required]
     messages: list[str] = []
@@ -234,13 +241,16 @@ def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, mo
         elif case.check == "column_in_schema":
             messages.append(f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}")
         elif case.check == "multiple_fields_uniqueness":
-            twice = failures[(failures["check"] == case.check) & (failures["index"] == case.index)]
-            messages.append(f"{source}, row {int(case.index) + 2}, {_twice(twice)}")
+            messages.append(
+                f"{source}, {places[int(case.index)]}, {_twice(table, schema.unique, int(case.index), places)}"
+            )
         elif not pd.isna(case.index):
             column = schema.columns[case.column]
             kind = " (no text)" if case.check.startswith("dtype('str") else ""
+            if case.check == _no_nul.error:
+                kind = f" (a NUL byte at character {case.failure_case.index(chr(0))})"
             messages.append(
-                f"{source}, row {int(case.index) + 2}, column {case.column!r}: found {shorten(case.failure_case)}{kind}, "
+                f"{source}, {places[int(case.index)]}, column {case.column!r}: found {shorten(case.failure_case)}{kind}, "
                 f"expected {column.description}"
             )
         elif case.column not in told:
@@ -250,12 +260,13 @@ def _explain(failures: pd.DataFrame, schema: pa.DataFrameSchema, source: str, mo
     return "\n".join(messages[:most]) + more
 
 
-def _twice(cases: pd.DataFrame) -> str:
+def _twice(table: pd.DataFrame, key: list[str], row: int, places: Sequence[str]) -> str:
     """What is wrong with a row whose key another row has, in the columns of the key."""
-    columns, values = (", ".join(map(repr, cases[name])) for name in ("column", "failure_case"))
-    if len(cases) == 1:
-        return f"column {columns}: {values} stands in an earlier row too; make it unique"
-    return f"columns {columns}: {values} stand together in an earlier row too; change one of them, or leave one row out"
+    first = places[int((table[key] == table.loc[row, key]).all(axis=1).idxmax())]
+    columns, values = (", ".join(map(repr, names)) for names in (key, table.loc[row, key]))
+    if len(key) == 1:
+        return f"column {columns}: {values} stands in {first} too; make it unique"
+    return f"columns {columns}: {values} stand together in {first} too; change one of them, or leave one row out"
 
 
 def document_id(document: str) -> str:

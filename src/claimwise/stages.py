@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,12 @@ import pandas as pd
 import typer
 
 from claimwise import corpora, models, paths
-from claimwise.asking import Asking
-from claimwise.corpora import Corpus, user_corpus, user_preferences
+from claimwise.corpora import Corpus, user_corpus
 from claimwise.errors import near
-from claimwise.metrics import Evaluation, evaluate, specification
+from claimwise.metrics import Evaluation, MetricSpec, estimate, evaluate, specification
+from claimwise.models import cost
+from claimwise.models.base import Model
 from claimwise.params import OWN, ParamsError, Settings
-
-#: What a result may depend on besides this project's own code.
-_LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
-
-
-def versions() -> dict[str, str]:
-    """Of the libraries that results depend on, without what names a build (``2.13.0``, not ``2.13.0+cpu``)."""
-    return {name: metadata.version(name).split("+")[0] for name in _LIBRARIES}
-
 
 # corpora
 
@@ -37,7 +28,7 @@ def prepare_corpora(settings: Settings) -> list[Path]:
     Raises:
         CorpusError: a name is that of no corpus, or of no file in ``data/own`` where ``data`` is ``own``; said before
             the first one is downloaded or read.
-        ExamplesError: a file of the user's cannot be read; names file, line and field.
+        TableError: a file of the user's cannot be read; names file, line and field.
     """
     wanted = settings.dataset.corpora
     if settings.data == OWN:
@@ -78,7 +69,7 @@ def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
     elif examples.groupby("document_id")["system"].nunique().max() < systems:
         found.append(f"no document that all {systems} systems summarised: leaderboard cannot compare them")
     if preferences.empty:
-        file = f"{examples['corpus'].iloc[0]}{user_preferences.SUFFIX}.csv"
+        file = f"{examples['corpus'].iloc[0]}{user_corpus.PREFERENCES}.csv"
         found.append(f"no file {file} (or of another kind) beside it: preference_bias has nothing to compare")
     return found
 
@@ -93,11 +84,11 @@ def score(settings: Settings, metric: str) -> list[Path]:
     reply), and the tables of every corpus are written anew from them. A language model is asked after a line on what
     that will take, under a bar that counts its calls.
     """
-    spec, model, asking = _asking(settings, metric)
+    spec, model = _chosen(settings, metric)
     base = paths.scores_folder(settings.data, metric)
     base.mkdir(parents=True, exist_ok=True)
     folders = []
-    with asking.watched(f"score-{metric}", _parts(settings, metric)) as progress:
+    with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric))) as progress:
         for name, corpus in _scored(settings, metric):
             evaluation = evaluate(
                 metric, spec, model, corpus.examples, recorded=corpus.recorded_claims, progress=progress
@@ -109,16 +100,14 @@ def score(settings: Settings, metric: str) -> list[Path]:
     return folders
 
 
-def forecast(settings: Settings, metric: str) -> str:
+def dry_run(settings: Settings, metric: str) -> str:
     """What ``score`` would ask of a language model that is not remembered yet, in a line; nothing is asked."""
-    return _asking(settings, metric)[2].forecast(_parts(settings, metric))
+    return cost.forecast(estimate(*_chosen(settings, metric), _parts(settings, metric)))
 
 
-def _asking(settings: Settings, metric: str):
-    spec = specification(metric, settings.metrics)
-    cache = paths.root() / settings.cache
-    model = models.load(settings.model_entry(settings.model), cache)
-    return spec, model, Asking(metric, spec, model, settings.models, settings.model, cache)
+def _chosen(settings: Settings, metric: str) -> tuple[MetricSpec, Model]:
+    model = models.load(settings.model_entry(settings.model), paths.root() / settings.cache)
+    return specification(metric, settings.metrics), model
 
 
 def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
@@ -138,7 +127,7 @@ def _record(settings: Settings, fingerprint: str) -> dict[str, Any]:
     return {
         "model": models.describe(settings.model_entry(settings.model)),
         "fingerprint": fingerprint,
-        "versions": versions(),
+        "versions": models.versions(),
     }
 
 
@@ -200,7 +189,7 @@ def notebook(settings: Settings, name: str) -> Path:
             normalise(copy)
     run = root / "tables" / settings.data / name / "run.json"
     run.parent.mkdir(parents=True, exist_ok=True)
-    record = {"parameters": given, "model": settings.model_entry(settings.model), "versions": versions()}
+    record = {"parameters": given, "model": settings.model_entry(settings.model), "versions": models.versions()}
     run.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return copy
 

@@ -19,7 +19,7 @@ from claimwise.models.base import (
     Source,
     Text,
     Verdict,
-    beyond,
+    needs_language_model,
 )
 from claimwise.models.options import Options
 from claimwise.prompts import Prompt
@@ -100,13 +100,13 @@ class EmbeddedModel:
         extras: Sequence[str] | None = None,
     ) -> list[list[Verdict]]:
         """See ``Model.verify``."""
-        if reason := beyond(prompt):
+        if reason := needs_language_model(prompt):
             return [[Verdict(NAN, reason)] * len(group) for group in claims]
         return self._verifier.verify(documents, claims, prompt, extras)
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one unit, no claims."""
-        if reason := beyond(prompt):
+        if reason := needs_language_model(prompt):
             return [Judgement(NAN, reason)] * len(summaries)
         return self._verifier.score_whole(documents, summaries)
 

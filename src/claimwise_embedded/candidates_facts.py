@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from claimwise_embedded import decomposer_names as names
+from claimwise import person_words as names
 from claimwise_embedded.candidates_text import Candidate, Piece, plural
 from claimwise_embedded.candidates_units import NOUN_OWNS, Unit, noun_lean
 from claimwise_embedded.clauses_model import Parse, Part

@@ -1,7 +1,7 @@
 """Who a pronoun stands for, within one summary; an unsure pronoun is left as it is.
 
 The rules are few and strict: agreement in number and gender, and then either a single candidate in all that
-was said so far, or the subject of the sentence before. See ``decomposer_names`` for the words they know.
+was said so far, or the subject of the sentence before. See ``claimwise.person_words`` for the words they know.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from claimwise_embedded import decomposer_names as names
+from claimwise import person_words as names
 from claimwise_embedded.clauses_model import Parse, Part
 from claimwise_embedded.decomposer_tokens import Token
 

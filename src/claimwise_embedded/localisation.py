@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from claimwise import text
 from claimwise.words import stem
@@ -66,6 +67,34 @@ class Localiser:
             )
             for (a, b), doubt in zip(spans, doubts, strict=True)
         ]
+
+
+def marked_words(examples: pd.DataFrame, spans: pd.DataFrame, localiser: Localiser) -> pd.DataFrame:
+    """The content words of summaries in which people marked spans that the document does not support.
+
+    Args:
+        examples: a corpus's; of those with spans the test ones are read, or all if there is none among them.
+        spans: its marked spans: ``example_id, start, end`` (characters of the summary).
+        localiser: says how doubtful each word is.
+
+    Returns:
+        One row a word: ``split, example_id, document_id, span`` (the number of the summary's span that it stands in, -1
+        for none), ``doubt`` in [0, 1] and ``absent`` (1 or 0), as in ``DoubtedWord``; and one row with NaN for each span
+        that holds no content word.
+    """
+    marked = dict(iter(spans.groupby("example_id")))
+    examples = examples[examples["id"].isin(marked)]
+    if (examples["split"] == "test").any():
+        examples = examples[examples["split"] == "test"]
+    rows = []
+    found = localiser.mark(examples["document"].tolist(), examples["summary"].tolist())
+    for example, words in zip(examples.itertuples(), found, strict=True):
+        edges = list(zip(marked[example.id]["start"], marked[example.id]["end"], strict=True))
+        places = [next((n for n, (a, b) in enumerate(edges) if w.start < b and a < w.end), -1) for w in words]
+        known = (example.split, example.id, example.document_id)
+        rows += [(*known, n, word.doubt, float(word.absent)) for n, word in zip(places, words, strict=True)]
+        rows += [(*known, n, np.nan, np.nan) for n in range(len(edges)) if n not in places]
+    return pd.DataFrame(rows, columns=["split", "example_id", "document_id", "span", "doubt", "absent"])
 
 
 _stems = lru_cache(maxsize=16)(stems)  # several summaries of one document follow each other

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from claimwise.analysis.measures import GRID, Array, balanced_accuracy, tuned_threshold
+from claimwise.analysis.measures import Array, balanced_accuracy, tuned_threshold
 
 #: Draws of a test: more than of an interval, for its p is multiplied by the number of comparisons.
 TEST_DRAWS = 10_000
@@ -62,6 +62,19 @@ def resample(n: int, draws: int, seed: int) -> Array:
     return counts
 
 
+def weights_of_draws(groups: Sequence, draws: int, seed: int) -> Iterator[Array]:
+    """How often each row stands in each bootstrap draw of the groups, (at most draws, n) at a time.
+
+    >>> [weights.sum(axis=1).tolist() for weights in weights_of_draws(["x", "x", "y", "y"], draws=3, seed=0)]
+    [[4, 4, 4]]
+    """
+    codes, names = pd.factorize(np.asarray(groups))
+    counts = resample(len(names), draws, seed)
+    step = max(1, _CELLS // max(len(codes), 1))
+    for at in range(0, draws, step):
+        yield counts[at : at + step][:, codes]
+
+
 def bootstrap_draws(
     measure: Callable, *columns: Sequence, groups: Sequence | None = None, draws: int = 2000, seed: int = 0, **options
 ) -> Array:
@@ -72,11 +85,8 @@ def bootstrap_draws(
     [0.5, 0.5, 0.5]
     """
     columns = [np.asarray(column) for column in columns]
-    groups = np.arange(len(columns[0])) if groups is None else np.asarray(groups)
-    codes, names = pd.factorize(groups)
-    counts = resample(len(names), draws, seed)
-    step = max(1, _CELLS // max(len(codes), 1))
-    parts = [measure(*columns, weights=counts[at : at + step][:, codes], **options) for at in range(0, draws, step)]
+    groups = np.arange(len(columns[0])) if groups is None else groups
+    parts = [measure(*columns, weights=weights, **options) for weights in weights_of_draws(groups, draws, seed)]
     return np.concatenate(parts)
 
 
@@ -164,7 +174,12 @@ def with_p(value: float, drawn: Array) -> Difference:
 
 
 def tuned_interval(
-    validation: pd.DataFrame, test: pd.DataFrame, column: str, draws: int = 2000, seed: int = 0
+    validation: pd.DataFrame,
+    test: pd.DataFrame,
+    column: str,
+    draws: int = 2000,
+    seed: int = 0,
+    rule: Callable = tuned_threshold,
 ) -> Interval:
     """Balanced accuracy at the threshold tuned on validation rows, with an interval that counts the tuning in.
 
@@ -176,6 +191,8 @@ def tuned_interval(
         column: the scores' name.
         draws: number of bootstrap samples; those with one label only in a part are left out.
         seed: of the draws.
+        rule: how a threshold is chosen: of scores and labels, (n,), one threshold, and with ``weights``, (draws, n), one
+            for each draw, or one for all.
 
     Returns:
         NaN where the test rows are all of one label.
@@ -183,15 +200,23 @@ def tuned_interval(
     >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20})
     >>> tuned_interval(rows, rows, "m", draws=100)
     Interval(value=1.0, low=1.0, high=1.0)
+    >>> tuned_interval(rows, rows, "m", draws=100, rule=lambda scores, labels, weights=None: 0.95)
+    Interval(value=0.5, low=0.5, high=0.5)
     """
     if test["label"].nunique() < 2:
         return UNKNOWN
-    low, high = np.nanpercentile(tuned_draws(validation, test, column, draws, seed), [2.5, 97.5])
-    return Interval(tuned_accuracy(validation, test, column), float(low), float(high))
+    low, high = np.nanpercentile(tuned_draws(validation, test, column, draws, seed, rule), [2.5, 97.5])
+    return Interval(tuned_accuracy(validation, test, column, rule), float(low), float(high))
 
 
 def paired_bootstrap_tuned(
-    validation: pd.DataFrame, test: pd.DataFrame, first: str, second: str, draws: int = TEST_DRAWS, seed: int = 0
+    validation: pd.DataFrame,
+    test: pd.DataFrame,
+    first: str,
+    second: str,
+    draws: int = TEST_DRAWS,
+    seed: int = 0,
+    rule: Callable = tuned_threshold,
 ) -> Difference:
     """Difference in balanced accuracy of two metrics, each at its own threshold, tuned anew on every draw.
 
@@ -206,61 +231,49 @@ def paired_bootstrap_tuned(
     """
     if test["label"].nunique() < 2:
         return Difference(*UNKNOWN, float("nan"))
-    value = tuned_accuracy(validation, test, first) - tuned_accuracy(validation, test, second)
-    drawn = [tuned_draws(validation, test, column, draws, seed) for column in (first, second)]
+    value = tuned_accuracy(validation, test, first, rule) - tuned_accuracy(validation, test, second, rule)
+    drawn = [tuned_draws(validation, test, column, draws, seed, rule) for column in (first, second)]
     return with_p(value, drawn[0] - drawn[1])
 
 
-def tuned_accuracy(validation: pd.DataFrame, test: pd.DataFrame, column: str) -> float:
+def tuned_accuracy(
+    validation: pd.DataFrame, test: pd.DataFrame, column: str, rule: Callable = tuned_threshold
+) -> float:
     """Balanced accuracy of the test rows, cut at the tuned threshold of the validation rows; see ``tuned_interval``.
 
     >>> rows = pd.DataFrame({"label": [1, 0] * 2, "m": [0.9, 0.1, 0.8, 0.2]})
     >>> tuned_accuracy(rows, rows.assign(m=[0.9, 0.1, 0.1, 0.1]), "m")
     0.75
     """
-    threshold = tuned_threshold(validation[column], validation["label"])
-    return balanced_accuracy(test["label"], test[column] > threshold)
+    return balanced_accuracy(test["label"], test[column] > rule(validation[column], validation["label"]))
 
 
-def tuned_draws(validation: pd.DataFrame, test: pd.DataFrame, column: str, draws: int, seed: int) -> Array:
-    """Test balanced accuracy of each bootstrap draw at the threshold that is best on its validation rows, (draws,).
+def tuned_draws(
+    validation: pd.DataFrame,
+    test: pd.DataFrame,
+    column: str,
+    draws: int,
+    seed: int,
+    rule: Callable = tuned_threshold,
+) -> Array:
+    """Test balanced accuracy of each bootstrap draw at the threshold that its validation rows give, (draws,).
 
     A draw takes whole documents of both parts together: one that stands in both (SummEval's do) is drawn as often in
-    one as in the other. The thresholds tried are those of ``tuned_threshold`` on all validation rows. NaN for draws
-    with one label only in a part.
+    one as in the other. NaN for draws with one label only in a part. The arguments are those of ``tuned_interval``.
 
     >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20})
     >>> tuned_draws(rows, rows, "m", 3, seed=0).tolist()
     [1.0, 1.0, 1.0]
     """
-    cuts = np.percentile(validation[column], GRID)
-    documents, names = pd.factorize(pd.concat([validation["document_id"], test["document_id"]]))
-    weights = resample(len(names), draws, seed)
-    known, unseen = documents[: len(validation)], documents[len(validation) :]
-    with np.errstate(invalid="ignore"):
-        tuning = sum(
-            (w @ hits) / (w @ n)[:, None] for w, n, hits in _by_label(validation, column, cuts, known, weights)
-        )
-        best = len(cuts) - 1 - np.round(tuning, 12)[:, ::-1].argmax(axis=1)  # ties keep the highest, as there
-        # A draw needs its own threshold's hits only, not those of all.
-        recalls = [
-            np.einsum("dn,nd->d", w, hits[:, best]) / (w @ n)
-            for w, n, hits in _by_label(test, column, cuts, unseen, weights)
-        ]
-    return np.where(np.isnan(tuning[:, 0]), np.nan, sum(recalls) / 2)
-
-
-def _by_label(
-    rows: pd.DataFrame, column: str, cuts: Array, documents: Array, weights: Array
-) -> Iterator[tuple[Array, Array, Array]]:
-    """For each label the draws of the documents that have it, (draws, m), how many of its rows each has, (m,), and how
-    many of these are right at each threshold, (m, thresholds)."""
-    for label in (1, 0):
-        of_label = rows["label"].to_numpy(int) == label
-        present, codes = np.unique(documents[of_label], return_inverse=True)
-        hits = np.zeros((len(present), len(cuts)))
-        np.add.at(hits, codes, (rows[column].to_numpy(float)[of_label, None] > cuts) == bool(label))
-        yield weights[:, present], np.bincount(codes, minlength=len(present)), hits
+    documents = pd.concat([validation["document_id"], test["document_id"]])
+    labels, scores = test["label"].to_numpy(int), test[column].to_numpy(float)
+    parts = []
+    for weights in weights_of_draws(documents, draws, seed):
+        tuning, testing = weights[:, : len(validation)], weights[:, len(validation) :]
+        thresholds = np.broadcast_to(rule(validation[column], validation["label"], weights=tuning), len(weights))
+        accuracy = balanced_accuracy(labels, scores > thresholds[:, None], weights=testing)
+        parts.append(np.where(np.isnan(thresholds), np.nan, accuracy))
+    return np.concatenate(parts)
 
 
 def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: int = 1000, seed: int = 0) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from claimwise.analysis.statistics import UNKNOWN, Interval
+from claimwise.analysis.bootstrap import UNKNOWN, Interval
 
 
 def expected_calibration_error(
@@ -73,29 +73,38 @@ def calibration_floor(
     return Interval(float(errors.mean()), *map(float, np.percentile(errors, [2.5, 97.5])))
 
 
-def columns(labels: Sequence[int], supports: Sequence[float], claims: Sequence) -> dict[str, float]:
-    """The columns that tell a calibration error and how much of it few claims make; ``claims`` as in ``calibration_floor``.
+def calibration_errors(rows: pd.DataFrame) -> dict[str, float]:
+    """How far verdicts on labelled claims are from probabilities, and how much of it so few claims would have anyway.
+
+    Args:
+        rows: ``label`` (1 or 0), ``support`` in [0, 1], and ``document_id`` and ``claim``, which say what is asked.
 
     Returns:
         ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
         ``ece_exact_high``, what 97.5 % of such draws stay below (``calibration_floor``).
+
+    >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "We left."], "label": [1, 0], "support": [1.0, 0.0]})
+    >>> calibration_errors(rows)
+    {'ece': 0.0, 'ece_exact': 0.0, 'ece_exact_high': 0.0}
     """
-    floor = calibration_floor(supports, claims)
-    error, _ = expected_calibration_error(labels, supports)
+    error, _ = expected_calibration_error(rows["label"], rows["support"])
+    floor = calibration_floor(rows["support"], asked_claims(rows))
     return {"ece": error, "ece_exact": floor.value, "ece_exact_high": floor.high}
 
 
-def told(row: Mapping[str, float]) -> str:
-    """Those columns in words.
+def asked_claims(rows: pd.DataFrame) -> pd.Series:
+    """What each row asks, one claim with one label: several rows may ask it beside different passages (WiCE's excerpts).
 
-    >>> told({"ece": 0.06, "ece_exact": 0.05, "ece_exact_high": 0.07})
-    'the calibration error is 0.06, no more than exact probabilities may have at this n (0.05, up to 0.07)'
-    >>> told({"ece": 0.2, "ece_exact": 0.05, "ece_exact_high": 0.07})
-    'the calibration error is 0.20, more than exact probabilities would have at this n (0.05, up to 0.07)'
+    Where the rows of a claim have labels of their own, as in another candidate summary each, every row asks for itself.
+
+    Args:
+        rows: ``document_id``, ``claim`` and ``label``.
+
+    >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "It rained.", "We left."], "label": [1, 1, 0]})
+    >>> asked_claims(rows).nunique(), asked_claims(rows.assign(label=[1, 0, 0])).nunique()
+    (2, 3)
     """
-    inside = row["ece"] <= row["ece_exact_high"]
-    beside = "no more than exact probabilities may" if inside else "more than exact probabilities would"
-    return (
-        f"the calibration error is {row['ece']:.2f}, {beside} have at this n ({row['ece_exact']:.2f}, up to "
-        f"{row['ece_exact_high']:.2f})"
-    )
+    names = rows["document_id"] + "\n" + rows["claim"]
+    if rows["label"].groupby(names.to_numpy()).nunique().gt(1).any():
+        return pd.Series(range(len(rows)), rows.index)
+    return names

@@ -8,23 +8,16 @@ cannot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-
-from claimwise_embedded.evidence import word_spans
 
 #: Texts that are encoded in one go.
 _AT_ONCE = 512
 
 
-class WordEncoder(Protocol):
-    """Texts to states of unit length, as ``models.embedded.encoder.Encoder`` has them."""
-
-    def encode(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list:
-        """For each text an object with ``words`` (n_words, width)."""
-        ...
+#: Texts to the states of their words: for each an array (n_words, width), rows of unit length.
+Encode = Callable[[Sequence[str]], list[np.ndarray]]
 
 
 def matched_f1(first: np.ndarray, second: np.ndarray) -> float:
@@ -47,15 +40,17 @@ def matched_f1(first: np.ndarray, second: np.ndarray) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
 
 
-def own_encoder() -> WordEncoder:
+def own_encoder() -> Encode:
     """MiniLM with a memory of its own.
 
     In half precision a state's last digits depend on the texts it was encoded with. The process's shared encoder leaves
     out those that it remembers, which differ between a first run and one that finds its calls in the cache.
     """
     from claimwise_embedded.encoder import Encoder
+    from claimwise_embedded.evidence import word_spans
 
-    return Encoder()
+    encoder = Encoder()
+    return lambda texts: [found.words for found in encoder.encode(texts, [word_spans(text) for text in texts])]
 
 
 class StateSimilarity:
@@ -63,17 +58,21 @@ class StateSimilarity:
 
     Args:
         texts: all that will be compared; they are encoded at once, each once.
-        encoder: None takes ``own_encoder``.
+        encode: None takes ``own_encoder``.
+
+    >>> states = {"a": np.array([[1.0, 0.0]]), "b": np.array([[0.6, 0.8]])}
+    >>> similarity = StateSimilarity(["a", "b"], lambda texts: [states[text] for text in texts])
+    >>> similarity("a", "a"), similarity("a", "b")
+    (1.0, 0.6)
     """
 
-    def __init__(self, texts: Iterable[str], encoder: WordEncoder | None = None) -> None:
-        encoder = encoder or own_encoder()
+    def __init__(self, texts: Iterable[str], encode: Encode | None = None) -> None:
+        encode = encode or own_encoder()
         unique = list(dict.fromkeys(texts))
         self._states: dict[str, np.ndarray] = {}
         for start in range(0, len(unique), _AT_ONCE):
             part = unique[start : start + _AT_ONCE]
-            encoded = encoder.encode(part, [word_spans(text) for text in part])
-            self._states.update((text, found.words) for text, found in zip(part, encoded, strict=True))
+            self._states.update(zip(part, encode(part), strict=True))
 
     def __call__(self, first: str, second: str) -> float:
         """In [0, 1] for all but contrived states.

@@ -43,12 +43,52 @@ def ratio(parts: Sequence[float], wholes: Sequence[float], weights: Array | None
     return float(found) if weights is None else found
 
 
+def intercepts(
+    values: Sequence[float], covariate: Sequence[float], strata: Sequence, weights: Array | None = None
+) -> Array:
+    """What is left of the mean values of each stratum where a covariate is zero (analysis of covariance).
+
+    Least squares with an intercept a stratum and one slope for all; no slope where the covariate does not vary.
+
+    Returns:
+        (strata,) in sorted order, or (draws, strata): NaN for a stratum that a draw has no rows of.
+
+    >>> intercepts([1.0, 2.0, 5.0, 6.0], covariate=[0, 1, 0, 1], strata=["x", "x", "y", "y"]).tolist()
+    [1.0, 5.0]
+    """
+    values, covariate = np.asarray(values, float), np.asarray(covariate, float)
+    rows = np.ones((1, len(values))) if weights is None else weights
+    member = np.asarray(strata)[:, None] == np.unique(strata)
+    n, x, y, xx, xy = (
+        rows @ (member * column[:, None])
+        for column in (np.ones(len(values)), covariate, values, covariate * covariate, covariate * values)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread, together = np.nansum(xx - x * x / n, axis=1), np.nansum(xy - x * y / n, axis=1)
+        slope = np.where(spread < 1e-12, 0, together / spread)  # under that it is rounding, and no slope
+        found = (y - slope[:, None] * x) / n
+    return found[0] if weights is None else found
+
+
+def adjusted_mean(
+    values: Sequence[float], covariate: Sequence[float], strata: Sequence, weights: Array | None = None
+) -> float | Array:
+    """Mean of the ``intercepts``, every stratum with the same weight; those without rows in a draw are left out.
+
+    >>> adjusted_mean([1.0, 2.0, 5.0, 6.0], covariate=[0, 1, 0, 1], strata=["x", "x", "y", "y"])
+    3.0
+    """
+    found = np.nanmean(intercepts(values, covariate, strata, weights), axis=-1)
+    return float(found) if weights is None else found
+
+
 def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights: Array | None = None) -> float | Array:
     """Mean of the two classes' recalls; NaN where only one class is there.
 
     Args:
         labels: 1 faithful, 0 not.
-        predicted: whether the metric says faithful, such as ``scores > threshold``.
+        predicted: whether the metric says faithful, such as ``scores > threshold``; (draws, n) where every draw has a
+            threshold of its own.
         weights: see above.
 
     >>> balanced_accuracy([1, 1, 0, 0], [True, False, False, False])
@@ -57,7 +97,7 @@ def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights:
     labels, right = np.asarray(labels, int), np.asarray(predicted, bool) == np.asarray(labels, bool)
     rows = np.ones((1, len(labels))) if weights is None else weights
     with np.errstate(invalid="ignore", divide="ignore"):
-        recalls = [(rows @ ((labels == k) & right)) / (rows @ (labels == k)) for k in (1, 0)]
+        recalls = [np.vecdot(rows, (labels == k) & right) / (rows @ (labels == k)) for k in (1, 0)]
     found = sum(recalls) / 2
     return float(found[0]) if weights is None else found
 
@@ -97,16 +137,19 @@ def _pairs(labels: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
     return (right * below).sum(1), right.sum(1) * wrong.sum(1)
 
 
-def tuned_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
+def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Array | None = None) -> float | Array:
     """The threshold t with the best balanced accuracy of ``score > t``, among 500 percentiles of the scores.
 
-    AggreFact's and FENICE's search: percentiles 0, 0.2, ... 99.8, ties keep the highest t.
+    AggreFact's and FENICE's search: percentiles 0, 0.2, ... 99.8 of all scores, ties keep the highest t. In a draw with
+    one class only there is no best one: NaN.
 
     Raises:
         ValueError: not both labels are there.
 
     >>> tuned_threshold([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]) > 0.2
     True
+    >>> tuned_threshold([0.1, 0.2, 0.3], [0, 1, 1], weights=np.array([[1, 1, 1], [1, 0, 2], [0, 2, 1]])).round(2).tolist()
+    [0.2, 0.3, nan]
     """
     scores, labels = np.asarray(scores, float), np.asarray(labels, int)
     if len(scores) == 0 or labels.min() == labels.max():
@@ -116,10 +159,16 @@ def tuned_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
         )
     candidates = np.percentile(scores, GRID)
     above = scores[:, None] > candidates
-    true_positive = above[labels == 1].mean(axis=0)
-    true_negative = 1 - above[labels == 0].mean(axis=0)
-    accuracy = np.round((true_positive + true_negative) / 2, 12)  # so that equal rates tie, whatever their rounding
-    return float(candidates[np.flatnonzero(accuracy == accuracy.max())[-1]])
+    rows = np.ones((1, len(labels))) if weights is None else np.asarray(weights, float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        recalls = [
+            (rows[:, labels == k] @ (above[labels == k] == k)) / rows[:, labels == k].sum(axis=1, keepdims=True)
+            for k in (1, 0)
+        ]
+    accuracy = np.round(sum(recalls) / 2, 12)  # so that equal rates tie, whatever their rounding
+    best = candidates[len(candidates) - 1 - accuracy[:, ::-1].argmax(axis=1)]
+    found = np.where(np.isnan(accuracy[:, 0]), np.nan, best)
+    return float(found[0]) if weights is None else found
 
 
 def can_be_tuned(validation_labels: Sequence[int], test_labels: Sequence[int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import seaborn as sns
@@ -50,6 +51,7 @@ def interval_plot(
     xlabel: str = "",
     title: str = "",
     one_scale: bool = True,
+    colours: Mapping[str, Any] | None = None,
 ) -> Figure:
     """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
 
@@ -66,18 +68,20 @@ def interval_plot(
         xlabel: name and unit of the value.
         title: what the figure shows.
         one_scale: whether all panels have the same axis; not where each has a quantity of its own.
+        colours: of lines whose names are no methods.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))
     hues = list(dict.fromkeys(table[hue])) if hue else []
-    colours = dict(zip(hues, sns.color_palette("colorblind", len(hues)), strict=True))
+    shades = dict(zip(hues, sns.color_palette("colorblind", len(hues)), strict=True))
+    named = {**COLOURS, **(colours or {})}
     lines = len(rows) * max(1, len(hues) * 0.6)
     figure, axes = plt.subplots(
         1, max(1, len(panels)), figsize=(WIDTH, 0.36 * lines + 1.7), sharey=True, sharex=one_scale, squeeze=False
     )
     for axis, name in zip(axes[0], panels, strict=False):
         for entry in table[table["_panel"] == name].to_dict("records"):
-            colour = colours[entry[hue]] if hue else COLOURS.get(entry[row], "C0")
+            colour = shades[entry[hue]] if hue else named.get(entry[row], "C0")
             y = rows.index(entry[row]) + ((hues.index(entry[hue]) - (len(hues) - 1) / 2) * 0.2 if hue else 0)
             axis.hlines(y, entry[low], entry[high], color=colour, linewidth=2, alpha=0.7)
             axis.plot(entry[value], y, "o", color=colour, label=entry[hue] if hue else None, zorder=3)

@@ -25,12 +25,13 @@ def published_table(paper: str, number: str, measure: str | None = None) -> pd.D
     return rows.drop(columns="table").reset_index(drop=True)
 
 
-def printed(rows: pd.DataFrame, *across: str) -> pd.DataFrame:
+def printed(rows: pd.DataFrame, *across: str, digits: int | None = None) -> pd.DataFrame:
     """A published table as it is printed: its rows down, and across what columns say, with commas between them.
 
     Args:
-        rows: as ``published_table`` returns them, with a text for ``value`` if it is to be printed as it stands.
+        rows: as ``published_table`` returns them.
         across: names of columns, such as ``origin`` and ``measure``.
+        digits: decimals that the paper prints; the values are then texts, with their ± where they have one.
 
     Returns:
         ``row`` and a column for each of their combinations, in the order of the paper.
@@ -38,7 +39,12 @@ def printed(rows: pd.DataFrame, *across: str) -> pd.DataFrame:
     >>> rows = pd.DataFrame({"row": ["b", "b", "a"], "measure": ["hem", "words", "hem"], "value": [0.9, 81.0, 0.8]})
     >>> printed(rows, "measure").fillna(0).to_dict("list")
     {'row': ['b', 'a'], 'hem': [0.9, 0.8], 'words': [81.0, 0.0]}
+    >>> printed(rows.assign(plus_minus=[0.25, None, None])[:1], "measure", digits=2).to_dict("list")
+    {'row': ['b'], 'hem': ['0.90 ± 0.25']}
     """
+    if digits is not None:
+        value, spread = (rows[name].map(f"{{:.{digits}f}}".format) for name in ("value", "plus_minus"))
+        rows = rows.assign(value=value.where(rows["plus_minus"].isna(), value + " ± " + spread))
     rows = rows.assign(column=rows[list(across)].agg(", ".join, axis=1))
     wide = rows.pivot_table(index="row", columns="column", values="value", aggfunc="first", sort=False)
     return wide.rename_axis(columns=None).reset_index()

@@ -11,7 +11,6 @@ from claimwise.corpora import (
     aggrefact,
     factcg,
     factcheck_gpt,
-    factscore,
     fave,
     frank,
     genaudit,
@@ -31,7 +30,6 @@ from claimwise.corpora import (
 from claimwise.corpora.base import Corpus, CorpusError, read, write
 from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry
 from claimwise.corpora.user import UserFile, read_examples, read_file
-from claimwise.corpora.user_rows import ExamplesError
 from claimwise.errors import near
 
 __all__ = [
@@ -39,7 +37,6 @@ __all__ = [
     "AlteredFileError",
     "Corpus",
     "CorpusError",
-    "ExamplesError",
     "MissingFileError",
     "Registry",
     "UserFile",
@@ -61,14 +58,13 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "aggrefact": aggrefact.load,
     "frank": frank.load,
     "rose": rose.load,
-    "rose_presence": rose.load_presence,
     "summeval": summeval.load,
     "halueval": halueval.load,
-    "halueval_full": halueval.load_full,
     "llmsummeval_pairwise": llmsummeval.load_pairwise,
     "llmsummeval": llmsummeval.load,
     "wice": wice.load,
     "wice_chunks": wice.load_chunks,
+    "wice_subclaims": wice.load_subclaims,
     "wice_spans": wice.load_spans,
     "qags": qags.load,
     "vectara": vectara.load,
@@ -78,13 +74,11 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "longeval": longdoc.load_longeval,
     "summedits": summedits.load,
     "summac_factcc": summac.load_factcc,
-    "summac_polytope": summac.load_polytope,
     "summac_xsumfaith": summac.load_xsumfaith,
     "summac_cogensumm": summac.load_cogensumm,
     "factcg": factcg.load,
     "genaudit_usb": genaudit.load,
     "factcheck_gpt": factcheck_gpt.load,
-    "factscore": factscore.load,
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from claimwise import schema
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.files import read_jsonl
 from claimwise.corpora.registry import Registry
@@ -14,32 +13,16 @@ def load(files: Registry) -> Corpus:
     for suffix, split in (("_val", "validation"), ("", "test")):
         path = f"data/summarization_sampled_data{suffix}.json"
         for index, entry in enumerate(read_jsonl(files.fetch("halueval", path))):
-            _pair(rows, entry, split, split, index)
+            # As published, all right summaries end in a line break and no hallucinated one does: a label in the text.
+            for system, label in (("right", 1), ("hallucinated", 0)):
+                rows.example(
+                    split,
+                    index,
+                    system,
+                    document=entry["document"],
+                    summary=entry[f"{system}_summary"].strip(),
+                    split=split,
+                    origin="cnndm",
+                    label=label,
+                )
     return rows.corpus()
-
-
-def load_full(files: Registry) -> Corpus:
-    """All 10,000 documents. A fifth of them is validation, by a hash: a document's pair stays on one side.
-
-    Raises:
-        MissingFileError: the file is not in the mirror and cannot be downloaded.
-    """
-    rows = Rows("halueval_full")
-    for index, entry in enumerate(read_jsonl(files.fetch("halueval", "data/summarization_data.json"))):
-        fifth = int(schema.document_id(entry["document"]), 16) % 5
-        _pair(rows, entry, "test" if fifth else "validation", index)
-    return rows.corpus()
-
-
-def _pair(rows: Rows, entry: dict[str, str], split: str, *key: str | int) -> None:
-    # As published, all right summaries end in a line break and no hallucinated one does: a label in the text.
-    for system, label in (("right", 1), ("hallucinated", 0)):
-        rows.example(
-            *key,
-            system,
-            document=entry["document"],
-            summary=entry[f"{system}_summary"].strip(),
-            split=split,
-            origin="cnndm",
-            label=label,
-        )

@@ -168,13 +168,6 @@ class Registry:
             kept.unlink()
         return self._download(file, kept)
 
-    def provided(self, folder: str) -> list[Path]:
-        """Files that a user laid below ``folder`` of the mirror, else of the download folder; not verified."""
-        for place in (self.mirror, self.raw):
-            if place is not None and (place / folder).is_dir():
-                return sorted(path for path in (place / folder).rglob("*") if path.is_file())
-        return []
-
     def _find(self, dataset: str, path: str) -> RemoteFile:
         for file in self.files:
             if file.dataset == dataset and file.path == path:

@@ -15,9 +15,20 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from claimwise.corpora.base import Corpus, Rows
 from claimwise.corpora.registry import ROOT, Registry
 from claimwise.errors import ClaimwiseError, shorten
-from claimwise.schema import ERROR_TYPES
 
 FOLDER = ROOT / "data" / "sample"
+
+#: Error types of unsupported claims; ``citation`` is a true statement credited to the wrong source.
+ERROR_TYPES = (
+    "entity",
+    "number",
+    "relation",
+    "circumstance",
+    "coreference",
+    "out-of-article",
+    "overstatement",
+    "citation",
+)
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 ErrorType = Literal[ERROR_TYPES]

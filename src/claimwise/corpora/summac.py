@@ -17,9 +17,7 @@ _SPLITS = {"val": "validation", "test": "test"}
 def _load_slice(files: Registry, name: str) -> Corpus:
     """One slice, keyed as published.
 
-    FactCC (sentences of summaries, no published split: ``train``) and XSumFaith keep their label. Polytope's
-    published label also counts omissions and repetitions; the label here is its ``inaccuracy_label``, which agrees
-    with AggreFact on every summary that both hold. Polytope and XSumFaith are SummaC's validation cut and share
+    FactCC (sentences of summaries) has no published split: ``train``. XSumFaith is SummaC's validation cut and shares
     articles with AggreFact: compare ``document_id`` before training on one and testing on the other.
     """
     entries = read_json(files.fetch(_DATASET, f"data/{name}.json"))
@@ -49,11 +47,10 @@ def _rows(name: str, entries: Iterable[tuple[str, dict[str, Any]]]) -> Corpus:
             system=entry.get("model_name", "not published"),
             split=_SPLITS.get(entry.get("cut"), "train"),
             origin=entry["origin"],
-            label=entry.get("inaccuracy_label", entry["label"]),
+            label=entry["label"],
         )
     return rows.corpus()
 
 
 load_factcc = partial(_load_slice, name="factcc")
-load_polytope = partial(_load_slice, name="polytope")
 load_xsumfaith = partial(_load_slice, name="xsumfaith")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
+import shlex
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,22 @@ from typing import Any
 import pandas as pd
 
 from claimwise import schema
-from claimwise.corpora.user_columns import how, missing, nearest, rename
-from claimwise.corpora.user_rows import EXPECTED, ExamplesError, read_rows, shorten, stem
+from claimwise.corpora.user_rows import Row, read_rows, stem
+from claimwise.errors import shorten
+from claimwise.schema import TableError
+
+#: What a row of a user's file may say of its example, by the names that claimwise gives it.
+FIELDS = ("id", "document", "summary", "label", "system", "origin", "split")
 
 _TEXTS = ("document", "summary")
-_REQUIRED = ("id", *_TEXTS)
-_DEFAULTS = {"label": math.nan, "system": "user", "origin": "user", "split": "test"}
+_DEFAULTS = {"system": "user", "origin": "user", "split": "test"}
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
+
+#: What other tools and corpora call the two texts; a name is suggested, never taken unasked.
+_ALIASES = {"document": ("article", "source", "context"), "summary": ("highlights", "response", "reference")}
+
+#: Numbers that JSON has no word for, as Python writes them; a carried one stays a text rather than nothing.
+_NOT_JSON = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
 
 
 @dataclass(frozen=True)
@@ -70,47 +81,101 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     Raises:
         FileNotFoundError: there is no such file.
         IsADirectoryError: it is a folder.
-        ExamplesError: bad JSON or csv, a row with more or fewer fields than the header, a missing column, one named
-            for a field that it cannot be (``user_columns.rename``), an id that stands twice or is empty, a label that is
-            neither 0 nor 1, a value that is no text, text that holds NUL bytes or is no Unicode; names file, line and field.
+        TableError: bad JSON or csv, a missing column, one named for a field that it cannot be, an id that stands twice or
+            is empty, a label that is neither 0 nor 1, a value that is no text, or text that holds NUL bytes; the message
+            names file, line and column.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; expected a {EXPECTED} file of examples")
+    path, columns = Path(path), columns or {}
     rows = read_rows(path)
     if not rows:
-        raise ExamplesError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
-    columns = columns or {}
+        raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
     _refuse_wrapped(rows, columns, path)
-    rows = rename(rows, columns, path)
-    known = {name for _, row in rows for name in row if name in (*_REQUIRED, *_DEFAULTS)}
-    required = _REQUIRED if "id" in known else _TEXTS
-    first_place: dict[str, str] = {}
-    examples, carried = [], []
-    for number, (place, row) in enumerate(rows, start=1):
-        where = f"{path}, {place}"
+    rows = _renamed(rows, columns, path)
+    known = {name for _, row in rows for name in row}
+    required = [name for name in FIELDS if name in _TEXTS or (name == "id" and name in known)]
+    for place, row in rows:
         if lacking := [name for name in required if name not in row]:
-            raise ExamplesError(f"{where}: {missing(lacking[0], columns, row, path)}")
-        example = _example({"id": number} | row, where)
-        if example["id"] in first_place:
-            raise ExamplesError(
-                f"{where}, field 'id': {example['id']!r} stands in {first_place[example['id']]} too; ids must "
-                "be unique, give one of them another"
-            )
-        first_place[example["id"]] = place
-        examples.append({**example, "corpus": stem(path)})
-        carried.append({str(name): _carried(value, str(name), where) for name, value in _others(row)})
-    beside = pd.DataFrame(carried, index=range(len(carried)), dtype=object)
+            raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
+    carried = [
+        {name: _carried(row[name], f"{path}, {place}, column {name!r}") for name in row if name not in ("id", *_TEXTS)}
+        for place, row in rows
+    ]
+    beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
     return UserFile(
-        examples=schema.validate(pd.DataFrame(examples), "examples", str(path)),
+        examples=_examples(rows, path),
         carried=beside.where(beside.notna(), None),
-        hints=tuple(_hints([name for name in beside if name not in _DEFAULTS], {"id", *_DEFAULTS} - known, path)),
+        hints=tuple(_hints(list(beside), set(FIELDS) - known, path)),
     )
 
 
-def _refuse_wrapped(rows: list[tuple[str, dict[str, Any]]], columns: Mapping[str, str], path: Path) -> None:
+def parse_columns(entries: Iterable[str]) -> dict[str, str]:
+    """The columns by field, of the command line's ``FIELD=COLUMN``.
+
+    Raises:
+        TableError: an entry has no ``=`` with something on both sides, or a field stands twice.
+
+    >>> parse_columns(["document=article", "summary=highlights"])
+    {'document': 'article', 'summary': 'highlights'}
+    """
+    columns: dict[str, str] = {}
+    for entry in entries:
+        field, _, column = entry.partition("=")
+        if not field or not column:
+            raise TableError(f"--column: expected FIELD=COLUMN, as in document=article, got {entry!r}")
+        if field in columns:
+            raise TableError(f"--column: {field} is said to be {columns[field]!r} and {column!r}; keep one of them")
+        columns[field] = column
+    return columns
+
+
+def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
+    """The rows as a validated ``examples`` table; what cannot be filled in or read is left for the schema to refuse."""
+    table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in FIELDS}, dtype=object)
+    # null is what an empty field of a csv becomes on its way through a data frame: no text, unscored with that reason
+    for name in _TEXTS:
+        table[name] = ["" if _absent(value) else value for value in table[name]]
+    for name, default in _DEFAULTS.items():
+        table[name] = [default if _blank(value) else value for value in table[name]]
+    numbered = not any("id" in row for _, row in rows)
+    table["id"] = [str(number) for number in range(1, len(rows) + 1)] if numbered else table["id"].map(_id)
+    table["label"] = [
+        math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value) for value in table["label"]
+    ]
+    table = table.assign(corpus=stem(path), document_id="computed below, of valid documents")
+    table = schema.validate(table, "examples", str(path), [place for place, _ in rows])
+    return table.assign(document_id=table["document"].map(schema.document_id)).astype(
+        {name: "str" for name in table if name != "label"}
+    )
+
+
+def _id(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _absent(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _blank(value: Any) -> bool:
+    return _absent(value) or (isinstance(value, str) and not value.strip())
+
+
+def _carried(value: Any, where: str) -> Any:
+    """A value as JSON can say it: of parquet's arrays lists, of its times texts."""
+    if _absent(value):
+        return None
+    if isinstance(value, str) and "\x00" in value:
+        raise TableError(
+            f"{where}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in many tools"
+        )
+    return json.loads(json.dumps(value, default=_plain), parse_constant=_NOT_JSON.get)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _refuse_wrapped(rows: list[Row], columns: Mapping[str, str], path: Path) -> None:
     """On one line an object around the array passes for a row of JSON lines; what is wrong is not its column's name."""
     place, row = rows[0]
     texts = {columns.get(name, name) for name in _TEXTS}
@@ -119,82 +184,86 @@ def _refuse_wrapped(rows: list[tuple[str, dict[str, Any]]], columns: Mapping[str
     for name, value in row.items():
         objects = isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
         if objects and (len(row) == 1 or texts & value[0].keys()):  # a row may have a list, too, of claims or spans
-            raise ExamplesError(
+            raise TableError(
                 f"{path}, {place}: expected an array of objects, [{{...}}, {{...}}], got one object with "
-                f"{shorten(', '.join(map(str, row)))}; take the array out of {name!r}"
+                f"{shorten(', '.join(row))}; take the array out of {name!r}"
             )
 
 
-def _others(row: dict[str, Any]) -> list[tuple[Any, Any]]:
-    return [(name, value) for name, value in row.items() if name not in _REQUIRED]
+def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Row]:
+    """The rows with the fields' names in the place of the columns'; all other columns as they stand.
+
+    A field beside which the file has a column of the field's own name is refused: whichever was taken, the other would
+    be lost.
+
+    >>> _renamed([("line 1", {"article": "It rained.", "n": 1})], {"document": "article"}, Path("mine.jsonl"))
+    [('line 1', {'document': 'It rained.', 'n': 1})]
+    """
+    there = list(dict.fromkeys(name for _, row in rows for name in row))
+    for field, column in columns.items():
+        if field not in FIELDS:
+            raise TableError(f"{path}: unknown field {field!r}{_meant(field, FIELDS)}; there are: {', '.join(FIELDS)}")
+        if column not in there:
+            raise TableError(
+                f"{path}: no column {column!r}, which {field!r} is said to be{_meant(column, there)}; the file has: "
+                f"{', '.join(there)}"
+            )
+        if twice := [other for other in columns if columns[other] == column and other != field]:
+            raise TableError(f"{path}: column {column!r} is said to be {field!r} and {twice[0]!r}; keep one of them")
+        if field in there and field not in columns.values():
+            raise TableError(
+                f"{path}: {field!r} is said to be column {column!r}, but the file has a column {field!r}, too; leave out "
+                f"{field}={column}, or rename that column in the file"
+            )
+    fields = {column: field for field, column in columns.items()}
+    return [(place, {fields.get(name, name): value for name, value in row.items()}) for place, row in rows]
 
 
-def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterable[str]:
+def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path: Path) -> str:
+    """What to say of a row that has no column for a field, and what to do."""
+    said = f"column {columns.get(field, field)!r} is missing, got {', '.join(columns.get(name, name) for name in row)}"
+    if field in columns:  # which other rows have
+        return f"{said}; give every row one"
+    if field == "id":
+        return f"{said}; give every row one, or none: the number of a row is its id then"
+    others = [name for name in row if name not in FIELDS]
+    near = nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
+    asked = f"did you mean {near!r}? Say so" if near else "say which one holds it"
+    return f"{said}; {asked}: {_how(field, near or 'NAME', path)}, or add it"
+
+
+def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterator[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
     for column in columns:
         # so short a name as id is nearly too many others
         near = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
-        if near:
+        if near and column not in FIELDS:
             said = f"{path}: column {column!r} is carried through unread; did you mean {near!r}?"
-            yield f"{said} Say so: {how(near, column, path)}"
+            yield f"{said} Say so: {_how(near, column, path)}"
 
 
-def _example(row: dict[str, Any], where: str) -> dict[str, Any]:
-    # null is what an empty field of a csv becomes on its way through a data frame: no text, unscored with that reason
-    example = {name: "" if _absent(row[name]) else _text(row[name], name, where) for name in _TEXTS}
-    is_number = isinstance(row["id"], int) and not isinstance(row["id"], bool)
-    identity = str(row["id"]) if is_number else row["id"]
-    example["id"] = _text(identity, "id", where)
-    for name in ("id", *(set(_DEFAULTS) - {"label"})):
-        value = example["id"] if name == "id" else row.get(name)
-        missing = _absent(value) or (isinstance(value, str) and not value.strip())
-        if missing and name == "id":
-            raise ExamplesError(f"{where}, field 'id': is empty; expected a text, unique in the file")
-        example[name] = _DEFAULTS[name] if missing else _text(value, name, where)
-    example["label"] = _label(row.get("label"), where)
-    example["document_id"] = schema.document_id(example["document"])
-    return example
+def _how(field: str, column: str, path: Path) -> str:
+    """How a user says which column holds a field, on the command line, in params.yaml and in Python.
+
+    >>> _how("id", "the key", Path("mine.csv"))
+    "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
+    """
+    option = shlex.quote(f"{field}={column}")
+    setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
+    return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
 
 
-def _text(value: Any, name: str, where: str) -> str:
-    if not isinstance(value, str):
-        raise ExamplesError(f"{where}, field {name!r}: expected text, got {shorten(value)}")
-    if "\x00" in value:
-        raise ExamplesError(
-            f"{where}, field {name!r}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in "
-            "many tools"
-        )
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise ExamplesError(
-            f"{where}, field {name!r}: half of a surrogate pair (U+{ord(value[error.start]):04X}) at character "
-            f"{error.start}; the text was cut within a character: write both halves or neither"
-        ) from None
-    return value
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
-def _label(value: Any, where: str) -> float:
-    if _absent(value):
-        return math.nan
-    label = _LABELS.get(str(value).strip().lower())
-    if label is None:
-        raise ExamplesError(f"{where}, field 'label': expected 1 (faithful), 0 (not) or nothing, got {shorten(value)}")
-    return label
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The name that is nearly this one, if there is one; case and blanks around do not count.
 
-
-def _carried(value: Any, name: str, where: str) -> Any:
-    if _absent(value):
-        return None
-    if isinstance(value, bool | int | float | list | dict) or hasattr(value, "tolist"):
-        return json.loads(_text(json.dumps(value, ensure_ascii=False, default=_plain), name, where))
-    return _text(str(value), name, where)
-
-
-def _plain(value: Any) -> Any:
-    """What parquet gives and JSON has no word for: arrays and times."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def _absent(value: Any) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    >>> nearest(" Artikle", ["article", "highlights"])
+    'article'
+    """
+    names = {one.strip().lower(): one for one in known}
+    near = difflib.get_close_matches(name.strip().lower(), names, n=1, cutoff=cutoff)
+    return names[near[0]] if near else None

@@ -1,7 +1,8 @@
 """Rows of a user's file as they stand in it: JSON lines or a JSON array, csv, tsv (any of them gzipped) or parquet.
 
-A row that a lenient reader would guess at (a field too many, a quote that is never closed) is an error here: a guess
-puts a document where the summary belongs, and every score that follows is about something else.
+A row that a lenient reader would guess at (a field too many, a name that stands twice) is an error here: a guess puts a
+document where the summary belongs, and every score that follows is about something else. Whatever is read can be
+written again: no halves of surrogate pairs, no numbers of thousands of digits.
 """
 
 from __future__ import annotations
@@ -11,24 +12,27 @@ import csv
 import gzip
 import io
 import json
+import sys
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from claimwise import errors
+from claimwise.errors import shorten
+from claimwise.schema import TableError
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 KINDS = (".jsonl", ".json", *_SEPARATORS, ".parquet")
 EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
+#: A row and its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
+Row = tuple[str, dict[str, Any]]
+
 # The csv module refuses fields of more than 131,072 characters; documents may be longer. (A C long, 32 bits on Windows.)
 csv.field_size_limit(2**31 - 1)
-
-
-class ExamplesError(errors.ClaimwiseError):
-    """A user's file cannot be read as examples; the message names file, line and field, and what to do."""
 
 
 def stem(path: Path) -> str:
@@ -40,49 +44,54 @@ def stem(path: Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
-def read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Every row with its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
+def read_rows(path: Path) -> list[Row]:
+    """Every row with its place.
 
-    A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines.
-
-    Fields of csv and tsv are text: nothing becomes a number, an empty field is an empty text.
+    A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines. Fields of
+    csv and tsv are text: nothing becomes a number, an empty field is an empty text.
 
     Raises:
-        ExamplesError: the file is none of these kinds, or not what its name says.
+        IsADirectoryError: it is a folder.
+        FileNotFoundError: there is no such file.
+        TableError: the file is none of these kinds, or not what its name says.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file; expected a {EXPECTED} file of examples")
+    if not path.name.isprintable():
+        raise TableError(f"{str(path)!a}: expected a name of printable characters; rename the file")
     packed = path.suffix.lower() == ".gz"
     kind = Path(path.stem if packed else path.name).suffix.lower()
     if kind in (".jsonl", ".json"):
         text = _decoded(path, packed)
-        read = _json_array if kind == ".json" and _is_one_value(text) else _json_lines
-        return read(text, path)
+        return list(_json_array(text, path) if kind == ".json" and _is_one_value(text) else _json_lines(text, path))
     if kind in _SEPARATORS:
-        return _separated(_decoded(path, packed), path, _SEPARATORS[kind])
+        return list(_separated(_decoded(path, packed), path, _SEPARATORS[kind]))
     if kind == ".parquet" and not packed:
-        try:
-            table = pd.read_parquet(path)
-        except (ValueError, OSError) as error:
-            raise ExamplesError(f"{path}: not a parquet file ({error})") from None
-        named = [name for name in table.index.names if name and name not in table]  # by set_index("id") and such
-        table = table.reset_index(named) if named else table
-        return [(f"row {index}", row) for index, row in enumerate(table.to_dict("records"), start=1)]
-    raise ExamplesError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
+        return list(_parquet(path))
+    raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
 
 
-def _json_lines(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
-    rows = []
+def _decoded(path: Path, packed: bool) -> str:
+    content = path.read_bytes()
+    try:
+        return (gzip.decompress(content) if packed else content).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{path}: not a gzip file, or a truncated one ({error})") from None
+    except UnicodeDecodeError as error:
+        wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        found = "it is UTF-16, Excel's 'Unicode text'" if wide else f"byte 0x{error.object[error.start]:02x}"
+        raise TableError(f"{path}, byte {error.start}: not UTF-8 ({found}); save the file as UTF-8") from None
+
+
+def _json_lines(text: str, path: Path) -> Iterator[Row]:
+    array = "; an array of objects goes into a .json file"
+    expected = "one object a line" + (", or an array of objects" if ".json" in path.suffixes else array)
     # not splitlines(): JSON strings may hold line separators such as U+2028
     for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ExamplesError(
-                f"{path}, line {number}, column {error.colno}: not JSON ({error.msg}); expected one object a line{_array(path)}"
-            ) from None
-        rows.append((f"line {number}", _object(row, f"{path}, line {number}", _array(path))))
-    return rows
+        if line.strip():
+            yield _row(f"line {number}", _value(line, path, number, expected), path, expected)
 
 
 def _is_one_value(text: str) -> bool:
@@ -91,44 +100,84 @@ def _is_one_value(text: str) -> bool:
         return True
     try:
         json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return False
     return "\n" in text.strip()
 
 
-def _json_array(text: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
-    try:
-        items = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ExamplesError(
-            f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg}); expected an array of objects"
-        ) from None
+def _json_array(text: str, path: Path) -> Iterator[Row]:
+    items = _value(text, path, 1, "an array of objects")
     if not isinstance(items, list):
         found = f"one object with {shorten(', '.join(items))}" if isinstance(items, dict) else shorten(items)
-        raise ExamplesError(f"{path}: expected an array of objects, [{{...}}, {{...}}], got {found}")
-    return [(f"item {n}", _object(item, f"{path}, item {n}")) for n, item in enumerate(items, start=1)]
+        raise TableError(f"{path}: expected an array of objects, [{{...}}, {{...}}], got {found}")
+    for number, item in enumerate(items, start=1):
+        yield _row(f"item {number}", item, path, "an array of objects")
 
 
-def _object(row: Any, where: str, hint: str = "") -> dict[str, Any]:
+def _value(text: str, path: Path, line: int, expected: str) -> Any:
+    """A JSON value that begins on this line of the file."""
+    where = f"{path}, line {line}"
+    try:
+        return json.loads(text, object_pairs_hook=_unique(where), parse_int=_integer(where))
+    except json.JSONDecodeError as error:
+        place = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
+        raise TableError(f"{place}: not JSON ({error.msg}); expected {expected}") from None
+    except RecursionError:
+        raise TableError(
+            f"{where}: lists or objects stand too deep in one another (about {sys.getrecursionlimit()} at most); write "
+            "such a value as a text"
+        ) from None
+
+
+def _unique(where: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Python's reader keeps the last of two values of one name, without a word."""
+
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TableError(f"{where}: {twice!r} stands twice in one object; keep one of them")
+        return found
+
+    return read
+
+
+def _integer(where: str) -> Callable[[str], int]:
+    def read(digits: str) -> int:
+        if len(digits) > 4000:  # Python refuses to print a little more
+            raise TableError(f"{where}: a number of {len(digits)} digits; write it as a text, between quotes")
+        return int(digits)
+
+    return read
+
+
+def _row(place: str, row: Any, path: Path, expected: str) -> Row:
+    where = f"{path}, {place}"
     if not isinstance(row, dict):
-        raise ExamplesError(f"{where}: expected an object with names and values, got {shorten(row)}{hint}")
-    return row
+        raise TableError(
+            f"{where}: expected an object with names and values, got {shorten(row)}; a file holds {expected}"
+        )
+    for name, value in row.items():
+        try:
+            json.dumps([name, value], ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise TableError(
+                f"{where}, column {name!r}: half of a surrogate pair (U+{ord(error.object[error.start]):04X}); the text was "
+                "cut within a character: write both halves or neither"
+            ) from None
+    return place, row
 
 
-def _array(path: Path) -> str:
-    return ", or an array of objects" if ".json" in path.suffixes else "; an array of objects goes into a .json file"
-
-
-def _separated(text: str, path: Path, separator: str) -> list[tuple[str, dict[str, str]]]:
+def _separated(text: str, path: Path, separator: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] = []
-    rows = []
     while True:
         line = reader.line_num + 1  # where the record begins: one with line breaks in quotes ends further down
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise ExamplesError(
+            raise TableError(
                 f"{path}, line {line}: not a row of {path.suffix.lstrip('.')} ({error}); put a field that holds "
                 f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
             ) from None
@@ -140,46 +189,43 @@ def _separated(text: str, path: Path, separator: str) -> list[tuple[str, dict[st
             if len(fields) != len(header):
                 long = f"put a field that holds {separator!r} between quotes"
                 short = f"write a {separator!r} for each of the others, also where it is empty"
-                raise ExamplesError(
+                raise TableError(
                     f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
                     f"{long if len(fields) > len(header) else short}"
                 )
-            rows.append((f"line {line}", dict(zip(header, fields, strict=True))))
+            yield f"line {line}", dict(zip(header, fields, strict=True))
     if not header:
-        raise ExamplesError(f"{path}: no header; the first line must name the columns")
-    return rows
+        raise TableError(f"{path}: no header; the first line must name the columns")
 
 
 def _header(fields: list[str], path: Path, separator: str) -> list[str]:
     if len(fields) == 1 and (other := next((mark for mark in ";\t,|" if mark in fields[0]), None)):
         kind = next((kind for kind, mark in _SEPARATORS.items() if mark == other), None)
         what = f"name the file {kind}, or save it" if kind else "save it"
-        raise ExamplesError(
+        raise TableError(
             f"{path}, line 1: expected columns with {separator!r} between them, got {shorten(fields[0])}; the file "
             f"seems to have {other!r} there: {what} with {separator!r}"
         )
-    for name in fields:
-        if fields.count(name) > 1:
-            raise ExamplesError(f"{path}, line 1: column {name!r} stands twice in the header; rename or remove one")
-    return fields
+    return _named_once(fields, f"{path}, line 1")
 
 
-def _decoded(path: Path, packed: bool) -> str:
-    content = path.read_bytes()
+def _named_once(names: list[str], where: str) -> list[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise TableError(f"{where}: column {name!r} stands twice in the header; rename or remove one")
+    return names
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    """Not by way of pandas, where an integer column with a null becomes floats, which cannot hold all integers."""
     try:
-        return (gzip.decompress(content) if packed else content).decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error) as error:
-        raise ExamplesError(f"{path}: not a gzip file, or a truncated one ({error})") from None
-    except UnicodeDecodeError as error:
-        wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        found = "it is UTF-16, Excel's 'Unicode text'" if wide else f"byte 0x{error.object[error.start]:02x}"
-        raise ExamplesError(f"{path}, byte {error.start}: not UTF-8 ({found}); save the file as UTF-8") from None
-
-
-def shorten(value: object) -> str:
-    """A value as an error shows it; nothing is ``null``, as users' files have it.
-
-    >>> shorten(None), shorten("x")
-    ('null', "'x'")
-    """
-    return "null" if value is None else errors.shorten(value)
+        table = pq.ParquetFile(path).read()
+        # pandas writes a named index as a column, and one without a name (or of a column's name) under this one
+        names = [name for name in table.column_names if not name.startswith("__index_level_")]
+        rows = table.select(_named_once(names, str(path))).to_pylist()
+    except TableError:
+        raise
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        raise TableError(f"{path}: not a parquet file, or one that cannot be read ({error})") from None
+    for number, row in enumerate(rows, start=1):
+        yield f"row {number}", row

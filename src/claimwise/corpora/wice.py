@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from claimwise.corpora.base import Corpus, Rows
@@ -84,7 +85,8 @@ def marked_runs(claim: str, tokens: Sequence[str], marks: Sequence[bool]) -> lis
 
 
 _CHUNKS = "code_and_resources/entailment_inputs/oracle_chunks/claim"
-_REPLIES = "code_and_resources/model_outputs/entailment_classification/oracle_chunks/claim"
+_OUTPUTS = "code_and_resources/model_outputs/entailment_classification/oracle_chunks"
+_REPLIES, _SUBCLAIM_REPLIES = f"{_OUTPUTS}/claim", f"{_OUTPUTS}/subclaim"
 
 
 def load_chunks(files: Registry) -> Corpus:
@@ -110,6 +112,62 @@ def load_chunks(files: Registry) -> Corpus:
 
 def _asked(prompt: str) -> tuple[str, tuple[int, ...]]:
     """The claim that a recorded prompt asks about, after its examples, and the numbers of the sentences that it shows."""
+    claim, sentences = _shown(prompt)
+    return claim, tuple(sentences)
+
+
+def _shown(prompt: str) -> tuple[str, dict[int, str]]:
+    """The same with the sentences, by number."""
     asked = prompt.rsplit("<input>", 1)[1]
     claim = re.search("<claim>(.*?)</claim>", asked, re.DOTALL)[1]
-    return claim, tuple(int(number) for number in re.findall(r"<sentence_(\d+)>", asked))
+    sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", asked, re.DOTALL)
+    return claim, {int(number): sentence for number, sentence in sentences}
+
+
+def load_subclaims(files: Registry) -> Corpus:
+    """Parts of the first test claims against excerpts like those of ``load_chunks``, and what GPT-4 replied on them.
+
+    Texts are read from the recorded prompts. Of the sub-claims' own labels only those of ``load_spans`` are at hand;
+    others follow from the claim's, which is supported if all of its parts are and not supported if none of them is,
+    even in part. The other parts of a partially supported claim have no label, and are counted.
+    """
+    rows = Rows("wice_subclaims")
+    partly = {entry["claim"] for _, _, entry in _entries(files, "data/non_supported_tokens")}
+    articles = [entry for _, _, entry in _entries(files, "data/entailment_retrieval/claim")]
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    [path] = files.paths("wice", f"{_SUBCLAIM_REPLIES}/*")
+    for number, reply in enumerate(read_jsonl(files.fetch("wice", path))):
+        claim, sentences = _shown(reply["prompt"])
+        if (asked := (claim, tuple(sentences))) in seen:
+            rows.note("replies to a prompt that stands again (left out)")
+            continue
+        seen.add(asked)
+        whole = [entry for entry in articles if _holds(entry["evidence"], sentences)]
+        label = "partially_supported" if claim in partly else _common({entry["label"] for entry in whole})
+        supported = math.nan if label is None else int(label == "supported")
+        example = rows.example(
+            whole[0]["meta"]["id"],
+            number,
+            document="\n".join(sentences.values()),
+            summary=claim,
+            system="wikipedia",
+            origin="web",
+            label=supported,
+            document_key=whole[0]["meta"]["id"],
+        )
+        if label is None:
+            rows.note("excerpts of a sub-claim without a label")
+        else:
+            rows.gold(example, [{"claim": claim, "label": supported, "error": None if supported else label}])
+        model = re.search("entailment=([^/]+)", path)[1]
+        rows.replied(example, model, "explained", "recorded-verify-label", reply["response"])
+    return rows.corpus()
+
+
+def _holds(article: Sequence[str], sentences: Mapping[int, str]) -> bool:
+    return all(number < len(article) and article[number].strip() == text.strip() for number, text in sentences.items())
+
+
+def _common(labels: set[str]) -> str | None:
+    """The label that the parts of claims with these labels have, if all have one and the same."""
+    return labels.pop() if labels in ({"supported"}, {"not_supported"}) else None

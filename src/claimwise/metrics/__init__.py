@@ -7,6 +7,7 @@ from claimwise.metrics.evaluate import (
     MetricError,
     MetricSpec,
     aggregate,
+    estimate,
     evaluate,
     specification,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "MetricError",
     "MetricSpec",
     "aggregate",
+    "estimate",
     "evaluate",
     "specification",
 ]

@@ -15,9 +15,7 @@ import pandas as pd
 from claimwise import prompts, text
 from claimwise.errors import ClaimwiseError, near
 from claimwise.models.base import Claim, Decomposition, Model
-
-NO_CLAIMS = "no claims"
-EMPTY_SUMMARY = "empty summary"
+from claimwise.reasons import Reason
 
 
 class Decomposer(Protocol):
@@ -40,9 +38,9 @@ class PromptedDecomposer:
         """Ask the model about the summaries that have words; the others have no claims."""
         summaries = examples["summary"].tolist()
         asked = [i for i, summary in enumerate(summaries) if summary.strip()]
-        results = [Decomposition((), EMPTY_SUMMARY)] * len(summaries)
+        results = [Decomposition((), Reason.EMPTY_SUMMARY)] * len(summaries)
         for i, result in zip(asked, self._model.decompose([summaries[i] for i in asked], self._prompt), strict=True):
-            results[i] = result if result.claims or result.reason else Decomposition((), NO_CLAIMS)
+            results[i] = result if result.claims or result.reason else Decomposition((), Reason.NO_CLAIMS)
         return results
 
 
@@ -100,13 +98,14 @@ class RecordedClaims:
         """The recorded claims; an example without any has the reason ``no claims``."""
         found = [self._claims.get(key, []) for key in examples["id"]]
         return [
-            Decomposition(tuple(Claim(claim) for claim in claims), None if claims else NO_CLAIMS) for claims in found
+            Decomposition(tuple(Claim(claim) for claim in claims), None if claims else Reason.NO_CLAIMS)
+            for claims in found
         ]
 
 
 def _spans(spans: Sequence[text.Span]) -> Decomposition:
     claims = tuple(Claim(span.text, span.start, span.end) for span in spans)
-    return Decomposition(claims, None if claims else EMPTY_SUMMARY)
+    return Decomposition(claims, None if claims else Reason.EMPTY_SUMMARY)
 
 
 def decomposer(name: str, model: Model, recorded: pd.DataFrame | None = None) -> Decomposer:

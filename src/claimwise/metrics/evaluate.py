@@ -7,7 +7,7 @@ with sentences for claims, or with recorded claims, gives their ablations.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,9 +22,12 @@ from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
 from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
-from claimwise.models.base import Decomposition, Judgement, Model, Verdict, beyond
-from claimwise.models.language import TOO_LONG
+from claimwise.models.base import Decomposition, Judgement, Model, Verdict
+from claimwise.models.cost import Usage
+from claimwise.models.dry_run import DryRun
+from claimwise.models.language import PromptedModel
 from claimwise.progress import bar
+from claimwise.reasons import NOT_ASKED, Reason
 
 #: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
 DEFAULT_METRICS: dict[str, dict[str, str]] = {
@@ -47,11 +50,6 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
 
 #: What an aligned verdict says besides: where the best premise stands, and the three probabilities behind support.
 ALIGNMENT_COLUMNS = ("level", "premise", "premise_start", "premise_end", "p_entail", "p_neutral", "p_contradict")
-
-#: Why nothing was asked, whatever the prompt: there was no reply that could have been read.
-_NOT_ASKED = frozenset(
-    {claims.EMPTY_SUMMARY, verification.EMPTY_DOCUMENT, verification.EMPTY_CLAIM, holistic.NO_WORDS, TOO_LONG}
-)
 
 
 class MetricError(ClaimwiseError):
@@ -147,7 +145,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     >>> specification("acuevel", {"acueval": {}})
     Traceback (most recent call last):
     ...
-    claimwise.metrics.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
+    claimwise.metrics.evaluate.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
     if name not in metrics:
         raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
@@ -241,6 +239,28 @@ def evaluate(
     )
 
 
+def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame | None]]) -> Usage | None:
+    """Calls that ``evaluate`` would make that are not in the cache yet, and their tokens; nothing is asked.
+
+    Args:
+        spec: what the metric is made of.
+        model: plays the roles.
+        parts: examples, and the claims recorded of them, if any.
+
+    Returns:
+        None of a model that is no language model.
+    """
+    if not isinstance(model, PromptedModel):
+        return None
+    dry = DryRun(model)
+    for examples, recorded in parts:
+        if spec.verify == Aligner.name:  # no language model verifies
+            claims.decomposer(spec.decompose, dry, recorded).decompose(examples)
+        else:
+            evaluate("dry run", spec, dry, examples, recorded=recorded, progress=False)
+    return dry.usage
+
+
 def _by_document(examples: pd.DataFrame) -> np.ndarray:
     """Positions of the examples, summaries of one document together, so that a backend reads the document once."""
     if missing := [name for name in ("id", "document", "summary") if name not in examples]:
@@ -266,60 +286,50 @@ def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
 
 def _judged(spec: MetricSpec, model: Model):
     judge = holistic.judge(spec.judge, model)
-    not_asked = _not_asked("judge", None if spec.judge == holistic.WordOverlap.name else spec.judge)
 
     def run(examples: pd.DataFrame):
         for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
-            yield Decomposition(()), [], _judged_row(judgement, not_asked)
+            yield Decomposition(()), [], _judged_row(judgement)
 
     return run
 
 
-def _judged_row(judgement: Judgement, not_asked: frozenset) -> tuple:
-    return judgement.score, 0, int(_lost(judgement.score, judgement.reason, not_asked)), judgement.reason
+def _judged_row(judgement: Judgement) -> tuple:
+    return judgement.score, 0, int(_lost(judgement.score, judgement.reason)), judgement.reason
 
 
 def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
     decomposer = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
-        verifier = Aligner.of(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
-        not_asked = _NOT_ASKED
+        verifier = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
     else:
         verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
-        not_asked = _not_asked("verify", spec.verify)
 
     def run(examples: pd.DataFrame):
         decompositions = decomposer.decompose(examples)
         groups = [[claim.text for claim in d.claims] for d in decompositions]
         verdicts = verifier.verify(examples["document"].tolist(), groups)
         for decomposition, group in zip(decompositions, verdicts, strict=True):
-            yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate, not_asked)
+            yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate)
 
     return run
 
 
-def _claimed_row(
-    decomposition: Decomposition, verdicts: list[Verdict], how: str, not_asked: frozenset
-) -> tuple[float, int, int, str | None]:
+def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str) -> tuple[float, int, int, str | None]:
     # Neutral claims have an aligned support of one half and more: whether a claim is supported, p_entail says.
     decides = [getattr(v, "p_entail", v.support) if how == "all" else v.support for v in verdicts]
     score = aggregate(np.array(decides, float), how)
     reason = None
     if np.isnan(score):
-        reason = decomposition.reason or (verdicts[0].reason if verdicts else claims.NO_CLAIMS)
-    lost = [_lost(v.support, v.reason, not_asked) for v in verdicts if not _without_room(v)]
+        reason = decomposition.reason or (verdicts[0].reason if verdicts else Reason.NO_CLAIMS)
+    lost = [_lost(v.support, v.reason) for v in verdicts if not _without_room(v)]
     return score, len(verdicts), decomposition.unread + sum(lost), reason
 
 
-def _not_asked(role: str, prompt: str | None) -> frozenset:
-    """The reasons of results that nothing was asked for; of some prompts there is one more (``models.base.beyond``)."""
-    return _NOT_ASKED | ({beyond(prompts.load_for(role, prompt))} - {None} if prompt else set())
-
-
-def _lost(value: float, reason: str | None, not_asked: frozenset) -> bool:
+def _lost(value: float, reason: str | None) -> bool:
     """Whether there was a reply and no value in it."""
-    return bool(np.isnan(value)) and reason not in not_asked
+    return bool(np.isnan(value)) and reason not in NOT_ASKED
 
 
 def _without_room(verdict: Verdict) -> bool:

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from claimwise import prompts, text
-from claimwise.metrics.claims import EMPTY_SUMMARY
-from claimwise.metrics.verify import EMPTY_DOCUMENT
 from claimwise.models.base import NAN, Judgement, Model
-
-NO_WORDS = "no words in the summary"
+from claimwise.reasons import Reason
 
 
 class Judge(Protocol):
@@ -60,15 +57,15 @@ class WordOverlap:
 def _overlap(document: str, summary: str) -> Judgement:
     wanted = Counter(text.words(summary))
     if not wanted:
-        return Judgement(NAN, NO_WORDS)
+        return Judgement(NAN, Reason.NO_WORDS)
     found = wanted & Counter(text.words(document))
     return Judgement(found.total() / wanted.total())
 
 
 def _blank(document: str, summary: str) -> Judgement | None:
     if not document.strip():
-        return Judgement(NAN, EMPTY_DOCUMENT)
-    return None if summary.strip() else Judgement(NAN, EMPTY_SUMMARY)
+        return Judgement(NAN, Reason.EMPTY_DOCUMENT)
+    return None if summary.strip() else Judgement(NAN, Reason.EMPTY_SUMMARY)
 
 
 def judge(name: str, model: Model) -> Judge:

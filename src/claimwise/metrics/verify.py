@@ -8,12 +8,10 @@ import pandas as pd
 
 from claimwise import prompts
 from claimwise.models.base import NAN, Model, Verdict
+from claimwise.reasons import Reason
 
 #: A claim that is supported with less probability counts as unsupported (the papers do not say; decided here).
 SUPPORTED = 0.5
-
-EMPTY_DOCUMENT = "empty document"
-EMPTY_CLAIM = "empty claim"
 
 
 class PromptedVerifier:
@@ -93,5 +91,5 @@ def skip_blank(
 
 def _blank(document: str, claim: str) -> Verdict | None:
     if not document.strip():
-        return Verdict(NAN, EMPTY_DOCUMENT)
-    return None if claim.strip() else Verdict(NAN, EMPTY_CLAIM)
+        return Verdict(NAN, Reason.EMPTY_DOCUMENT)
+    return None if claim.strip() else Verdict(NAN, Reason.EMPTY_CLAIM)

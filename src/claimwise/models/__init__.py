@@ -4,40 +4,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
+from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
-from claimwise.models.openai_options import OpenAIOptions
 from claimwise.models.options import ModelError
-from claimwise.models.rehearsal import or_rehearsal
-from claimwise.models.transformers_options import TransformersOptions
-from claimwise.models.usage import Prices
+
+__all__ = ["ModelError", "describe", "load", "usage", "versions"]
+
+#: What a result may depend on besides this project's own code.
+_LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
 
 
-def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
+def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None = None) -> Model:
     """The model that an entry of ``models`` in params.yaml describes.
 
     Args:
-        settings: ``kind``, the options of that kind, and for any kind ``prices`` (see ``usage.Prices``).
-        cache: file of finished calls; None keeps them in memory only.
+        settings: ``kind``, the options of that kind, and for any kind ``prices`` (see ``cost.Prices``).
+        cache: finished calls, or their file; None keeps them in memory only.
 
     Raises:
-        ModelError: the kind or an option is unknown.
+        ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
+            not there.
         PricesError: the prices are malformed.
 
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
     ...
     claimwise.models.options.ModelError: unknown kind of model 'embeded'; expected embedded, lexical, transformers or openai
+    >>> load({"kind": "openai", "model": "m", "concurency": 3})
+    Traceback (most recent call last):
+    ...
+    claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
     kind = settings.get("kind")
-    Prices.of(settings)  # before anything is asked that might be paid for
+    prices = Prices.of(settings)
     options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
-    store = ResponseCache(cache if cache is not None else ":memory:")
-    # A backend is imported on demand, here and below: torch takes seconds, and most commands need one or none.
+    store = cache if isinstance(cache, ResponseCache) else ResponseCache(cache if cache is not None else ":memory:")
+    # A backend is imported on demand: torch takes seconds, and most commands need one or none.
     if kind == "embedded":
         from claimwise.models.caching import CachedModel
         from claimwise_embedded import EmbeddedModel, EmbeddedOptions
@@ -50,44 +58,15 @@ def load(settings: Mapping[str, Any], cache: str | Path | None = None) -> Model:
             raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
     if kind == "transformers":
-        return or_rehearsal(transformers_model(store, **options))
+        from claimwise.models.transformers_checkpoint import TransformersOptions
+        from claimwise.models.transformers_language import TransformersLanguageModel
+
+        return PromptedModel(TransformersLanguageModel(TransformersOptions.read(kind, options)), store, prices)
     if kind == "openai":
-        return or_rehearsal(openai_model(store, **options))
+        from claimwise.models.openai import OpenAILanguageModel, OpenAIOptions
+
+        return PromptedModel(OpenAILanguageModel(OpenAIOptions.read(kind, options)), store, prices)
     raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, transformers or openai")
-
-
-def transformers_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
-    """The model that an entry of ``models`` with ``kind: transformers`` describes.
-
-    Raises:
-        ModelError: an option is unknown or malformed, or the checkpoint cannot be loaded.
-
-    >>> transformers_model(ResponseCache(":memory:"), model="a/b", revison="main")
-    Traceback (most recent call last):
-    ...
-    claimwise.models.options.ModelError: kind transformers: unknown option 'revison'; did you mean 'revision'?
-    """
-    options = TransformersOptions.read("transformers", settings)
-    from claimwise.models.transformers_language import TransformersLanguageModel
-
-    return PromptedModel(TransformersLanguageModel(options), cache)
-
-
-def openai_model(cache: ResponseCache, **settings: Any) -> PromptedModel:
-    """The model that an entry of ``models`` with ``kind: openai`` describes.
-
-    Raises:
-        ModelError: an option is unknown or malformed, or the vendor's key is not there.
-
-    >>> openai_model(ResponseCache(":memory:"), model="m", concurency=3)
-    Traceback (most recent call last):
-    ...
-    claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
-    """
-    options = OpenAIOptions.read("openai", settings)
-    from claimwise.models.openai_language import OpenAILanguageModel
-
-    return PromptedModel(OpenAILanguageModel(options), cache)
 
 
 def describe(settings: Mapping[str, Any]) -> str:
@@ -110,3 +89,8 @@ def describe(settings: Mapping[str, Any]) -> str:
         return f"{settings['model']} at revision {settings.get('revision') or 'main'}"
     address = re.sub(r"//[^/@]*@", "//", settings.get("base_url") or "the vendor")  # without a name and password
     return f"{settings['model']} at {address}"
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that results depend on, without what names a build (``2.13.0``, not ``2.13.0+cpu``)."""
+    return {name: metadata.version(name).split("+")[0] for name in _LIBRARIES}

@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from claimwise.prompts import Prompt
 from claimwise.prompts.sources import Source
+from claimwise.reasons import Reason
 
 NAN = math.nan
 
@@ -21,19 +22,19 @@ NAN = math.nan
 _REASONED = frozenset({"final-yes-no", "supported-reasoning", "claims-supported"})
 
 
-def beyond(prompt: Prompt) -> str | None:
-    """Why a model that reads no prose cannot do what a judging or verifying prompt asks; None where it can.
+def needs_language_model(prompt: Prompt) -> Reason | None:
+    """Why only a model that reads prose can do what a judging or verifying prompt asks; None where any can.
 
-    Such a model gives NaN and this reason instead of its plain judgement under another method's name.
+    Another gives NaN and this reason instead of its plain judgement under another method's name.
 
     >>> from claimwise import prompts
-    >>> beyond(prompts.load("chatgpt-judge-cot")), beyond(prompts.load("chatgpt-judge-zs"))
-    ('this model does not reason in words', None)
+    >>> [needs_language_model(prompts.load(f"chatgpt-judge-{name}")) for name in ("cot", "zs")]
+    ['this model does not reason in words', None]
     """
     if prompt.reply in _REASONED:
-        return "this model does not reason in words"
+        return Reason.NO_REASONING
     if prompt.role == "judge" and prompt.demonstrations:
-        return "this model does not learn from examples of whole summaries"
+        return Reason.NO_EXAMPLES
     return None
 
 

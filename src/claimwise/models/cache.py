@@ -10,14 +10,16 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from claimwise.errors import ClaimwiseError
-from claimwise.models.usage import Usage, note
+from claimwise.models import cost
+from claimwise.models.cost import Usage, unread_name
 
+_COLUMNS = ["key", "model", "role", "value"]
 _CREATE = """
 CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, role TEXT NOT NULL, value TEXT NOT NULL
@@ -26,6 +28,11 @@ CREATE TABLE IF NOT EXISTS calls (
 _INSERT = """
 INSERT INTO calls VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET model = excluded.model, role = excluded.role
 """
+
+#: Configuration, weights, tokenizer and chat template; a README changes no reply.
+_WEIGHTS = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
+_SAMPLES = 256
+_SAMPLE = 1 << 20
 
 
 class CacheError(ClaimwiseError):
@@ -42,15 +49,21 @@ def call_key(**parts: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def unread(model: str) -> str:
-    """The name under which a model's replies are kept of which nothing could be read, so that they can go alone.
+def folder_hash(folder: Path) -> str:
+    """Hash of the names, sizes and contents of a checkpoint's files.
 
-    They stay under it if a later parser reads them: whether a reply is readable is not for the cache to know.
-
-    >>> unread("llama3:8b")
-    'llama3:8b:unread'
+    A fingerprint must not read 140 GB: of a file of more than 256 MiB it reads 256 evenly spaced MiB. Weights that were
+    trained further differ everywhere, and of a tensor that is as large as the spacing a part is read wherever it stands.
     """
-    return f"{model}:unread"
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.iterdir() if path.suffix in _WEIGHTS):
+        size = file.stat().st_size
+        digest.update(f"{file.name}\0{size}\0".encode())
+        with file.open("rb") as stream:
+            for start in range(0, size, max(_SAMPLE, size // _SAMPLES)):
+                stream.seek(start)
+                digest.update(stream.read(_SAMPLE))
+    return digest.hexdigest()
 
 
 class ResponseCache:
@@ -60,7 +73,8 @@ class ResponseCache:
         path: the SQLite file, made with its folder if it is not there; ``:memory:`` for none.
 
     Raises:
-        CacheError: the file is a folder, no SQLite database, or a damaged one; any method may find that out.
+        CacheError: the file is a folder, no SQLite database, a damaged one, or one of another program; any method may
+            find that out.
 
     >>> cache = ResponseCache(":memory:")
     >>> cache.put({"k": [1, None]}, model="m", role="verify")
@@ -75,6 +89,9 @@ class ResponseCache:
         with self._explained():
             # A writer waits for another process's commit instead of failing; commits take milliseconds.
             self._connection = sqlite3.connect(path, timeout=120, isolation_level=None, check_same_thread=False)
+            columns = [row[1] for row in self._connection.execute("PRAGMA table_info(calls)")]
+            if columns not in ([], _COLUMNS):
+                raise self._error(f"a table of calls with the columns {', '.join(columns)}")
             _write_ahead(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(_CREATE)
@@ -86,11 +103,13 @@ class ResponseCache:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
                 raise  # a defect of ours, not of the file
-            found = "a folder" if Path(self._path).is_dir() else str(error)
-            raise CacheError(
-                f"{self._path}: expected the file of finished calls (an SQLite database that can be written), found: "
-                f"{found}. Name another file under `cache` in params.yaml, or move this one away"
-            ) from error
+            raise self._error("a folder" if Path(self._path).is_dir() else str(error)) from error
+
+    def _error(self, found: str) -> CacheError:
+        return CacheError(
+            f"{self._path}: expected the file of finished calls (an SQLite database that can be written), found: "
+            f"{found}. Name another file under `cache` in params.yaml, or move this one away"
+        )
 
     def get(self, keys: Sequence[str]) -> dict[str, Any]:
         """The values that are there, by key."""
@@ -121,6 +140,10 @@ class ResponseCache:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def note(self, model: str, role: str, usage: Usage) -> None:
+        """Count what a model was asked; see ``cost.usage``."""
+        cost.note(model, role, usage)
+
     def stats(self) -> list[tuple[str, str, int, int]]:
         """(model, role, calls, bytes) of what is stored, largest first."""
         query = "SELECT model, role, COUNT(*), SUM(LENGTH(value)) FROM calls GROUP BY model, role ORDER BY 4 DESC"
@@ -130,9 +153,9 @@ class ResponseCache:
     def prune(self, model: str | None = None) -> int:
         """Delete the calls of one model, or all; returns how many, and gives the space back.
 
-        The calls of a model include those of ``unread(model)``, which is also a model of its own here.
+        The calls of a model include those under its ``cost.unread_name``, which is also a model of its own here.
         """
-        where, values = ("WHERE model IN (?, ?)", (model, unread(model))) if model else ("", ())
+        where, values = ("WHERE model IN (?, ?)", (model, unread_name(model))) if model else ("", ())
         with self._explained():
             count = self._connection.execute(f"DELETE FROM calls {where}", values).rowcount
             self._connection.execute("VACUUM")
@@ -159,31 +182,51 @@ def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
 def cached(
     cache: ResponseCache,
     keys: Sequence[str],
-    compute: Callable[[list[int]], list[Any]],
+    compute: Callable[[list[int]], Iterable[tuple[int, Any]]],
     *,
     model: str,
     role: str,
+    keep: Callable[[Any], bool] = lambda value: True,
 ) -> list[Any]:
-    """Values for the keys: those stored, and the others from ``compute(positions)``, which are then stored.
+    """Values for the keys: those stored, and the others from ``compute``, which are stored as they are finished.
 
-    ``compute`` gets the positions of the first occurrence of every missing key and returns their values in
-    that order, so that equal calls within a batch are made once.
+    Each is stored at once (it takes a tenth of a millisecond), so that a run that is killed repeats only what was in
+    flight. Where another process was the first to store a value, that is the value: two stages that ask the same at once
+    read the same.
+
+    Args:
+        cache: where values are looked up and stored.
+        keys: of the n values wanted, see ``call_key``.
+        compute: gets the positions among ``keys`` of the first occurrence of every missing one, and gives pairs of a place
+            among these positions and its value, in any order.
+        model: whose calls these are.
+        role: what it does in them.
+        keep: whether a value is remembered; others are asked for again in a later run.
+
+    >>> cache = ResponseCache(":memory:")
+    >>> def squares(positions):
+    ...     print("asked for", positions)
+    ...     return enumerate([position**2 for position in positions])
+    >>> [cached(cache, list(keys), squares, model="m", role="r") for keys in ("aba", "ab")]
+    asked for [0, 1]
+    [[0, 1, 0], [0, 1]]
     """
-    known = cache.get(keys)
-    missing: dict[str, int] = {}
-    remembered = 0
-    for position, key in enumerate(keys):
-        if key in known:
-            remembered += 1
-        else:
-            missing.setdefault(key, position)
     start = time.monotonic()
-    if missing:
-        fresh = dict(zip(missing, compute(list(missing.values())), strict=True))
-        cache.put(fresh, model=model, role=role)
-        known |= fresh | cache.get(list(fresh))  # another process may have been the first
-    values = [known[key] for key in keys]
-    unparsed = sum(isinstance(value, dict) and bool(value.get("reason")) for value in values)
-    seconds = time.monotonic() - start
-    note(model, role, Usage(len(keys), remembered, len(missing), unparsed=unparsed, seconds=seconds))
-    return values
+    values = {key: value for key, value in cache.get(keys).items() if keep(value)}
+    missing: dict[str, int] = {}
+    for position, key in enumerate(keys):
+        if key not in values:
+            missing.setdefault(key, position)
+    found = sum(key in values for key in keys)
+    asked = list(missing)
+    calls = 0
+    try:
+        for place, value in compute(list(missing.values())) if missing else ():
+            calls += 1
+            values[asked[place]] = value
+            if keep(value):
+                cache.put({asked[place]: value}, model=model, role=role)
+    finally:
+        cache.note(model, role, Usage(len(keys), found, calls, seconds=time.monotonic() - start))
+    values |= {key: value for key, value in cache.get(asked).items() if keep(value)}
+    return [values[key] for key in keys]

@@ -22,6 +22,7 @@ from claimwise.models.base import (
     Verdict,
 )
 from claimwise.models.cache import ResponseCache, cached, call_key
+from claimwise.models.cost import Usage
 from claimwise.prompts import Prompt
 
 
@@ -40,7 +41,9 @@ class CachedModel:
 
     def _look_up(self, role: str, prompt: Prompt, inputs: Sequence, compute: Callable[[list[int]], list]) -> list:
         keys = [call_key(model=self.fingerprint, role=role, prompt=prompt.fingerprint, input=value) for value in inputs]
-        return cached(self.cache, keys, compute, model=self.name, role=role)
+        found = cached(self.cache, keys, lambda at: enumerate(compute(at)), model=self.name, role=role)
+        self.cache.note(self.name, role, Usage(unparsed=sum(bool(value["reason"]) for value in found)))
+        return found
 
     def _rows(self, role: str, prompt: Prompt, result: Callable, *columns: Sequence) -> list:
         """A role that maps row i of its columns to result i."""

@@ -73,15 +73,25 @@ def _cut(sentence: str, fits: Callable[[str], bool]) -> Iterator[str]:
 
 
 def retrieve(document: str, claim: str, count: int = 5) -> Chunk:
-    """The sentences most related to a claim, in the document's order (the passages that FActScore retrieves).
-
-    Sentences are ranked by the words they share with the claim, a word weighing log(1 + n / df) over the
-    document's n sentences, and by length as BM25 does.
+    """The sentences most related to a claim (``ranked``), in the document's order (the passages that FActScore retrieves).
 
     >>> retrieve("It rained. Ann won the race. They left.", "Ann won.", count=1)
     Chunk(text='Ann won the race.', sentences=(1,))
     """
+    best = sorted(ranked(document, claim)[:count])
     spans = text.sentences(document)
+    return Chunk(" ".join(spans[i].text for i in best), tuple(best))
+
+
+def ranked(document: str, claim: str) -> list[int]:
+    """The document's sentences, by index, those most related to a claim first.
+
+    They are ranked by the words they share with the claim, a word weighing log(1 + n / df) over the document's n
+    sentences, and by length as BM25 does.
+
+    >>> ranked("It rained. Ann won the race. Ann left.", "Ann won.")
+    [1, 2, 0]
+    """
     bags, weights, mean = _bags(document)
     wanted = set(text.words(claim))
     scores = [
@@ -91,8 +101,7 @@ def retrieve(document: str, claim: str, count: int = 5) -> Chunk:
         )
         for bag in bags
     ]
-    best = sorted(sorted(range(len(spans)), key=lambda i: -scores[i])[:count])
-    return Chunk(" ".join(spans[i].text for i in best), tuple(best))
+    return sorted(range(len(bags)), key=lambda i: -scores[i])
 
 
 @lru_cache(maxsize=256)

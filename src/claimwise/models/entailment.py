@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from claimwise.errors import ClaimwiseError
-from claimwise.models.folder_hash import folder_hash
+from claimwise.models.cache import folder_hash
 from claimwise.models.options import Options, of_kind
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.

@@ -7,7 +7,6 @@ call, and a changed prompt repeats its own calls only.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -25,22 +24,16 @@ from claimwise.models.base import (
     Text,
     Verdict,
 )
-from claimwise.models.cache import ResponseCache, call_key, unread
+from claimwise.models.cache import ResponseCache, cached, call_key
 from claimwise.models.chunks import Chunk
-from claimwise.models.replies import LanguageModel, Reply, Tally
-from claimwise.models.usage import Usage, note
+from claimwise.models.cost import Prices, Usage, unread_name
+from claimwise.models.replies import LanguageModel, Reply
 from claimwise.prompts import Prompt, parsers
-from claimwise.prompts.decoding import CHOICES
 from claimwise.prompts.sources import references
-
-SAMPLED = "sampled"
-#: The answers that were asked for have less than ``_LEAST_MASS`` of the probability: the model would say something else.
-IMPROBABLE = "improbable"
-TOO_LONG = "longer than the model's context"
+from claimwise.reasons import Parsed, Reason
 
 _log = logging.getLogger(__name__)
-_FLUSH_SECONDS = 1.0
-_LEAST_MASS = 0.1
+_LEAST_MASS = 0.1  # answers with less of the probability are marked: the model would say something else
 _JOINTS = 16  # without a prompt between them, the ends of a frame may share tokens
 
 
@@ -53,6 +46,7 @@ class PromptedModel:
     Args:
         language_model: what answers.
         cache: where raw replies are kept.
+        prices: of the model's tokens, if they cost anything.
 
     >>> from claimwise import prompts
     >>> from claimwise.models.replies import RecordedReplies
@@ -62,9 +56,10 @@ class PromptedModel:
     [[Verdict(support=0.0, reason='sampled', evidence=())]]
     """
 
-    def __init__(self, language_model: LanguageModel, cache: ResponseCache):
+    def __init__(self, language_model: LanguageModel, cache: ResponseCache, prices: Prices | None = None):
         self.language_model = language_model
         self.cache = cache
+        self.prices = prices
         #: Called after every fresh reply, e.g. to move a progress bar.
         self.on_reply: Callable[[], object] | None = None
         self.name = language_model.name
@@ -80,7 +75,7 @@ class PromptedModel:
         return [
             _claims(group, [next(found) for _ in group])
             if group
-            else Decomposition((), TOO_LONG if passage.strip() else parsers.EMPTY)
+            else Decomposition((), Reason.TOO_LONG if passage.strip() else Reason.EMPTY_REPLY)
             for passage, group in zip(passages, groups, strict=True)
         ]
 
@@ -211,87 +206,66 @@ class PromptedModel:
     # -- asking ------------------------------------------------------------------------------------
 
     def _ask(self, rendered: Sequence[str], prompt: Prompt) -> list[Reply]:
-        """The replies to rendered prompts: those remembered, and the others from the language model.
+        """The replies to rendered prompts: those remembered, and the others from the language model."""
+        model, how = self.language_model, prompt.decoding
 
-        Finished replies are stored once a second and when anything goes wrong, so that a run that is stopped
-        repeats next to nothing. Where another process was first to store one, that is the reply: two stages that ask
-        the same at once read the same.
-        """
-        keys = self._keys(rendered, prompt)
-        replies = self._stored(keys)
-        missing = {key: one for key, one in zip(keys, rendered, strict=True) if key not in replies}
-        remembered = sum(key in replies for key in keys)
-        before, start = replace(self.language_model.tally), time.monotonic()
-        try:
-            for key, reply in self._fresh(missing, prompt) if missing else ():
-                replies[key] = reply
+        def compute(positions: list[int]) -> Iterator[tuple[int, dict]]:
+            asked = [rendered[i] for i in positions]
+            if how.choices:
+                stream = model.choice_probabilities(asked, how.choices, max_tokens=how.max_tokens)
+            else:
+                stream = model.generate(asked, max_tokens=how.max_tokens, stop=how.stop, schema=how.schema)
+            for place, reply in stream:
                 if self.on_reply:
                     self.on_reply()
-        finally:
-            self._note(prompt, _usage(before, self.language_model.tally, len(keys), remembered, start))
-        replies |= self._stored(list(missing))
-        return [replies[key] for key in keys]
+                yield place, asdict(reply)
 
-    def _stored(self, keys: Sequence[str]) -> dict[str, Reply]:
-        found = {key: _reply(value) for key, value in self.cache.get(keys).items()}
-        return {key: reply for key, reply in found.items() if reply.answered}
+        before = replace(model.tally)
+        try:
+            found = cached(
+                self.cache,
+                self._keys(rendered, prompt),
+                compute,
+                model=self.name,
+                role=prompt.role,
+                keep=lambda value: _reply(value).answered,
+            )
+        finally:
+            read = model.tally.prompt_tokens - before.prompt_tokens
+            written = model.tally.reply_tokens - before.reply_tokens
+            spent = self.prices.cost(read, written) if self.prices else 0.0
+            self.cache.note(self.name, prompt.role, Usage(prompt_tokens=read, reply_tokens=written, cost=spent))
+        return [_reply(value) for value in found]
 
     def _keys(self, rendered: Sequence[str], prompt: Prompt) -> list[str]:
         decoding = asdict(prompt.decoding)
         return [call_key(model=self.fingerprint, prompt=one, **decoding) for one in rendered]
 
-    def _fresh(self, missing: dict[str, str], prompt: Prompt) -> Iterator[tuple[str, Reply]]:
-        keys, asked, model, how = list(missing), list(missing.values()), self.language_model, prompt.decoding
-        if how.choices:
-            stream = model.choice_probabilities(asked, how.choices, max_tokens=how.max_tokens)
-        else:
-            stream = model.generate(asked, max_tokens=how.max_tokens, stop=how.stop, schema=how.schema)
-        pending: dict[str, dict] = {}
-        stored = time.monotonic()
-        try:
-            for index, reply in stream:
-                if reply.answered:
-                    pending[keys[index]] = asdict(reply)
-                if time.monotonic() - stored > _FLUSH_SECONDS:
-                    self._store(pending, prompt)
-                    stored = time.monotonic()
-                yield keys[index], reply
-        finally:
-            self._store(pending, prompt)
-
-    def _store(self, pending: dict[str, dict], prompt: Prompt) -> None:
-        self.cache.put(pending, model=self.name, role=prompt.role)
-        pending.clear()
-
-    def _note(self, prompt: Prompt, usage: Usage) -> None:
-        note(self.name, prompt.role, usage)
-
     # -- reading -----------------------------------------------------------------------------------
 
-    def _parsed(self, rendered: Sequence[str], prompt: Prompt) -> list[parsers.Parsed]:
+    def _parsed(self, rendered: Sequence[str], prompt: Prompt) -> list[Parsed]:
         replies = self._ask(rendered, prompt)
-        found = [self._parse(reply, prompt) for reply in replies]
+        found = [_parse(reply, prompt) for reply in replies]
         self._set_aside(rendered, replies, [parsed.value is None for parsed in found], prompt)
         return found
 
     def _values(self, rendered: Sequence[str], prompt: Prompt) -> list[tuple[float, str | None]]:
         replies = self._ask(rendered, prompt)
-        found = [self._value(reply, prompt) for reply in replies]
+        found = [_value(reply, prompt) for reply in replies]
         self._set_aside(rendered, replies, [value != value for value, _ in found], prompt)
-        self._warn(sum(reason == IMPROBABLE for _, reason in found), len(found))
+        self._warn(sum(reason == Reason.IMPROBABLE for _, reason in found), len(found))
         return found
 
     def _set_aside(
         self, rendered: Sequence[str], replies: Sequence[Reply], lost: Sequence[bool], prompt: Prompt
     ) -> None:
-        """Count what was lost in reading, and keep these replies under ``cache.unread``: a mended server may do better."""
-        kept: dict[str, dict] = {}
-        if any(lost):
-            keyed = zip(self._keys(rendered, prompt), replies, lost, strict=True)
-            kept = {key: asdict(reply) for key, reply, gone in keyed if gone and reply.answered}
-            if kept:
-                self.cache.put(kept, model=unread(self.name), role=prompt.role)
-        self._note(prompt, Usage(unparsed=sum(lost), unread=len(kept)))
+        """Count what was lost in reading, and keep these replies under ``unread_name``: a mended server may do better."""
+        if not any(lost):
+            return
+        keyed = zip(self._keys(rendered, prompt), replies, lost, strict=True)
+        kept = {key: asdict(reply) for key, reply, gone in keyed if gone and reply.answered}
+        self.cache.put(kept, model=unread_name(self.name), role=prompt.role)
+        self.cache.note(self.name, prompt.role, Usage(unparsed=sum(lost), unread=len(kept)))
 
     def _warn(self, improbable: int, asked: int) -> None:
         """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""
@@ -300,43 +274,34 @@ class PromptedModel:
             _log.warning(
                 "%s: in %d of %d replies, what was asked for (Yes or No, a rating) has less than %.0f %% of the "
                 "probability; is this the right `template`, and does the model follow instructions? Such values are "
-                "marked '%s'.", self.name, improbable, asked, 100 * _LEAST_MASS, IMPROBABLE,
+                "marked '%s'.", self.name, improbable, asked, 100 * _LEAST_MASS, Reason.IMPROBABLE,
             )  # fmt: skip
-
-    def _parse(self, reply: Reply, prompt: Prompt) -> parsers.Parsed:
-        if reply.text is None:
-            return parsers.Parsed(None, reply.reason or parsers.EMPTY)
-        return parsers.parse(prompt.reply, reply.text, cut=reply.cut)
-
-    def _value(self, reply: Reply, prompt: Prompt) -> tuple[float, str | None]:
-        choices = CHOICES.get(prompt.reply)
-        if reply.probabilities is not None:
-            mass = sum(reply.probabilities)
-            if not mass > 0:
-                return NAN, f"none of {', '.join(choices)} is among the probable answers"
-            value = sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass
-            return value, None if mass >= _LEAST_MASS else IMPROBABLE
-        parsed = self._parse(reply, prompt)
-        if parsed.value is None:
-            return NAN, parsed.reason
-        return parsed.value, SAMPLED if choices else None
 
     def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
         fits = [self._fits(one, prompt) for one in rendered]
         read = iter(self._parsed([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
-        found = [next(read) if ok else parsers.Parsed(None, TOO_LONG) for ok in fits]
+        found = [next(read) if ok else Parsed(None, Reason.TOO_LONG) for ok in fits]
         return [Text(parsed.value, parsed.reason) for parsed in found]
 
 
-def _usage(before: Tally, after: Tally, asked: int, remembered: int, start: float) -> Usage:
-    return Usage(
-        asked,
-        remembered,
-        after.calls - before.calls,
-        after.prompt_tokens - before.prompt_tokens,
-        after.reply_tokens - before.reply_tokens,
-        seconds=time.monotonic() - start,
-    )
+def _parse(reply: Reply, prompt: Prompt) -> Parsed:
+    if reply.text is None:
+        return Parsed(None, reply.reason or Reason.EMPTY_REPLY)
+    return parsers.parse(prompt.reply, reply.text, cut=reply.cut)
+
+
+def _value(reply: Reply, prompt: Prompt) -> tuple[float, str | None]:
+    choices = parsers.KINDS[prompt.reply].choices
+    if reply.probabilities is not None:
+        mass = sum(reply.probabilities)
+        if not mass > 0:
+            return NAN, f"none of {', '.join(choices)} is among the probable answers"
+        value = sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass
+        return value, None if mass >= _LEAST_MASS else Reason.IMPROBABLE
+    value, reason = _parse(reply, prompt)
+    if value is None:
+        return NAN, reason
+    return value, Reason.SAMPLED if choices else None
 
 
 def _reply(value: dict) -> Reply:
@@ -353,7 +318,7 @@ def _reply(value: dict) -> Reply:
     return Reply(**value | {"probabilities": None if probabilities is None else tuple(probabilities)})
 
 
-def _claims(group: Sequence[text.Span | Chunk], found: list[parsers.Parsed]) -> Decomposition:
+def _claims(group: Sequence[text.Span | Chunk], found: list[Parsed]) -> Decomposition:
     """The claims of a passage's parts, each once; a sentence's claims keep its place in the passage."""
     claims: dict[str, Claim] = {}
     for part, parsed in zip(group, found, strict=True):
@@ -367,7 +332,7 @@ def _claims(group: Sequence[text.Span | Chunk], found: list[parsers.Parsed]) -> 
 def _best(values: list[tuple[float, str | None]], seen: list[Chunk]) -> Verdict:
     """The highest support over the chunks; without any, the first chunk's reason."""
     if not seen:
-        return Verdict(NAN, TOO_LONG)
+        return Verdict(NAN, Reason.TOO_LONG)
     supports = [value for value, _ in values]
     known = [i for i, support in enumerate(supports) if support == support]
     if not known:
@@ -376,7 +341,7 @@ def _best(values: list[tuple[float, str | None]], seen: list[Chunk]) -> Verdict:
     return Verdict(supports[best], values[best][1], seen[best].sentences)
 
 
-def _critique(parsed: parsers.Parsed) -> Critique:
+def _critique(parsed: Parsed) -> Critique:
     if parsed.value is None:
         return Critique("", reason=parsed.reason)
     support = NAN if parsed.value.support is None else parsed.value.support
@@ -389,4 +354,4 @@ def _kindest(found: list[Critique]) -> Critique:
     def rank(critique: Critique) -> tuple[bool, float]:
         return critique.reason is None, -1.0 if critique.support != critique.support else critique.support
 
-    return max(found, key=rank, default=Critique("", reason=TOO_LONG))
+    return max(found, key=rank, default=Critique("", reason=Reason.TOO_LONG))

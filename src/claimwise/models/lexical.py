@@ -10,7 +10,17 @@ import math
 from collections.abc import Sequence
 
 from claimwise import text
-from claimwise.models.base import Claim, Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict, beyond
+from claimwise.models.base import (
+    Claim,
+    Critique,
+    Decomposition,
+    Feedback,
+    Judgement,
+    Source,
+    Text,
+    Verdict,
+    needs_language_model,
+)
 from claimwise.prompts import Prompt
 from claimwise.words import FUNCTION_WORDS, stem
 
@@ -51,7 +61,7 @@ class LexicalModel:
         extras: Sequence[str] | None = None,
     ) -> list[list[Verdict]]:
         """See ``Model.verify``; the evidence is the sentence that has most of the claim's words."""
-        if reason := beyond(prompt):
+        if reason := needs_language_model(prompt):
             return [[Verdict(math.nan, reason)] * len(group) for group in claims]
         results = []
         for document, group in zip(documents, claims, strict=True):
@@ -61,7 +71,7 @@ class LexicalModel:
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one statement."""
-        if reason := beyond(prompt):
+        if reason := needs_language_model(prompt):
             return [Judgement(math.nan, reason)] * len(summaries)
         verdicts = self.verify(documents, [[summary] for summary in summaries], prompt)
         return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]

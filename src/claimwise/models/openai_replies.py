@@ -1,17 +1,33 @@
-"""What an OpenAI-compatible server's answers say: texts, probabilities, counts, and why it refused a prompt."""
+"""What an OpenAI-compatible server answers: failed attempts, refusals, texts, probabilities, counts."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 import math
 import re
+import ssl
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from claimwise.models.openai_transport import Refused
-from claimwise.models.replies import Reply
-from claimwise.prompts import parsers
+import httpx2
+import openai
 
-_TOO_LONG = "the server refused the prompt as too long"
+from claimwise.models.options import ModelError
+from claimwise.models.replies import Reply
+from claimwise.reasons import Reason
+
+_log = logging.getLogger(__name__)
+_FIRST_ATTEMPTS = 3  # as long as a server has never sent a completion: it is not there, or not at this address
+_MOST_BYTES = 64 << 20  # of one answer; 4,000 tokens with 20 alternatives each take six million
+_WARN_SECONDS = 30.0
+# Errors that no repetition mends, though their status says so: a spent quota (429), a field that llama-cpp-python does
+# not know (500).
+_FINAL = ("insufficient_quota", "exceeded your current quota", "validation error")
+
+_TOO_LONG = Reason.REFUSED_AS_TOO_LONG
 _FILTERED = "the server's content filter refused the prompt"
 _CODES = {
     "context_length_exceeded": _TOO_LONG,
@@ -36,53 +52,164 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 _PROMPTS = {"model", "prompt", "messages"}
 
 
-def refusal(error: Refused, request: Mapping[str, Any]) -> str | None:
+class HttpClient(openai.DefaultAsyncHttpxClient):
+    """The HTTP client under ``openai.AsyncOpenAI``, which repeats attempts that fail: ends a call that cannot succeed.
+
+    Completions are read here, so that an answer that is none counts as a failed attempt. The completion is in the
+    response's ``extensions``.
+
+    Args:
+        where: names the model and its server in messages.
+        seconds: for one attempt, up to the last byte of the answer.
+        retries: further attempts that ``AsyncOpenAI`` makes.
+        key: is kept out of messages; some servers repeat it.
+    """
+
+    def __init__(self, where: str, seconds: float, retries: int, key: str, **options: Any):
+        # The caller bounds what is in flight. A redirected POST would become a GET.
+        super().__init__(limits=httpx2.Limits(max_connections=None), follow_redirects=False, **options)
+        self._where, self._seconds, self._retries, self._key = where, seconds, retries, key
+        self._served = False  # whether the server has ever sent a completion
+        self._problem = ""  # of the last attempt that failed
+        self._warned = -_WARN_SECONDS
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Make one attempt.
+
+        Raises:
+            httpx2.RequestError: it failed, and another may not.
+            ModelError: no other would succeed.
+        """
+        attempt = int(request.headers["x-stainless-retry-count"])
+        if attempt and time.monotonic() - self._warned >= _WARN_SECONDS:  # nobody should wonder why nothing moves
+            self._warned = time.monotonic()
+            _log.warning("%s: %s; trying again, up to %d times a call", self._where, self._problem, self._retries)
+        if not self._key:
+            request.headers.pop("authorization", None)
+        try:
+            async with asyncio.timeout(self._seconds):
+                response = await super().send(request, **options | {"stream": True})
+                try:
+                    return self._judged(response, await self._read(response))
+                finally:
+                    await response.aclose()
+        except (TimeoutError, httpx2.ReadTimeout):
+            self._problem = f"no answer within {self._seconds:g} s"
+            raise httpx2.ReadTimeout(self._problem, request=request) from None
+        except httpx2.RequestError as error:
+            self._problem = self._explained(error)
+            if not self._served and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries):
+                raise self._unusable(f"{self._problem}, after {attempt} retries") from None
+            raise httpx2.RequestError(self._problem, request=request) from None
+
+    async def _read(self, response: httpx2.Response) -> bytes:
+        body = bytearray()
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > _MOST_BYTES:
+                raise ModelError(f"{self._where} sends more than {_MOST_BYTES >> 20} MiB as one answer")
+        return bytes(body)
+
+    def _judged(self, response: httpx2.Response, body: bytes) -> httpx2.Response:
+        """The answer with its body; ``x-should-retry`` is how a server tells ``openai`` whether to call again."""
+        names = ("retry-after", "retry-after-ms", "x-should-retry")
+        headers = {name: response.headers[name] for name in names if name in response.headers}
+        answer = httpx2.Response(response.status_code, headers=headers, content=body, request=response.request)
+        if answer.is_success:
+            answer.extensions["completion"] = self._completion(body)
+            self._served = True
+            return answer
+        self._problem = f"{self.shortened(answer.text)} (status {answer.status_code})"
+        if any(sign in answer.text for sign in _FINAL):
+            answer.headers["x-should-retry"] = "false"
+        return answer
+
+    def _completion(self, body: bytes) -> dict[str, Any]:
+        """An object with a first choice that is an object; the rest is read with care."""
+        try:
+            completion = json.loads(body)
+            completion["choices"][0].keys()
+        except (ValueError, TypeError, LookupError, AttributeError):  # half a body, a proxy's page
+            text = self.shortened(body.decode("utf-8", "replace"))
+            if text.startswith("<") and not self._served:
+                raise self._unusable(f"a web page came instead of a completion: {text}") from None
+            raise httpx2.DecodingError(f"an answer that is no completion: {text}") from None
+        return completion
+
+    def _explained(self, error: httpx2.RequestError) -> str:
+        """What an error began with: the libraries in between say that all attempts to connect failed."""
+        cause: BaseException = error
+        while deeper := cause.__cause__ or cause.__context__:
+            cause = deeper
+        if isinstance(cause, BaseExceptionGroup):  # of a host with several addresses
+            cause = cause.exceptions[0]
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            raise ModelError(
+                f"{self._where}: the server's certificate is not trusted ({cause}). Name the file of the authority that "
+                "signed it in the environment variable SSL_CERT_FILE"
+            ) from None
+        if isinstance(error, httpx2.DecodingError):
+            return str(error)
+        kind = "no connection: " if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout) else ""
+        return f"{kind}{type(cause).__name__}: {cause}".removesuffix(": ")  # a time-out says nothing
+
+    def _unusable(self, problem: str) -> ModelError:
+        return ModelError(
+            f"{self._where} cannot be used: {problem}. Start the server, or correct `base_url` of this model in "
+            "params.yaml, which usually ends in /v1. Nothing was answered."
+        )
+
+    def message(self, error: openai.APIStatusError) -> str:
+        """What the server says of an error, and its status."""
+        said = error.body.get("message") if isinstance(error.body, dict) else error.body
+        return f"{self.shortened(str(said or error.response.text))} (status {error.status_code})"
+
+    def shortened(self, text: str) -> str:
+        """A text on one line, without the key."""
+        text = text.replace(self._key, "***") if self._key else text
+        return " ".join(text.split())[:300]
+
+
+def may_pass(response: httpx2.Response) -> bool:
+    """Whether the server may yet serve the same request: it is overloaded, or limits the rate of calls."""
+    status = response.status_code
+    return (status in (408, 409, 429) or status >= 500) and response.headers.get("x-should-retry") != "false"
+
+
+def refusal(
+    message: str, request: Mapping[str, Any], status: int = 400, codes: Collection[str] = (), parameter: str = ""
+) -> str | None:
     """Why a server refused this prompt, where others may still be served; None where it is the request's form.
 
     Args:
-        error: what came.
+        message: what the server says.
         request: what was sent.
+        status: of HTTP.
+        codes: the code and the type that the server gives its error.
+        parameter: the field of the request that the server names.
 
     >>> request = {"model": "m", "prompt": "It rained.", "max_tokens": 20_000, "temperature": 0}
-    >>> refusal(Refused(400, "the prompt is too long"), request)
+    >>> refusal("the prompt is too long", request)
     'the server refused the prompt as too long'
-    >>> refusal(Refused(400, "max_tokens is too large: 20000"), request)
+    >>> refusal("max_tokens is too large: 20000", request)
     """
-    message = str(error).lower()
+    message = message.lower()
     room = _ROOM.search(message)
     if room and (reply_limit(request) or 0) >= int(room[1].replace(",", "")):
         return None  # not even an empty prompt leaves room for such a reply
-    for code in error.codes:
-        if code in _CODES:
-            return _CODES[code]
+    if code := next((code for code in codes if code in _CODES), None):
+        return _CODES[code]
     reason = next((reason for sign, reason in _SIGNS.items() if sign.search(message)), None)
-    if _named(message, error.parameter, request) and not (reason == _TOO_LONG and _SIZED.search(message)):
+    if _names_field(message, parameter, request) and not (reason == _TOO_LONG and _SIZED.search(message)):
         return None
-    return _TOO_LONG if error.status == 413 else reason
+    return _TOO_LONG if status == 413 else reason
 
 
-def reply_limit(request: Mapping[str, Any]) -> int | None:
-    """The most tokens that a request lets its reply have; None where it says nothing of that.
+def _names_field(message: str, parameter: str, fields: Collection[str]) -> bool:
+    """Whether an error is about a field of the request beside the prompt.
 
-    >>> reply_limit({"max_tokens": 5, "max_completion_tokens": 4000}), reply_limit({"max_tokens": None})
-    (4000, None)
-    """
-    return max((request[name] for name in _LIMITS if isinstance(request.get(name), int)), default=None)
-
-
-def stop_refused(error: Refused) -> bool:
-    """Whether a server refuses to be told of texts that end a reply.
-
-    >>> stop_refused(Refused(400, "Unsupported parameter: 'stop' is not supported with this model."))
-    True
-    """
-    return error.parameter == "stop" or bool(re.search(r"\bstop\b", str(error).lower()))
-
-
-def _named(message: str, parameter: str | None, fields: Collection[str]) -> bool:
-    """Whether a message is about a field of the request beside the prompt.
-
-    >>> _named("invalid 'seed'", None, {"seed"}), _named("the seed of it", None, {"seed"}), _named("no", "seed", {"seed"})
+    >>> fields = {"seed"}
+    >>> _names_field("invalid 'seed'", "", fields), _names_field("the seed of it", "", fields), _names_field("no", "seed", fields)
     (True, False, True)
     """
     names = {*fields, *_LIMITS, "temperature", "logprobs", "top_logprobs"} - _PROMPTS
@@ -92,6 +219,15 @@ def _named(message: str, parameter: str | None, fields: Collection[str]) -> bool
         or any(re.search(rf"\b{re.escape(name.lower())}\b", message) for name in bare)
         or any(re.search(rf"""['"`]{re.escape(name.lower())}['"`]""", message) for name in names)
     )
+
+
+def reply_limit(request: Mapping[str, Any]) -> int | None:
+    """The most tokens that a request lets its reply have; None where it says nothing of that.
+
+    >>> reply_limit({"max_tokens": 5, "max_completion_tokens": 4000}), reply_limit({"max_tokens": None})
+    (4000, None)
+    """
+    return max((request[name] for name in _LIMITS if isinstance(request.get(name), int)), default=None)
 
 
 def read_text(choice: Mapping[str, Any]) -> Reply:
@@ -106,23 +242,25 @@ def read_text(choice: Mapping[str, Any]) -> Reply:
     """
     message = choice.get("message")
     content = message.get("content") if isinstance(message, dict) else choice.get("text")
-    if isinstance(content, list):
-        content = "".join(_parts(content)) or None
+    if isinstance(content, list):  # other parts are thoughts, refusals, images
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        content = "".join(text for text in texts if isinstance(text, str)) or None
     if not content and isinstance(message, dict) and message.get("refusal"):
-        return Reply(reason=parsers.REFUSAL)
+        return Reply(reason=Reason.REFUSAL)
     if content is None:
         return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
     if not isinstance(content, str):
         return Reply(reason=f"the server sent content that is no text ({type(content).__name__})")
-    return Reply(content, cut=choice.get("finish_reason") in ("length", "content_filter"))
+    return Reply(well_formed(content), cut=choice.get("finish_reason") in ("length", "content_filter"))
 
 
-def _parts(content: list[Any]) -> Iterator[str]:
-    """The texts among the parts; others are thoughts, refusals, images."""
-    for part in content:
-        text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
-        if isinstance(text, str):
-            yield text
+def well_formed(text: str) -> str:
+    r"""The text with halves of surrogate pairs joined, and one that stands alone replaced: no file can hold it.
+
+    >>> well_formed("\ud83d\ude00 \ud83d.") == "\U0001f600 \ufffd."
+    True
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def read_tokens(usage: Any, name: str) -> int:
@@ -135,56 +273,40 @@ def read_tokens(usage: Any, name: str) -> int:
     return count if isinstance(count, int) else 0
 
 
-def positions(choice: Mapping[str, Any]) -> list[tuple[str, dict[str, float]]]:
-    """(token, log probabilities of it and its alternatives) for every position of the reply.
+def read_alternatives(choice: Mapping[str, Any]) -> dict[str, float]:
+    r"""The log probabilities of the first token that holds a word and of its alternatives; empty without any.
 
-    Empty where the server gives none, or any that cannot be read: nothing follows from half of them.
+    Raises:
+        ValueError: they are of another shape than the protocol's.
 
-    >>> positions({"logprobs": {"content": [{"token": "Yes", "logprob": -0.5}]}})
-    [('Yes', {'Yes': -0.5})]
-    >>> positions({"logprobs": {"content": [{"token": "Yes"}]}})
-    []
+    >>> tokens = [{"token": "\n", "logprob": 0.0}, {"token": "Yes", "logprob": -0.1}]
+    >>> tokens[1]["top_logprobs"] = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.5}]
+    >>> read_alternatives({"logprobs": {"content": tokens}})
+    {'Yes': -0.1, 'No': -2.5}
     """
+    place: dict[str, float] = {}
     try:
-        return list(_given(choice.get("logprobs") or {}))
-    except (AttributeError, KeyError, TypeError, ValueError):  # of another shape than the protocol's
-        return []
+        for token, given in _positions(choice.get("logprobs") or {}):
+            place = dict(given)
+            if not all(isinstance(one, str) and logprob <= 0.01 for one, logprob in place.items()):  # may be rounded
+                raise ValueError(f"expected tokens and log probabilities, got {place}")
+            if any(character.isalnum() for character in token):
+                break
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"expected the protocol's logprobs: {error}") from error
+    return place
 
 
-def _given(logprobs: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
-    """See ``positions``. Chat gives objects a position, completions give parallel lists."""
-    if logprobs.get("content"):
-        for place in logprobs["content"]:
-            several = (*(place.get("top_logprobs") or ()), place)
-            yield place["token"], dict(_pair(one["token"], one["logprob"]) for one in several)
-        return
+def _positions(logprobs: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    """(token, it and its alternatives with their log probabilities): chat gives objects, completions parallel lists."""
+    for place in logprobs.get("content") or ():
+        several = (*(place.get("top_logprobs") or ()), place)
+        yield place["token"], [(one["token"], one["logprob"]) for one in several]
     tokens = logprobs.get("tokens") or []
     tops = logprobs.get("top_logprobs") or [{}] * len(tokens)
     for token, logprob, top in zip(tokens, logprobs.get("token_logprobs") or [], tops, strict=False):
-        if logprob is not None:
-            yield token, dict(_pair(*one) for one in (*(top or {}).items(), (token, logprob)))
-
-
-def _pair(token: str, logprob: float) -> tuple[str, float]:
-    """The two, where they are a token and the logarithm of a probability, which may be rounded to a little over 1."""
-    if isinstance(token, str) and logprob <= 0.01:
-        return token, logprob
-    raise ValueError(f"expected a token and its log probability, got {token!r}, {logprob!r}")
-
-
-def alternatives(found: Sequence[tuple[str, dict[str, float]]]) -> dict[str, float] | None:
-    """The log probabilities at the first position that holds a word.
-
-    None where it has one token only: its probability says nothing of the answers that were not given.
-
-    >>> alternatives([("\\n", {"\\n": 0.0}), ("Yes", {"Yes": -0.1, "No": -2.5})])
-    {'Yes': -0.1, 'No': -2.5}
-    >>> alternatives([("Yes", {"Yes": -0.1})])
-    """
-    if not found:
-        return None
-    place = next((top for token, top in found if any(c.isalnum() for c in token)), found[-1][1])
-    return place if len(place) > 1 else None
+        if logprob is not None:  # a prompt's first token has none
+            yield token, [*(top or {}).items(), (token, logprob)]
 
 
 def probabilities(place: Mapping[str, float], choices: Sequence[str]) -> tuple[float, ...]:

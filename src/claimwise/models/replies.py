@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from claimwise.models.cache import call_key
-from claimwise.prompts import Prompt, parsers
+from claimwise.prompts import Prompt
+from claimwise.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Reply:
         text: what the model wrote.
         probabilities: of each choice at the answer's position, as the model gives them (they need not sum to 1).
         cut: the text was stopped before its end, by its length limit or a content filter.
-        reason: why there is neither text nor probabilities; ``parsers.REFUSAL`` where the model said that it refuses.
+        reason: why there is neither text nor probabilities; ``Reason.REFUSAL`` where the model said that it refuses.
     """
 
     text: str | None = None
@@ -37,11 +38,11 @@ class Reply:
 
         >>> Reply("Yes").answered, Reply(" ").answered, Reply(reason="too long").answered
         (True, False, False)
-        >>> Reply(reason=parsers.REFUSAL).answered
+        >>> Reply(reason=Reason.REFUSAL).answered
         True
         """
         written = bool(self.text and self.text.strip())
-        return written or self.probabilities is not None or self.reason == parsers.REFUSAL
+        return written or self.probabilities is not None or self.reason == Reason.REFUSAL
 
     def before(self, stop: Sequence[str]) -> Reply:
         """The reply up to the first of these texts, which ends it wherever else it was cut.

@@ -12,8 +12,7 @@ from transformers import DynamicCache
 
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, spread
 from claimwise.models.replies import Reply, Tally
-from claimwise.models.transformers_checkpoint import Checkpoint
-from claimwise.models.transformers_options import TransformersOptions
+from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
 
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Any
 
 from claimwise.errors import near
-from claimwise.prompts.decoding import CHOICES, SCHEMAS, Decoding
 from claimwise.prompts.files import (
     ROLES,
     Demonstration,
@@ -47,10 +46,28 @@ from claimwise.prompts.files import (
     read,
     read_demonstrations,
 )
+from claimwise.prompts.parsers import KINDS
 
-__all__ = ["ROLES", "Demonstration", "Prompt", "PromptError", "Role", "load", "load_for", "names"]
+__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Role", "load", "load_for", "names"]
 
 _FOLDER = resources.files(__name__)
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What goes to a language model beside a rendered prompt; with that text, it is what a remembered reply answers.
+
+    Attributes:
+        max_tokens: longest reply.
+        stop: texts that end a reply.
+        choices: answers whose probabilities are asked for; none where a text is.
+        schema: a JSON schema of the reply, for models that can be held to one.
+    """
+
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,8 @@ class Prompt:
         >>> load("acueval-verify-zeroshot").decoding
         Decoding(max_tokens=5, stop=(), choices=('Yes', 'No'), schema=None)
         """
-        return Decoding(self.max_tokens, self.stop, tuple(CHOICES.get(self.reply, ())), SCHEMAS.get(self.reply))
+        kind = KINDS[self.reply]
+        return Decoding(self.max_tokens, self.stop, tuple(kind.choices), kind.schema)
 
     @property
     def fingerprint(self) -> str:

@@ -1,31 +1,58 @@
-"""Answers in replies: yes or no, first or after the reasoning, and "supported" in its degrees, as 1.0, 0.25 or 0.0."""
+"""Answers in replies as numbers: yes or no, "supported" in its degrees, ratings, letters.
+
+Where a reply leaves open which answer is meant ("Yes/No", "4 or 5", "No doubt it is so"), it has none.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from claimwise.prompts.lists import CUT
+from claimwise.reasons import Parsed, Reason
 
 _MARKUP = re.compile(r"[*_`#\"“”]+")
+
+
+def last(pattern: re.Pattern, text: str) -> re.Match | None:
+    """The last match of a pattern, if there is any."""
+    return next(reversed([*pattern.finditer(text)]), None)
+
+
+# -- yes or no -------------------------------------------------------------------------------------
+
 _PREFIX = r"(?:(?:the |my |final |short )*(?:answer|verdict|response|statement)(?: is)?\s*[:\-]?\s*)?"
+#: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1".
+_END = (
+    r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!?)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
+    r"|(?=\s+(?:the|it|this|that|there|because|since|as|not)\b))"
+)
 
 
-def answer_first(yes: str, no: str) -> Callable[[str, bool], tuple[float | None, str]]:
+def _either(yes: str, no: str) -> str:
+    """What shows that both answers are named: "Yes/No", "yes or no"."""
+    return rf"(?!\s*(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
+
+
+def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
     """Reader of a reply that gives one of two words first, or as a sentence of its own at the end.
 
     >>> answer_first("true", "false")("False: it poured.", False)
-    (0.0, '')
+    Parsed(value=0.0, reason=None)
+    >>> answer_first("yes", "no")("No doubt, the passage supports this.", False)
+    Parsed(value=None, reason='neither yes nor no')
     """
-    first = re.compile(rf"\W*{_PREFIX}({yes}|{no})\b(?!\s*(?:and|or|/)\s*(?:{yes}|{no})\b)", re.IGNORECASE)
-    last = re.compile(rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)({yes}|{no})\W*$", re.IGNORECASE)
+    first = re.compile(
+        rf"\W*{_PREFIX}(?:({yes})\b|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_either(yes, no)}",
+        re.IGNORECASE,
+    )
+    end = re.compile(rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)(?:({yes})|({no}))\W*$", re.IGNORECASE)
 
-    def read(reply: str, cut: bool) -> tuple[float | None, str]:
+    def read(reply: str, cut: bool) -> Parsed:
         text = _MARKUP.sub("", reply)
-        found = first.match(text) or last.search(text)
+        found = first.match(text) or end.search(text)
         if not found:
-            return None, f"neither {yes} nor {no}"
-        return float(found.group(1).lower() == yes), ""
+            return Parsed(None, f"neither {yes} nor {no}")
+        return Parsed(float(bool(found[1])))
 
     return read
 
@@ -33,30 +60,27 @@ def answer_first(yes: str, no: str) -> Callable[[str, bool], tuple[float | None,
 yes_no = answer_first("yes", "no")
 
 
-def hallucinated(reply: str, cut: bool) -> tuple[float | None, str]:
+def hallucinated(reply: str, cut: bool) -> Parsed:
     """HaluEval's question: "yes" says that something is hallucinated.
 
-    >>> hallucinated("Yes", cut=False)
-    (0.0, '')
+    >>> hallucinated("Yes", cut=False).value
+    0.0
     """
     value, reason = yes_no(reply, cut)
-    return (None if value is None else 1.0 - value), reason
+    return Parsed(None if value is None else 1.0 - value, reason)
 
 
-#: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1".
-_END = (
-    r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!?)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
-    r"|(?=\s+(?:the|it|this|that|there|because|since|as|not)\b))"
-)
 _ANSWER = re.compile(
     r"\b(?:answer|verdict)(?: to (?:the|this|your) question)?(?:\s*\(yes(?: or |/)no\))?"
-    rf"(?:\s+(?:is|would be|must be)\b(?:\W{{0,3}}(?:therefore|thus|\w+ly)\b)?|\s*[:=>–—-]|\s*\n)\W{{0,4}}(yes|no)\b(?:{_END}|(?=\s*[^\w\s.]))",
+    r"(?:\s+(?:is|would be|must be)\b(?:\W{0,3}(?:therefore|thus|\w+ly)\b)?|\s*[:=>–—-]|\s*\n)\W{0,4}"
+    rf"(yes|no)\b{_either('yes', 'no')}(?:{_END}|(?=\s*[^\w\s.]))",
     re.IGNORECASE,
 )
 _SAID = re.compile(
-    rf"(?:^|[.!?:\n][\s(\[]*|\b(?:conclusion|therefore|thus|so|hence|overall),?\s+)(yes|no)\b{_END}", re.IGNORECASE
+    rf"(?:^|[.!?:\n][\s(\[]{{0,9}}|\b(?:conclusion|therefore|thus|so|hence|overall),?\s+)(yes|no)\b{_END}",
+    re.IGNORECASE,
 )
-_FINAL_WORDS = re.compile(
+_CONSISTENT = re.compile(
     r"\b(?:is|are|was|it['’]s|summary|statement|remains|appears|seems)"
     r"(?P<between>(?:n['’]t)?(?:,?\s+(?!but\b)[\w'’]+,?){0,3}?)\s+(?P<un>in)?consistent\b(?![^.!?\n]*\?)",
     re.IGNORECASE,
@@ -78,10 +102,37 @@ _DENIED = re.compile(
 )
 
 
+def final_yes_no(reply: str, cut: bool) -> Parsed:
+    """The last "Answer: ..." of a reply that reasons first; else its last yes or no, or a later "(in)consistent".
+
+    Later words that go against the answer stand if they conclude ("Therefore ..."); else they leave a bare "No." unclear.
+    Of a reply that was cut off only "Answer: ..." is read: what else it says may be a step of the reasoning.
+
+    >>> final_yes_no("No date is wrong. The summary is therefore consistent.", cut=False)
+    Parsed(value=1.0, reason=None)
+    >>> final_yes_no("Is the place right? Yes. Is the da", cut=True)
+    Parsed(value=None, reason='cut off at its length limit')
+    """
+    text = _MARKUP.sub("", reply)
+    named = last(_ANSWER, text)
+    said = named or (None if cut else last(_SAID, text))
+    words = None if cut else _consistency(text)
+    if said is None:
+        return Parsed(words[1]) if words else Parsed(None, Reason.CUT if cut else "no final yes or no")
+    value = float(said[1].lower() == "yes")
+    if words and words[0] > said.start() and words[1] != value:
+        if words[2]:
+            return Parsed(words[1])
+        if not named:
+            return Parsed(None, "an answer, and then its opposite")
+    return Parsed(value)
+
+
 def _consistency(text: str) -> tuple[int, float, bool] | None:
     """Where a text last says "(in)consistent" of what it judges, which of them, and whether as a conclusion."""
-    for found in reversed([*_FINAL_WORDS.finditer(text, max(0, len(text) - 300))]):
-        before = re.split(r"[.!?\n]", text[: found.start()])[-1]
+    start = max(0, len(text) - 300)
+    for found in reversed([*_CONSISTENT.finditer(text, start)]):
+        before = re.split(r"[.!?\n]", text[max(0, start - 300) : found.start()])[-1]
         if _SUPPOSED.search(before):
             continue
         if _PARTLY.search(found["between"]) and not found["un"]:
@@ -91,66 +142,61 @@ def _consistency(text: str) -> tuple[int, float, bool] | None:
     return None
 
 
-def _last(pattern: re.Pattern, text: str) -> re.Match | None:
-    return next(reversed([*pattern.finditer(text)]), None)
-
-
-def final_yes_no(reply: str, cut: bool) -> tuple[float | None, str]:
-    """The last "Answer: ..." of a reply that reasons first; else its last yes or no, or a later "(in)consistent".
-
-    Later words that go against the answer stand if they conclude ("Therefore ..."); else they leave a bare "No." unclear.
-    Of a reply that was cut off only "Answer: ..." is read: what else it says may be a step of the reasoning.
-
-    >>> final_yes_no("No date is wrong. The summary is therefore consistent.", cut=False)
-    (1.0, '')
-    >>> final_yes_no("Is the place right? Yes. Is the da", cut=True)
-    (None, 'cut off at its length limit')
-    """
-    text = _MARKUP.sub("", reply)
-    named = _last(_ANSWER, text)
-    said = named or (None if cut else _last(_SAID, text))
-    words = None if cut else _consistency(text)
-    if said is None:
-        return (words[1], "") if words else (None, CUT if cut else "no final yes or no")
-    value = float(said[1].lower() == "yes")
-    if words and words[0] > said.start() and words[1] != value:
-        if words[2]:
-            return words[1], ""
-        if not named:
-            return None, "an answer, and then its opposite"
-    return value, ""
-
+# -- supported -------------------------------------------------------------------------------------
 
 #: The label of an answer: "Supported: Yes", "**Supported** (Yes/No): No", "[Supported - yes]". An answer that stands in a
 #: sentence ("is fully supported: no discrepancy was found"), or has no colon or the like before it, has to end there.
 SUPPORTED = re.compile(
     r"(?<!not )(?<!Not )(?:(?P<label>\bS|(?<!\w )\bs)|\bs)(?i:upported)(?:\s*[\[(]\s*(?i:yes\s*(?:/|or)\s*no)\s*[\])])?"
     r"(?:(?P<colon>[^\w.,;!\n]{0,8}?[:?=>|–—(\[-][^\w.;]{0,12}?)|(?(label)\W{1,12}?|(?!)))"
-    rf"(?P<answer>(?i:yes|no))\b(?!\s*(?:/|or\b)\s*(?i:yes|no)\b)(?(colon)(?(label)|{_END})|{_END})"
+    rf"(?P<answer>(?i:yes|no))\b(?i:{_either('yes', 'no')})(?(colon)(?(label)|{_END})|{_END})"
 )
 
 
-def supported(reply: str, cut: bool) -> tuple[float | None, str]:
+def supported(reply: str, cut: bool) -> Parsed:
     """The last "Supported: Yes" or "Supported: No"; of a reply that was cut off, one that begins or ends its line.
 
     >>> supported("Reasoning: it is supported. No date is wrong. Supported: Yes", cut=False)
-    (1.0, '')
+    Parsed(value=1.0, reason=None)
     >>> supported('Reasoning: "Supported: No" would be wro', cut=True)
-    (None, 'cut off at its length limit')
+    Parsed(value=None, reason='cut off at its length limit')
     """
     text = _MARKUP.sub("", reply)
-    found = _last(SUPPORTED, text)
+    found = last(SUPPORTED, text)
     if cut and found:
         line = text[: found.start()].rpartition("\n")[2], text[found.end() :].partition("\n")[0]
         if all(re.search(r"\w", part) for part in line):
             found = None  # the reasoning may speak of the form
     if not found:
-        return None, CUT if cut else "no 'Supported: Yes' or 'Supported: No'"
-    return float(found["answer"].lower() == "yes"), ""
+        return Parsed(None, Reason.CUT if cut else "no 'Supported: Yes' or 'Supported: No'")
+    return Parsed(float(found["answer"].lower() == "yes"))
 
 
-_LABEL = re.compile(r"(?<![a-z])(un[\s-]?)?supported(?![a-z])", re.IGNORECASE)
-_LABEL_PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
+#: A claim's "Supported:" with another answer, or none; "whether each is supported:" announces the list.
+_NEITHER = re.compile(r"(?:\bS|(?<!\w )\bs)upported\W*:\W*(?!\W|(?i:yes|no)\b)")
+
+
+def claims_supported(reply: str, cut: bool) -> Parsed:
+    """The product of the claims' 0/1 verdicts (Factored Verification eq. 1), which one "No" decides.
+
+    >>> claims_supported("- It rained. Supported: Yes\\n- We left. Supported: No", cut=False).value
+    0.0
+    """
+    text = _MARKUP.sub("", reply)
+    answers = [found["answer"].lower() == "yes" for found in SUPPORTED.finditer(text)]
+    if not answers:
+        return Parsed(None, "no claim with 'Supported: Yes' or 'Supported: No'")
+    if cut and all(answers):
+        return Parsed(None, Reason.CUT)
+    if all(answers) and _NEITHER.search(text):
+        return Parsed(None, "a claim with neither 'Supported: Yes' nor 'Supported: No'")
+    return Parsed(float(all(answers)))
+
+
+_LABEL = re.compile(
+    r"(?<![a-z])(?P<un>un[\s-]?)?supported(?![a-z])(?P<by_nothing>\s+(?:by|in)\s+n(?:o|one|othing|either)\b)?", re.I
+)
+_PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
 _OPENING = re.compile(r"\W*(?:(?:not|partially|fully|un)[\s_-]*)?supported(?![a-z])", re.IGNORECASE)
 #: The words before a label that it stands with: those of its clause.
 _BEFORE = re.compile(r"(?:[\w'’]+[^\w.;:!?\n<>]+){0,8}$")
@@ -161,65 +207,171 @@ _CLAUSE = re.compile(
 _PART = re.compile(r"\bpart(?:ial)?ly\b", re.IGNORECASE)
 #: After a denial, what leaves open whether a part is supported, or whether the label is meant.
 _OPEN = re.compile(r"\b(?:fully|completely|entirely|wholly|totally|all|that|whether|if)\b", re.IGNORECASE)
+_IS = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
 
 
-def supported_label(reply: str, cut: bool) -> tuple[float | None, str]:
+def supported_label(reply: str, cut: bool) -> Parsed:
     """WiCE's three labels; a partially supported claim lies below one half, since not all of it is supported.
 
-    >>> [supported_label(reply, cut=False)[0] for reply in ("partially_supported", "It isn't supported.")]
+    >>> [supported_label(reply, cut=False).value for reply in ("partially_supported", "It isn't supported.")]
     [0.25, 0.0]
-    >>> supported_label("The claim is not fully supported.", cut=False)
-    (None, 'unclear whether in part or not supported')
+    >>> supported_label("The claim is not fully supported.", cut=False).reason
+    'unclear whether in part or not supported'
     """
-    place = _LABEL_PLACE.findall(reply)
-    if cut and not place and not _OPENING.match(reply):
-        return None, CUT
-    labels = _labels(re.sub(r"[_*]+", " ", place[-1] if place else reply))
-    if len(labels) != 1:
-        return None, "several labels" if labels else "no label"
-    label = labels.pop()
-    return (None, "unclear whether in part or not supported") if label == "unclear" else (_SHARES[label], "")
+    places = _PLACE.findall(reply)
+    if cut and not places and not _OPENING.match(reply):
+        return Parsed(None, Reason.CUT)
+    text = re.sub(r"[_*]+", " ", places[-1] if places else reply)
+    values = {_label(text, found) for found in _LABEL.finditer(text)}
+    if len(values) != 1:
+        return Parsed(None, "several labels" if values else "no label")
+    value = values.pop()
+    return Parsed(value, "unclear whether in part or not supported" if value is None else None)
 
 
-_IS = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
-_SHARES = {"yes": 1.0, "part": 0.25, "no": 0.0}
+def _label(text: str, found: re.Match) -> float | None:
+    """The value of one label; None where it is denied, but not outright ("not fully supported")."""
+    before = _CLAUSE.sub("", _BEFORE.search(text[max(0, found.start() - 200) : found.start()])[0])
+    answer = SUPPORTED.match(text, found.start())
+    if found["un"] or (answer and answer["answer"].lower() == "no"):
+        return 0.0
+    if denial := _DENIED.search(before):
+        # "that he did not is supported"
+        elsewhere = before[: denial.start()].strip() and _IS.search(before, denial.end())
+        unclear = _PART.search(before) or _OPEN.search(before, denial.end()) or elsewhere or found["by_nothing"]
+        return None if unclear else 0.0
+    if found["by_nothing"]:
+        return 0.0
+    return 0.25 if _PART.search(before) else 1.0
 
 
-def _labels(text: str) -> set[str]:
-    """The labels that a text names; "unclear" where one is denied, but not outright ("not fully supported")."""
-    labels = set()
-    for found in _LABEL.finditer(text):
-        before = _CLAUSE.sub("", _BEFORE.search(text[max(0, found.start() - 200) : found.start()])[0])
-        answer = SUPPORTED.match(text, found.start())
-        if found[1] or (answer and answer["answer"].lower() == "no"):
-            labels.add("no")
-        elif denial := _DENIED.search(before):
-            apart = (
-                _IS.search(before, denial.end()) and before[: denial.start()].strip()
-            )  # "that he did not is supported"
-            unclear = _PART.search(before) or _OPEN.search(before, denial.end()) or apart
-            labels.add("unclear" if unclear else "no")
-        else:
-            labels.add("part" if _PART.search(before) else "yes")
-    return labels
+# -- ratings ---------------------------------------------------------------------------------------
 
 
-#: A claim's "Supported:" with another answer, or none; "whether each is supported:" announces the list.
-_NEITHER = re.compile(r"(?:\bS|(?<!\w )\bs)upported\W*:\W*(?!\W|(?i:yes|no)\b)")
+def _number(top: int) -> str:
+    """A number that may be a rating on a scale up to ``top``.
 
-
-def claims_supported(reply: str, cut: bool) -> tuple[float | None, str]:
-    """The product of the claims' 0/1 verdicts (Factored Verification eq. 1), which one "No" decides.
-
-    >>> claims_supported("- It rained. Supported: Yes\\n- We left. Supported: No", cut=False)
-    (0.0, '')
+    That is no percentage, no -4, no 6-1 of a football match, neither number of "4 or 5", nothing on another scale (4/10,
+    "4 (out of 10)"), and not the scale itself (the 5 of 4/5).
     """
-    text = _MARKUP.sub("", reply)
-    answers = [found["answer"].lower() == "yes" for found in SUPPORTED.finditer(text)]
-    if not answers:
-        return None, "no claim with 'Supported: Yes' or 'Supported: No'"
-    if cut and all(answers):
-        return None, "the reply was cut off before its last claim"
-    if all(answers) and _NEITHER.search(text):
-        return None, "a claim with neither 'Supported: Yes' nor 'Supported: No'"
-    return float(all(answers)), ""
+    return (
+        r"(?<![\d.−–-])(?<!\d/)(?<!\d [/–-] )(?<!\d (?:of|or|to) )(?<!\d and )(?<!out of )(?<!star of )(?<!stars of )"
+        r"(\d+(?:\.\d+)?)(?!\d|\.\d|\s?[–-]\s?\d|\s+(?:or|to)\s+(?:\w+\s+)?\d|\s+and\s+\d+(?!\s*\w))"
+        rf"(?!(?:\s*(?:stars?|points?))?\s*[(\[]?\s*(?:/|(?:out )?of)\s*(?:(?!{top}\b)\d|(?:ten|(?:a |one )?hundred)\b))"
+    )
+
+
+def _scale(low: str, top: str) -> re.Pattern:
+    """What names the scale itself: "on a scale of 1 to 5", "(1-5)"."""
+    return re.compile(
+        rf"\b(?:scale|range|from|between)\W+(?:of\W+|from\W+|between\W+)*(?:{low})\W*(?:-|–|to|and)\W*(?:{top})\b"
+        rf"|\(\s*(?:{low})\s*[-–]\s*(?:{top})\s*\)",
+        re.IGNORECASE,
+    )
+
+
+_NUMBER = _number(5) + "(?!%)"
+_THEN = r"(?=\s*(?:$|[^\w\s]|(?:for|in|on|out|overall|because|since|due|based|with|to|as)\b))"
+_OF_FIVE = r"(?:(?:\s*stars?)?\s*(?:/|out of)\s*(?:5\b|five\b))"
+# "2 of 5" may count facts: a rating where stars are named or nothing else is.
+_FROM_FIVE = rf"(?:(?:\s*stars?)?\s+of\s+(?:5|five)\b(?:\s*stars?\b|{_THEN}))"
+_SCORE = r"(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ing)|give|giving|assign(?:ed|ing)?|award(?:ed|ing)?)"
+# From the plainest statement of a rating to the least plain; the first kind that occurs decides.
+_FIVE_PLACES = (
+    rf"^\W*{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})?(?:\s*\(|\W*(?:$|\n|stars?\b))",
+    rf"\b(?:final|overall|total)\s+(?:\w+\s+)?(?:score|rating)\b[^\d\n]{{0,60}}?{_NUMBER}",
+    rf"\b(?:score|rating|stars)\s*(?:\([^)\d]*\)\s*)?(?::|=|of|is|would be)\s*(?:an?\s+)?\W{{0,4}}{_NUMBER}",
+    rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}{_OF_FIVE}",
+    rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b{_NUMBER}{_FROM_FIVE}",
+    rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b(?:as|an?|with|to|at|it|of|summary|score)\s+(?:[^\W\d]+\s+){{0,4}}?{_NUMBER}{_THEN}",
+    rf"\ban?\s+perfect\s+(?:[^\W\d]+\s+){{0,3}}?{_NUMBER}{_THEN}",
+    rf"{_NUMBER}\s*(?:of\s+(?:5|five)\s*)?stars?\b",
+    rf"{_NUMBER}{_OF_FIVE}",
+    rf"\bscore\s+{_NUMBER}\W*$",
+    rf"[.:;!?\n]\s*{_NUMBER}\W*$",
+    # "4. The summary is": after "1." may come a list, and "4." is of one where another number follows.
+    rf"^(?!\W*1\.\s)\W*{_NUMBER}(?:[.:]\s|,\s(?![^.\n]{{0,30}}\d)|\s+[-–—]\s|\s+(?:because|since)\b)(?!\s*\d)"
+    r"(?![\s\S]*(?:\n|[.!?] )\W*\d{1,2}[.)]\s)",
+)
+_HUNDRED_PLACES = (
+    rf"^\W*{_number(100)}\s*%?(?:\s*(?:/|out of)\s*100)?\W*(?:$|\n)",
+    rf"\b(?:scores?|rating)\b[^\d\n]{{0,60}}?{_number(100)}\b",
+    rf"{_number(100)}\s*\(?(?:/|out of)\s*100\b",
+    rf"^\W*{_number(100)}[\s.,:;–-]+[A-Z]",
+    rf"[.:;!?\n]\s*{_number(100)}\W*$",
+)
+_FIVE = tuple(re.compile(place, re.IGNORECASE) for place in _FIVE_PLACES)
+_HUNDRED = tuple(re.compile(place, re.IGNORECASE) for place in _HUNDRED_PLACES)
+_FIVE_SCALE, _HUNDRED_SCALE = _scale("1|one", "5|five"), _scale("0|zero", "100|one hundred")
+_BREAKDOWN = re.compile(r"\bbreak\s?down\b", re.IGNORECASE)
+_WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
+_STAR_WORD = re.compile(
+    rf"\b({'|'.join(_WORDS)})(?=[\s-]+(?:(?:or|to)\s+(?:{'|'.join(_WORDS)})\s+)?"
+    r"(?:stars?\b|(?:stars?\s+)?(?:out\s+)?of\s+(?:5|five)\b))[\s-]+",
+    re.IGNORECASE,
+)
+
+
+def one_to_five(reply: str, cut: bool) -> Parsed:
+    """A rating s from 1 to 5 as (s - 1) / 4.
+
+    A rating given before a "breakdown" into aspects is the rating. Where a reply otherwise gives several ratings
+    of the same kind that differ, it has none: which of them is meant would be a guess. So would "1. The summary"
+    be: it may be the first of a list of errors.
+
+    >>> [one_to_five(r, False).value for r in ("4", "Four stars. It omits a name.", "On a scale of 1 to 5 I rate it 2.")]
+    [0.75, 0.75, 0.25]
+    >>> [one_to_five(r, False).value for r in ("4. The summary is", "1. The summary is", "4. Ann\\n5. Bob", "4 or 5")]
+    [0.75, None, None, None]
+    >>> one_to_five("Score: 7", False).reason
+    'rating 7 is not from 1 to 5'
+    """
+    text = _FIVE_SCALE.sub(" ", re.sub(r"[*_`]", "", reply))
+    text = _STAR_WORD.sub(lambda word: f"{_WORDS[word[1].lower()]} ", text)
+    found = _rating(_BREAKDOWN.split(text, maxsplit=1)[0], _FIVE, 1, 5)
+    return found if found.value is not None else _rating(text, _FIVE, 1, 5)
+
+
+def zero_to_hundred(reply: str, cut: bool) -> Parsed:
+    """A rating from 0 to 100 as a share of 100.
+
+    >>> [zero_to_hundred(reply, False).value for reply in ("Scores: 85", "I would give it 7 of 10.")]
+    [0.85, None]
+    """
+    return _rating(_HUNDRED_SCALE.sub(" ", re.sub(r"[*_`]", "", reply)), _HUNDRED, 0, 100)
+
+
+def _rating(text: str, places: tuple[re.Pattern, ...], low: float, high: float) -> Parsed:
+    reason = "no rating in the reply"
+    for place in places:
+        numbers = {float(number) for number in place.findall(text)}
+        found = {number for number in numbers if low <= number <= high}
+        if len(found) > 1:
+            return Parsed(None, f"several ratings: {', '.join(f'{n:g}' for n in sorted(found))}")
+        if found:
+            return Parsed((found.pop() - low) / (high - low))
+        if numbers:  # perhaps the score of a match, or a year: a plainer rating may follow
+            reason = f"rating {numbers.pop():g} is not from {low:g} to {high:g}"
+    return Parsed(None, reason)
+
+
+# -- letters ---------------------------------------------------------------------------------------
+
+_ALONE = r"(?!\)?\s*(?:or|and|to|,|/|-|–)\s*\(?[A-E]\b)"
+_LETTER = re.compile(
+    r"^\W*(?:(?i:(?:the |my )?(?:answer|choice|option|rating|score)(?: is)?)\W*)?"
+    rf"\(?([A-Ea-e]){_ALONE}(?:\)|[.:,]|\s*$|\s*[-–]|\s+\()"
+    rf"|\b(?i:answer|choice|option)(?: is)?\W{{1,5}}([A-E])\b{_ALONE}"
+)
+
+
+def a_to_e(reply: str, cut: bool) -> Parsed:
+    """A letter from A (worst) to E (best) as a share of the scale.
+
+    >>> [a_to_e(reply, False).value for reply in ("D", "E: The summary is consistent. 5 points.", "A or B", "Excellent")]
+    [0.75, 1.0, None, None]
+    """
+    found = _LETTER.search(reply)
+    if not found:
+        return Parsed(None, "no letter from A to E in the reply")
+    return Parsed("ABCDE".index((found[1] or found[2]).upper()) / 4)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import yaml
 
 from claimwise import text
+from claimwise.reasons import Parsed, Reason
 
-EMPTY = "empty reply"
-CUT = "cut off at its length limit"
-NO_LIST = "no list in the reply"
 _NO_JSON = "no JSON list of claims in the reply"
 
 _BULLET = re.compile(
@@ -41,17 +40,17 @@ _NEXT = re.compile(
 )
 
 
-def bullets(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
+def bullets(reply: str, cut: bool) -> Parsed:
     r"""The items of a list: text before the first bullet is dropped, and so are duplicates and what follows the list.
 
     A wrapped item (its next line indented, or beginning with a small letter) is joined. A heading above nested
     bullets ("- People:") is not an item, and neither is one that was cut off: it says something that the summary may
     not. A reply that was cut off within its only item has none.
 
-    >>> bullets("The claims are:\n- It rained\n  all day.\n- **We** left.\n\nI hope this helps!")[0]
+    >>> bullets("The claims are:\n- It rained\n  all day.\n- **We** left.\n\nI hope this helps!", cut=False).value
     ('It rained all day.', 'We left.')
-    >>> bullets("- It rained.\n- We le", cut=True)[0], bullets("- It rai", cut=True)
-    (('It rained.',), (None, 'cut off at its length limit'))
+    >>> bullets("- It rained.\n- We le", cut=True).value, bullets("- It rai", cut=True).reason
+    (('It rained.',), 'cut off at its length limit')
     """
     items: list[str] = []
     open_item = ended = False
@@ -134,17 +133,17 @@ def _bare(item: str) -> str:
     return _LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()).strip()
 
 
-def _unique(items: Iterable[str], cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
+def _unique(items: Iterable[str], cut: bool) -> Parsed:
     cleaned = (_QUOTED.sub(r"\1", item) if _QUOTED.fullmatch(item) else item for item in map(_bare, items))
     unique = tuple(dict.fromkeys(item for item in cleaned if re.search(r"\w", item)))
-    return (unique, "") if unique else (None, CUT if cut else NO_LIST)
+    return Parsed(unique) if unique else Parsed(None, Reason.CUT if cut else Reason.NO_LIST)
 
 
-def sentences(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
+def sentences(reply: str, cut: bool) -> Parsed:
     """Every sentence, without an unfinished last one (FENICE's T5 extractor writes nothing else).
 
-    >>> sentences("It rained. We left. We le", cut=True)[0], sentences("It rai", cut=True)
-    (('It rained.', 'We left.'), (None, 'cut off at its length limit'))
+    >>> sentences("It rained. We left. We le", cut=True).value, sentences("It rai", cut=True).reason
+    (('It rained.', 'We left.'), 'cut off at its length limit')
     """
     items = [span.text for span in text.sentences(reply)]
     return _unique(items[:-1] if cut else items, cut)
@@ -157,16 +156,16 @@ _NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) fo
 _STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|([\[\]])')
 
 
-def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, str]:
+def json_claims(reply: str, cut: bool) -> Parsed:
     r"""The texts of a JSON list, or of the list in a JSON object (FENICE Fig. 2: ``{"claims": [...]}``).
 
     Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Code fences,
     text around, single quotes, trailing commas and a missing end are forgiven, because models write them (FENICE's
     own prompt shows single quotes); a text that was cut off is left out.
 
-    >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```")[0]
+    >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```", cut=False).value
     ('It rained.', 'We left.')
-    >>> json_claims('{"claims": ["It rained.", "We le')[0]
+    >>> json_claims('{"claims": ["It rained.", "We le', cut=True).value
     ('It rained.',)
     """
     starts = [at for at in (reply.find("{"), reply.find("[")) if at >= 0]
@@ -181,9 +180,9 @@ def json_claims(reply: str, cut: bool = False) -> tuple[tuple[str, ...] | None, 
             except (ValueError, yaml.YAMLError, RecursionError):
                 continue
             if items is not None:
-                return _unique(items) if items else (None, _NO_JSON)
+                return _unique(items, cut) if items else Parsed(None, _NO_JSON)
     strings = _strings(body)
-    return _unique(strings) if strings else (None, CUT if cut else _NO_JSON)
+    return _unique(strings, cut) if strings else Parsed(None, Reason.CUT if cut else _NO_JSON)
 
 
 def _strings(body: str) -> list[str]:
@@ -203,17 +202,12 @@ def _strings(body: str) -> list[str]:
                 if name and not depth:
                     done = match.end()
                     break
-            elif not key and _valid(string):
-                found.append(json.loads(f'"{string}"', strict=False))
+            elif not key:
+                with suppress(ValueError):
+                    found.append(json.loads(f'"{string}"', strict=False))
+        else:
+            break  # this list is not finished: it has all that follows
     return found
-
-
-def _valid(string: str) -> bool:
-    try:
-        json.loads(f'"{string}"', strict=False)
-    except ValueError:
-        return False
-    return True
 
 
 def _texts(value: object) -> list[str] | None:

@@ -1,1 +1,1 @@
-"""``claimwise score``: a metric over a file of a user's own, and what to read of the result."""
+"""A user's own file: read, evaluated, written, and what to read of the result (``claimwise score``)."""

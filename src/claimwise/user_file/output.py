@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
 import re
 import shutil
 import zlib
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,17 +21,13 @@ from claimwise.corpora.user_rows import stem
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
 from claimwise.models.base import Verdict
-from claimwise.models.chunks import retrieve
+from claimwise.models.chunks import ranked
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3
 
 #: What a result's name may end in: a reader takes it for what its name says.
 _KINDS = {"the scores": (".csv", ".jsonl"), "the claims": (".csv",)}
-
-
-class OutputError(ClaimwiseError):
-    """A result cannot be written, or only over the examples or another result; said before anything is asked."""
 
 
 def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
@@ -47,8 +43,8 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     'mine.acueval.org-gpt.v1.2.csv'
     """
     names = [Path(name).stem if name.endswith(".txt") else name for name in others]
-    parts = [re.sub(r"[^\w.-]+", "-", name) for name in names]
-    return file.parent / ".".join([stem(file), metric, *parts, "csv"])
+    parts = [re.sub(r"[^\w.-]+", "-", name) for name in (metric, *names)]
+    return file.parent / ".".join([stem(file), *parts, "csv"])
 
 
 def check(file: Path, out: Path, claims: Path | None, page: Path | None) -> None:
@@ -61,13 +57,13 @@ def check(file: Path, out: Path, claims: Path | None, page: Path | None) -> None
         page: for the page, if anywhere.
 
     Raises:
-        OutputError: a result would be written over the examples or another result, or cannot be written there at all.
+        ClaimwiseError: a result would be written over the examples or another result, or cannot be written there at all.
         IsADirectoryError: one of the places is a folder.
 
     >>> check(Path("mine.csv"), Path("scores.csv"), Path("scores.csv"), None)
     Traceback (most recent call last):
     ...
-    claimwise.user_file.output.OutputError: scores.csv: the claims would be written over the scores; name another file for the claims
+    claimwise.errors.ClaimwiseError: scores.csv: the claims would be written over the scores; name another file for the claims
     """
     taken = {file.resolve(): "the examples"}
     for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
@@ -76,24 +72,21 @@ def check(file: Path, out: Path, claims: Path | None, page: Path | None) -> None
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
         if other := taken.get(path.resolve()):
-            raise OutputError(f"{path}: {what} would be written over {other}; name another file for {what}")
-        _check_place(path, what)
+            raise ClaimwiseError(f"{path}: {what} would be written over {other}; name another file for {what}")
+        place = next(parent for parent in (path, *path.parents) if parent.exists())
+        if place != path and not place.is_dir():
+            raise ClaimwiseError(f"{path}: {what} cannot be written there, {place} is a file; name another folder")
+        if not os.access(place, os.W_OK):
+            raise ClaimwiseError(
+                f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}"
+            )
         kind, kinds = Path(path.name.lower().removesuffix(".gz")).suffix, _KINDS.get(what)
         if kind and kinds and kind not in kinds:
-            raise OutputError(
+            raise ClaimwiseError(
                 f"{path}: {what} are not written in this form; name a file that ends in {' or '.join(kinds)}, got "
                 f"{kind!r}"
             )
         taken[path.resolve()] = what
-
-
-def _check_place(path: Path, what: str) -> None:
-    """Whether a file can be made there: after an hour of calls is too late to learn that it cannot."""
-    place = next(parent for parent in (path, *path.parents) if parent.exists())
-    if place != path and not place.is_dir():
-        raise OutputError(f"{path}: {what} cannot be written there, {place} is a file; name another folder")
-    if not os.access(place, os.W_OK):
-        raise OutputError(f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}")
 
 
 def nests(path: Path) -> bool:
@@ -148,25 +141,32 @@ def write(table: pd.DataFrame, path: Path) -> None:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
                 for row in table.to_dict("records"):
-                    lines.write(json.dumps(_nulls(row), ensure_ascii=False, allow_nan=False) + "\n")
+                    values = {name: None if _missing(value) else value for name, value in row.items()}
+                    lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
         else:
-            values = {name: column.map(_cell) for name, column in table.items() if column.dtype == object}
-            table.assign(**values).to_csv(new, index=False, float_format="%.6g")
+            _write_csv(table, new)
 
 
-def _nulls(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: _nulls(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_nulls(item) for item in value]
-    return value if isinstance(value, str) or pd.notna(value) else None
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Values that are no text as JSON; every cell is read back as it was written.
+
+    By itself Python's writer leaves a bare carriage return unquoted, and every reader takes it for the end of the row.
+    """
+    cells = table.assign(**{name: column.map(_cell) for name, column in table.items() if column.dtype == object})
+    texts = [*map(str, cells), *(cell for column in cells.select_dtypes(["object", "str"]) for cell in cells[column])]
+    returns = any("\r" in cell for cell in texts if isinstance(cell, str))
+    quoting = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+    cells.to_csv(path, index=False, float_format="%.6g", quoting=quoting)
 
 
 def _cell(value: Any) -> str:
-    """A cell of a csv: a value that is no text as JSON."""
-    value = _nulls(value)
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return "" if _missing(value) else json.dumps(value, ensure_ascii=False)
+
+
+def _missing(value: Any) -> bool:
+    return not isinstance(value, list | dict) and pd.isna(value)
 
 
 def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
@@ -186,10 +186,11 @@ def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataF
     >>> with_claims(pd.DataFrame({"id": ["a"], "score": [1.0]}), found, examples)["claims"][0]
     [{'text': 'It rained.', 'support': 1.0, 'evidence': ['It rained.'], 'start': 0, 'end': 10}]
     """
-    claims = evaluation.judged_claims()
-    claims = claims.assign(evidence=_evidence(claims, examples)).rename(columns={"claim": "text"})
+    claims = _with_evidence(evaluation, examples).rename(columns={"claim": "text"})
     columns = [name for name in ("text", "support", "p_entail", "evidence", "start", "end") if name in claims]
-    nested = {key: rows[columns].astype(object).to_dict("records") for key, rows in claims.groupby("example_id")}
+    cells = claims[columns].astype(object)
+    cells = cells.where(cells.notna(), None)  # JSON has no NaN
+    nested = {key: cells.loc[rows.index].to_dict("records") for key, rows in claims.groupby("example_id")}
     return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
 
 
@@ -207,26 +208,28 @@ def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame
     >>> claim_report(found, examples)[["id", "claim", "support", "evidence"]].values.tolist()
     [['a', 'It rained.', 1.0, 'It rained.'], ['a', 'Ann left.', 0.0, 'It rained.']]
     """
-    rows = evaluation.judged_claims()
-    evidence = [" | ".join(sentences) for sentences in _evidence(rows, examples)]
+    rows = _with_evidence(evaluation, examples)
     columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]
-    columns += [column for column in ALIGNMENT_COLUMNS if column in rows]
-    return rows[columns].assign(evidence=evidence).rename(columns={"example_id": "id"})
+    columns += [column for column in (*ALIGNMENT_COLUMNS, "evidence") if column in rows]
+    return rows[columns].assign(evidence=rows["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
 
 
-def _evidence(claims: pd.DataFrame, examples: pd.DataFrame) -> list[list[str]]:
+def _with_evidence(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
+    """Every claim with its verdict, whose evidence is the nearest sentences themselves."""
+    rows = evaluation.judged_claims()
     documents = examples.set_index("id")["document"]
-    return [
-        [text.sentences(documents[row.example_id])[i].text for i in nearest(documents[row.example_id], row.claim, row)]
-        for row in claims.itertuples()
-    ]
+    evidence = []
+    for row in rows.itertuples():
+        sentences = text.sentences(documents[row.example_id])
+        evidence.append([sentences[i].text for i in nearest(documents[row.example_id], row.claim, row)])
+    return rows.assign(evidence=pd.Series(evidence, rows.index, dtype=object))
 
 
 def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:
     """Of the sentences that a claim was checked against the nearest ones, at most ``SHOWN``, best first.
 
     Most models name the best first. Where many were read as one text (a window, a chunk, the whole document) they are
-    named in the document's order, or not at all, and words decide (``chunks.retrieve``).
+    named in the document's order, or not at all, and words decide (``chunks.ranked``).
 
     Args:
         document: the text.
@@ -238,21 +241,7 @@ def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:
     [[3, 1, 4], [3, 1, 4], [4, 2, 3], [0, 1]]
     """
     evidence = [] if verdict.evidence is None else [int(i) for i in verdict.evidence]
-    if len(evidence) > SHOWN and evidence == sorted(evidence):
-        return _by_words(document, claim, set(evidence))
-    if not evidence and not pd.isna(verdict.support):
-        return _by_words(document, claim, set(range(len(text.sentences(document)))))
+    whole_document = not evidence and not pd.isna(verdict.support)
+    if whole_document or (len(evidence) > SHOWN and evidence == sorted(evidence)):
+        evidence = [i for i in ranked(document, claim) if whole_document or i in evidence]
     return evidence[:SHOWN]
-
-
-def _by_words(document: str, claim: str, read: set[int]) -> list[int]:
-    """The sentences that ``retrieve`` would find first if it looked at these only."""
-
-    def among(most: int) -> list[int]:
-        return [i for i in retrieve(document, claim, most).sentences if i in read]
-
-    found: list[int] = []
-    for size in range(1, min(SHOWN, len(read)) + 1):
-        least = bisect_left(range(len(text.sentences(document))), size, key=lambda most: len(among(most)))
-        found += [i for i in among(least) if i not in found]
-    return found

@@ -14,8 +14,8 @@ import pandas as pd
 from claimwise import text
 from claimwise.metrics import Evaluation
 from claimwise.metrics.verify import SUPPORTED, probability
-from claimwise.user_file import decisions as deciding
-from claimwise.user_file import output as own_output
+from claimwise.user_file.decisions import decisions
+from claimwise.user_file.output import nearest
 
 #: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
 MOST = 300
@@ -51,7 +51,7 @@ def render(
     (True, False)
     """
     scored = examples.merge(evaluation.scores, left_on="id", right_on="example_id", suffixes=("", "_score"))
-    decided = None if threshold is None else deciding.decisions(scored["score"], threshold)
+    decided = None if threshold is None else decisions(scored["score"], threshold)
     scored = scored.assign(faithful=decided).sort_values("score", kind="stable")
     shown = scored.head(MOST)
     judged = evaluation.judged_claims()
@@ -92,7 +92,7 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
     support = claim.probability
     verdict = "unread" if pd.isna(support) else "supported" if support >= SUPPORTED else "unsupported"
-    evidence = own_output.nearest(document, claim.claim, claim)
+    evidence = nearest(document, claim.claim, claim)
     return {
         "text": claim.claim,
         "support": None if verdict == "unread" else support,

@@ -1,21 +1,28 @@
-"""What to doubt of a user's file and prompts before a model that reads English prose, and of prompts none, has scored it."""
+"""What to doubt of a user's file before a model that reads English prose, and of prompts none, has scored it.
+
+Every line of a summary is read as one sentence or several (``text.sentences``), so that a layout which a person reads
+past changes claims and scores. Only what is rarely anything else is looked for: a warning of nothing costs trust.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import pandas as pd
 
 from claimwise import text
-from claimwise.user_file import layout as own_layout
+from claimwise.words import FUNCTION_WORDS
 
+#: What such a model takes of a prompt, by kind.
+_READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
 #: A file's words in which the share of English function words is counted, at least; fewer may have none by chance.
 _WORDS = 50
 #: Share under which a text is not English: prose has over a fifth, headlines about .06, Romance and Germanic languages none.
 _ENGLISH = 0.01
-#: Function words that are words of those languages, too.
+#: Function words that are words of those languages, too; of two letters and fewer there are too many in every language.
 _SHARED = frozenset("all also for have her hers more most once over per under was".split())
 #: The tags of running text; ``<5 mg>`` and ``<name>`` are none.
 _TAG = re.compile(
@@ -23,11 +30,19 @@ _TAG = re.compile(
     r"|table|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-#: What such a model takes of a prompt, by kind.
-_READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
+
+_ENDS = tuple(".!?:;…。！？\"”'’)]")  # of a line that says all it has to say
+_NARROWEST = 20  # characters; nobody breaks lines at fewer, and lists of words are as narrow
+_ITEM = re.compile(r"\s*(?:[-*•–+]|\d{1,2}[.)]|\(?[a-z][.)]|[ivx]{1,4}[.)])\s+(?=\S)")
+_NUMBERED = re.compile(r"\s*\(?(\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s+(?=\S)")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s+\S.*|(\*\*|__)[^*_]+\1:?)\s*")
+_LEAD_IN = re.compile(
+    r"(?:sure\W+|certainly\W+)?(?:here(?: is| are|['’]s)|below (?:is|are)|the following|in summary)\b", re.I
+)
+_LABEL_WORDS, _HEADING_WORDS = 3, 8  # the most of a label ("Key points:"), and of a heading without marks
 
 
-def of(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[str]:
+def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[str]:
     """The warnings, a line each.
 
     Args:
@@ -35,66 +50,100 @@ def of(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[st
         examples: the examples table.
         prompts: the user's, by name or path.
     """
-    if prompts and kind in _READ:
+    if kind not in _READ:  # a language model
+        return
+    another, summaries = "--model chooses a language model", examples["summary"]
+    if prompts:
+        yield f"warning: {', '.join(prompts)}: the {kind} model reads {_READ[kind]}; {another}, which reads all of it"
+    tagged = {name: int(examples[name].str.contains(_TAG).sum()) for name in ("document", "summary")}
+    if any(tagged.values()):
+        found = " and ".join(_counted(count, name) for name, count in tagged.items() if count)
         yield (
-            f"warning: {', '.join(prompts)}: the {kind} model reads {_READ[kind]}; --model chooses a language model, which "
-            "reads all of it"
+            f"warning: {found} {'holds' if sum(tagged.values()) == 1 else 'hold'} HTML (<p>, <br/> and such), which is "
+            "read as text; take the tags out before"
         )
-    if kind in _READ:
-        yield from _marks(examples)
-        yield from _layouts(examples["summary"])
-    if kind == "embedded":
-        yield from _scripts(examples["summary"])
-        yield from _languages(examples)
-
-
-def _marks(examples: pd.DataFrame) -> Iterator[str]:
-    documents, summaries = (examples[column].str.contains(_TAG).sum() for column in ("document", "summary"))
-    found = []
-    if documents:
-        found.append("the document of 1 row" if documents == 1 else f"the documents of {documents} rows")
-    if summaries:
-        found.append(_summaries(summaries))
-    if found:
-        holds = "holds" if documents + summaries == 1 else "hold"
+    if count := sum(map(wrapped, summaries)):
         yield (
-            f"warning: {' and '.join(found)} {holds} HTML (<p>, <br/> and such), which is read as text; take the tags "
-            "out before"
-        )
-
-
-def _summaries(count: int) -> str:
-    return f"{count} {'summary' if count == 1 else 'summaries'}"
-
-
-def _layouts(summaries: pd.Series) -> Iterator[str]:
-    if count := sum(map(own_layout.wrapped, summaries)):
-        yield (
-            f"warning: {_summaries(count)} {'looks' if count == 1 else 'look'} hard-wrapped (a line goes on in the "
+            f"warning: {_counted(count)} {'looks' if count == 1 else 'look'} hard-wrapped (a line goes on in the "
             "next one): every line is read as a sentence; join the lines before"
         )
-    if count := sum(map(own_layout.marked, summaries)):
+    if count := sum(map(marked, summaries)):
         yield (
-            f"warning: {_summaries(count)} {'has' if count == 1 else 'have'} numbered lists, headings or lead-ins, "
+            f"warning: {_counted(count)} {'has' if count == 1 else 'have'} numbered lists, headings or lead-ins, "
             "which are read as claims; take them off before"
         )
-
-
-def _scripts(summaries: pd.Series) -> Iterator[str]:
+    if kind != "embedded":
+        return
     if count := sum(map(_not_latin, summaries)):
         yield (
             f"warning: {count} of {len(summaries)} summaries are mostly not in Latin script; the embedded model is "
-            "English only, do not trust its scores of these; --model chooses a language model that reads them"
+            f"English only, do not trust its scores of these; {another} that reads them"
         )
-
-
-def _languages(examples: pd.DataFrame) -> Iterator[str]:
-    for column, name in (("document", "documents"), ("summary", "summaries")):
-        if _not_english(examples[column]):
+    for name in ("document", "summary"):
+        if _not_english(examples[name]):
             yield (
-                f"warning: the {name} seem not to be English, which is all that the embedded model reads: do not trust "
-                "its scores; --model chooses a language model"
+                f"warning: the {_plural(name)} seem not to be English, which is all that the embedded model reads: do "
+                f"not trust its scores; {another}"
             )
+
+
+def _counted(count: int, name: str = "summary") -> str:
+    return f"{count} {name if count == 1 else _plural(name)}"
+
+
+def _plural(name: str) -> str:
+    return {"document": "documents", "summary": "summaries"}[name]
+
+
+def wrapped(summary: str) -> bool:
+    """Whether a program broke the lines at a width: a sentence goes on in the next line, whose first word had no room.
+
+    Of lines written one by one (highlights, turns of a dialogue, verse, lists) hardly any begins with a small letter,
+    or most had room for more.
+
+    >>> wrapped("The mayor said on Tuesday that the old\\nbridge would be closed for a year. Work\\nbegins in May.")
+    True
+    >>> wrapped("Mayor closes old bridge\\nWork begins in May"), wrapped("- the mayor spoke at\\n- people left")
+    (False, False)
+    """
+    paragraphs = re.split(r"\n\s*\n", "\n".join(summary.splitlines()).strip())
+    return any(_broken([line.strip() for line in paragraph.splitlines()]) for paragraph in paragraphs)
+
+
+def _broken(lines: list[str]) -> bool:
+    width = max(map(len, lines), default=0)
+    if len(lines) < 2 or width < _NARROWEST or lines[0][:1].islower() or any(map(_ITEM.match, lines)):
+        return False
+    pairs = [(line, after) for line, after in pairwise(lines) if not line.endswith(_ENDS)]
+    full = all(len(line) + 1 + len(after.split()[0]) > width for line, after in pairs)
+    small = sum(after[0].islower() for _, after in pairs)
+    return full and 2 * len(pairs) >= len(lines) - 1 and 2 * small >= len(pairs)
+
+
+def marked(summary: str) -> bool:
+    """Whether a summary has a list with numbers or letters, a heading, or a lead-in on a line of its own.
+
+    >>> marked("1. It rained.\\n2. It snowed."), marked("Key points:\\n- It rained."), marked("# Weather\\nIt rained.")
+    (True, True, True)
+    >>> marked("- It rained.\\n- It snowed."), marked("2. Mai war es.\\nIt rained."), marked("Ann: hello\\nBob: bye")
+    (False, False, False)
+    """
+    lines = summary.strip().splitlines()
+    numbers = {found[1] for line in lines if (found := _NUMBERED.match(line))}
+    return len(numbers) > 1 or any(
+        _announces(line.strip(), lines[at + 1 :]) for at, line in enumerate(lines[:-1]) if line.strip()
+    )
+
+
+def _announces(line: str, after: list[str]) -> bool:
+    """Whether a line only leads to those that follow."""
+    if _HEADING.fullmatch(line):
+        return True
+    words = line.split()
+    if line.endswith(":"):
+        return len(words) <= _LABEL_WORDS or bool(_LEAD_IN.match(line))
+    bare = not line.endswith(_ENDS) and not _ITEM.match(line)
+    return bare and len(words) <= _HEADING_WORDS and not after[0].strip() and after[-1].rstrip().endswith(_ENDS)
 
 
 def _not_english(texts: pd.Series) -> bool:
@@ -105,9 +154,6 @@ def _not_english(texts: pd.Series) -> bool:
     >>> _not_english(pd.Series(["Mayor warns of closure: what you need to know"] * 7)), _not_english(pd.Series(["Regen."]))
     (False, False)
     """
-    from claimwise.words import FUNCTION_WORDS
-
-    # of two letters and fewer there are too many in every language
     english = {word for word in FUNCTION_WORDS if len(word) > 2} - _SHARED
     words = [word for each in texts for word in text.words(each) if word[0].isalpha()]
     latin = [word for word in words if word.isascii() or not _not_latin(word)]

@@ -137,7 +137,7 @@ class Aligner:
         self._cache = cache or ResponseCache(":memory:")
 
     @classmethod
-    def of(cls, settings: AlignmentSettings, cache: ResponseCache | None = None) -> Aligner:
+    def from_settings(cls, settings: AlignmentSettings, cache: ResponseCache | None = None) -> Aligner:
         """The aligner that settings describe.
 
         Raises:
@@ -220,8 +220,8 @@ class Aligner:
             for claim, premises in tasks
         ]
 
-        def compute(positions: list[int]) -> list[list | None]:
-            return self._entail([(tasks[i][0], tasks[i][1].rows) for i in positions])
+        def compute(positions: list[int]) -> Iterable[tuple[int, list | None]]:
+            return enumerate(self._entail([(tasks[i][0], tasks[i][1].rows) for i in positions]))
 
         values = cached(self._cache, keys, compute, model=self._model.name, role="align")
         return [

@@ -18,8 +18,16 @@ from claimwise.models.options import Options, of_kind
 Span = tuple[int, int]
 Chain = tuple[Span, ...]
 
-#: What a possessive pronoun says with a name instead.
+#: Pronouns that own; "her" may be one ("her team") or none ("saw her").
 _POSSESSIVE = frozenset("his its their our my your".split())
+#: Words that no possessive stands before: "saw her on Monday".
+_NEVER_OWNED = frozenset(
+    "to in on at for from with by and or but as when while after before that because if of".split()
+)
+#: The form of a pronoun where a sentence begins, and that which owns.
+_SUBJECT = {"him": "he", "her": "she", "them": "they"}
+_OWNING = {"he": "his", "him": "his", "she": "her", "it": "its", "they": "their", "them": "their"}
+_DETERMINERS = frozenset("the a an this that these those".split())
 
 
 class CoreferenceError(ClaimwiseError):
@@ -159,20 +167,10 @@ def _forms(document: str, chain: Chain) -> dict[str, bool]:
 
 def _is_possessive(document: str, start: int, end: int) -> bool:
     mention = document[start:end].lower()
-    if mention == "her":  # "her team", not "saw her."
-        return re.match(r"\s+[a-z]", document[end : end + 20]) is not None and not _closed(document, end)
+    if mention == "her":
+        following = re.match(r"\s{1,19}([a-z]\w*)", document[end : end + 30])
+        return following is not None and following[1] not in _NEVER_OWNED
     return mention in _POSSESSIVE or mention.endswith(("'s", "’s"))
-
-
-def _closed(document: str, end: int) -> bool:
-    """Whether a word follows that no possessive stands before."""
-    following = re.match(r"\s+(\w+)", document[end : end + 30])
-    return following is not None and following[1] in _NEVER_OWNED
-
-
-_NEVER_OWNED = frozenset(
-    "to in on at for from with by and or but as when while after before that because if of".split()
-)
 
 
 def _bare(form: str) -> str:
@@ -180,20 +178,14 @@ def _bare(form: str) -> str:
 
 
 def _fit(form: str, possessive: bool, first: bool) -> str:
+    """A form as it must stand where another one stood: owning or not, and first in the passage or not."""
     new = _bare(form)
     if possessive and not is_pronoun(new):
         new += "'" if new.endswith("s") else "'s"
-    elif is_pronoun(new) and possessive:
+    elif possessive:
         new = _OWNING.get(new.lower(), new)
     if first:  # where the subject stands
         new = new if possessive else _SUBJECT.get(new.lower(), new)
         return new[:1].upper() + new[1:]
-    return new[:1].lower() + new[1:] if _starts_small(new) else new
-
-
-_SUBJECT = {"him": "he", "her": "she", "them": "they"}
-_OWNING = {"he": "his", "him": "his", "she": "her", "it": "its", "they": "their", "them": "their"}
-
-
-def _starts_small(form: str) -> bool:
-    return is_pronoun(form) or form.split(" ")[0].lower() in {"the", "a", "an", "this", "that", "these", "those"}
+    small = is_pronoun(new) or new.split(" ")[0].lower() in _DETERMINERS
+    return new[:1].lower() + new[1:] if small else new

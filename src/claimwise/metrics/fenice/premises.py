@@ -44,7 +44,7 @@ class Premises(NamedTuple):
     digest: str
 
     @classmethod
-    def of(cls, rows: Iterable[Premise]) -> Premises:
+    def from_rows(cls, rows: Iterable[Premise]) -> Premises:
         """Premises with their digest."""
         rows = tuple(rows)
         digest = hashlib.sha256()
@@ -92,7 +92,7 @@ class Passages:
         size = min(size, len(self.spans))
         if (size, room) not in self._made:
             starts = range(len(self.spans) - size + 1)
-            self._made[size, room] = Premises.of(row for i in starts for row in self._run(i, i + size, room))
+            self._made[size, room] = Premises.from_rows(row for i in starts for row in self._run(i, i + size, room))
         return self._made[size, room]
 
     def whole(self, room: int | None) -> Premises:
@@ -108,7 +108,7 @@ class Passages:
             for start in range(max(sentence - size + 1, 0), min(sentence, len(self.spans) - size) + 1)
         )
         best = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(sentences)])
-        return Premises.of(row for start in best for row in self._run(start, start + size, room))
+        return Premises.from_rows(row for start in best for row in self._run(start, start + size, room))
 
     def variants(self, premise: Premise, room: int | None) -> Premises:
         """The premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).
@@ -117,7 +117,7 @@ class Passages:
         """
         texts = variants(self._document, premise.start, premise.end, self.chains)
         sizes = self._count(texts) if room is not None else [0] * len(texts)
-        return Premises.of(
+        return Premises.from_rows(
             premise._replace(text=made) for made, size in zip(texts, sizes, strict=True) if size <= (room or 0)
         )
 

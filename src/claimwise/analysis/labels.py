@@ -1,0 +1,187 @@
+"""How well metrics agree with people's labels of whole summaries: one table a corpus, thresholds tuned on validation rows.
+
+ACUEval Tables 1 and 7, FENICE Tables 2 to 4. Rows are examples and columns are metrics (``labelled_scores``). One threshold
+a group is tuned on its validation rows; test rows are only reported. Metrics are compared on the rows that all of them
+scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pandas as pd
+
+from claimwise.analysis.agreement import kendall_summary, kendall_system
+from claimwise.analysis.bootstrap import (
+    bootstrap_interval,
+    paired_bootstrap,
+    paired_bootstrap_tuned,
+    published_interval,
+    tuned_interval,
+)
+from claimwise.analysis.measures import auc, balanced_accuracy, can_be_tuned, tuned_threshold
+from claimwise.corpora import Corpus
+
+#: Between the means of fewer systems an order says too little.
+LEAST_SYSTEMS = 8
+
+_COLUMNS = [
+    *("group", "metric", "n", "faithful", "unscored", "threshold"),
+    *("balanced_accuracy", "low", "high", "tuned_low", "tuned_high", "published_interval", "auc"),
+    *("difference", "difference_low", "difference_high", "p"),
+    *("auc_difference", "auc_difference_low", "auc_difference_high", "auc_p"),
+    *("systems", "kendall_system", "kendall_summary", "kendall_documents"),
+]
+
+
+def labelled_scores(
+    corpus: Corpus, scores: Mapping[str, pd.DataFrame], by_origin: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """One row a labelled example, one column a metric; and the names of these columns.
+
+    Args:
+        corpus: its published scores of each example become metrics of their own.
+        scores: score tables (schema ``scores``) by the metric's name.
+        by_origin: whether each origin is a ``group`` of its own, else the corpus is one, ``all``.
+
+    Returns:
+        The corpus's columns of the examples with a label, ``group``, ``rating`` (people's mean rating where there is one,
+        else the share of the summary's claims that people found supported, else the label) and the metrics' columns.
+    """
+    columns = {name: table.set_index("example_id")["score"] for name, table in scores.items()}
+    published = {name: table.set_index("example_id")["score"] for name, table in corpus.scores.groupby("metric")}
+    ratings = [published.pop(name) for name in list(published) if name.startswith("human")]
+    supported = corpus.gold_claims.groupby("example_id")["label"].mean()
+    columns |= published
+    examples = corpus.examples.dropna(subset=["label"])
+    rows = examples.assign(
+        group=examples["origin"] if by_origin else "all",
+        rating=examples["id"].map(ratings[-1] if ratings else supported).fillna(examples["label"]),
+        **{name: examples["id"].map(column) for name, column in columns.items()},
+    )
+    return rows, list(columns)
+
+
+def validation_and_test(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of the two splits."""
+    return rows[rows["split"] == "validation"], rows[rows["split"] == "test"]
+
+
+def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], pd.DataFrame]:
+    """The metrics that scored enough of a group to have a threshold, and the rows that all of these scored.
+
+    One that scored too little (its replies cannot be read) would leave no row to compare the others on. Where each scored
+    some rows and none scored the same ones, no metric can be compared.
+
+    >>> rows = pd.DataFrame({"split": ["validation", "validation", "test"], "label": [1, 0, 1], "a": [0.9, 0.1, 0.8]})
+    >>> names, scored = comparable(rows.assign(b=[0.5, None, 0.5]), ["a", "b"])
+    >>> names, len(scored)
+    (['a'], 3)
+    """
+
+    def enough(part: pd.DataFrame) -> bool:
+        validation, test = validation_and_test(part)
+        return can_be_tuned(validation["label"], test["label"])
+
+    usable = [metric for metric in metrics if enough(rows.dropna(subset=[metric]))]
+    usable = usable if enough(rows.dropna(subset=usable)) else []
+    return usable, rows.dropna(subset=usable)
+
+
+def difference(
+    rows: pd.DataFrame, metric: str, against: str, seed: int, rule: Callable = tuned_threshold
+) -> dict[str, float]:
+    """How much more a metric agrees with the labels of the test rows than another.
+
+    Args:
+        rows: validation and test rows that both scored.
+        metric: the first.
+        against: the second.
+        seed: of the 10,000 draws of documents.
+        rule: how a threshold is chosen, as in ``bootstrap.tuned_interval``.
+
+    Returns:
+        ``difference`` in points of balanced accuracy, both thresholds tuned anew on each draw, and ``auc_difference``, for
+        which no threshold is asked, with their intervals (``_low``, ``_high``) and two-sided ``p`` and ``auc_p``; of a
+        metric and itself there is no p.
+    """
+    validation, test = validation_and_test(rows)
+    gap = paired_bootstrap_tuned(validation, test, metric, against, seed=seed, rule=rule)
+    columns = ((test["label"], test[name]) for name in (metric, against))
+    area = paired_bootstrap(auc, *columns, test["document_id"], seed=seed)
+    row = {"difference": 100 * gap.value, "difference_low": 100 * gap.low, "difference_high": 100 * gap.high}
+    row |= {"auc_difference": area.value, "auc_difference_low": area.low, "auc_difference_high": area.high}
+    return row | ({"p": gap.p, "auc_p": area.p} if metric != against else {})
+
+
+def agreement_table(
+    rows: pd.DataFrame,
+    metrics: Sequence[str],
+    baseline: str,
+    draws: int = 2000,
+    seed: int = 0,
+    rule: Callable = tuned_threshold,
+) -> pd.DataFrame:
+    """How well each metric agrees with the labels, one row a (group, metric).
+
+    Args:
+        rows: what ``labelled_scores`` returned.
+        metrics: names of columns.
+        baseline: every metric's difference to this one is tested.
+        draws: bootstrap samples of the intervals.
+        seed: of all draws.
+        rule: how a threshold is chosen, as in ``bootstrap.tuned_interval``.
+
+    Returns:
+        ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric, left
+        out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap over
+        documents), ``tuned_low`` and ``tuned_high`` (the same with the threshold tuned anew on each draw) and
+        ``published_interval`` (the papers' narrower ±), ``auc``, what ``difference`` says of it and the baseline; and of
+        test and validation rows, for no threshold is asked, Kendall's ``kendall_system`` over ``systems``
+        (``LEAST_SYSTEMS`` or more) and ``kendall_summary`` over ``kendall_documents`` with people's ratings.
+        A metric that ``comparable`` leaves out has no numbers, and ``n`` 0.
+    """
+    table = []
+    for group, part in rows.groupby("group"):
+        usable, scored = comparable(part, metrics)
+        unscored = part[part["split"] == "test"][list(metrics)].isna().sum()
+        for metric in metrics:
+            row = {"group": group, "metric": metric, "n": 0, "unscored": int(unscored[metric])}
+            if metric in usable:
+                row |= _agreement(scored, metric, draws, seed, rule) | _order(scored, metric)
+                row |= difference(scored, metric, baseline, seed, rule) if baseline in usable else {}
+            table.append(row)
+    return pd.DataFrame(table, columns=_COLUMNS)
+
+
+def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: Callable) -> dict[str, float]:
+    """One metric's threshold, balanced accuracy and area under the ROC curve."""
+    validation, test = validation_and_test(scored)
+    threshold = rule(validation[metric], validation["label"])
+    labels, predicted, documents = test["label"], test[metric] > threshold, test["document_id"]
+    accuracy = bootstrap_interval(balanced_accuracy, labels, predicted, groups=documents, draws=draws, seed=seed)
+    tuned = tuned_interval(validation, test, metric, draws, seed, rule)
+    return {
+        "n": len(test),
+        "faithful": labels.mean(),
+        "threshold": threshold,
+        "balanced_accuracy": 100 * accuracy.value,
+        "low": 100 * accuracy.low,
+        "high": 100 * accuracy.high,
+        "tuned_low": 100 * tuned.low,
+        "tuned_high": 100 * tuned.high,
+        "published_interval": 100 * published_interval(labels, predicted, seed=seed),
+        "auc": auc(labels, test[metric]),
+    }
+
+
+def _order(scored: pd.DataFrame, metric: str) -> dict[str, float]:
+    """Kendall's tau with people's ratings, where there are several systems' summaries of a document."""
+    systems = scored["system"].nunique()
+    if systems <= 2:
+        return {}
+    within, documents = kendall_summary(scored[metric], scored["rating"], scored["document_id"])
+    row = {"systems": systems, "kendall_summary": within, "kendall_documents": documents}
+    if systems >= LEAST_SYSTEMS:
+        row["kendall_system"] = kendall_system(scored[metric], scored["rating"], scored["system"])
+    return row

@@ -1,0 +1,185 @@
+"""What models are asked, and what that costs: counted in this process, and estimated before a run."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import typer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from claimwise.errors import ClaimwiseError
+from claimwise.progress import bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from claimwise.models.base import Model
+
+#: Claims that an estimate gives a summary. A three-sentence news summary has so many, as ACUEval's demonstrations break
+#: one up; one of a single sentence has two or three. The cost is to be overestimated rather than the other way round.
+CLAIMS = 8
+
+
+class PricesError(ClaimwiseError):
+    """``prices`` of a model in params.yaml are malformed."""
+
+
+class Prices(BaseModel):
+    """What a million tokens cost, of prompts and of replies, in any one currency.
+
+    >>> Prices(prompt=2.5, reply=10).cost(2_000_000, 50)
+    5.0005
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: float = Field(ge=0)
+    reply: float = Field(ge=0)
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Prices | None:
+        """The ``prices`` of an entry of ``models`` in params.yaml, if it has any.
+
+        Raises:
+            PricesError: they are not two numbers, ``prompt`` and ``reply``.
+        """
+        given = entry.get("prices")
+        try:
+            return None if given is None else cls.model_validate(given)
+        except ValidationError:
+            raise PricesError(
+                f"params.yaml, models: expected `prices: {{prompt: 2.5, reply: 10}}`, per million tokens; got {given!r}"
+            ) from None
+
+    def cost(self, prompt_tokens: int, reply_tokens: int) -> float:
+        """Of so many tokens."""
+        return (prompt_tokens * self.prompt + reply_tokens * self.reply) / 1e6
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was asked of a model.
+
+    Attributes:
+        asked: values wanted (replies, verdicts, judgements).
+        cached: how many of them were in the response cache.
+        calls: how many the model was asked for; values wanted twice are asked for once.
+        prompt_tokens: that it read, where it counts tokens.
+        reply_tokens: that it wrote.
+        unparsed: values wanted for which there is a reason instead.
+        unread: how many replies were cached under ``unread_name``.
+        seconds: spent waiting for it.
+        cost: in the currency of its prices; 0 where it has none.
+
+    >>> Usage(asked=2, cached=1) + Usage(asked=1, calls=1) == Usage(asked=3, cached=1, calls=1)
+    True
+    """
+
+    asked: int = 0
+    cached: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    unparsed: int = 0
+    unread: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(*(mine - its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+
+
+def unread_name(model: str) -> str:
+    """The name under which a model's replies are cached of which nothing could be read, so that they can go alone.
+
+    They stay under it if a later parser reads them: whether a reply is readable is not for the cache to know.
+
+    >>> unread_name("llama3:8b")
+    'llama3:8b:unread'
+    """
+    return f"{model}:unread"
+
+
+#: By model and role, since this process began.
+_USAGE: dict[tuple[str, str], Usage] = {}
+
+
+def note(model: str, role: str, usage: Usage) -> None:
+    """Add to what this process has asked of a model in a role."""
+    _USAGE[model, role] = _USAGE.get((model, role), Usage()) + usage
+
+
+def usage() -> pd.DataFrame:
+    """What this process has asked of models, one row a model and role, with the columns of ``Usage``."""
+    import pandas as pd
+
+    rows = [(model, role, *astuple(used)) for (model, role), used in sorted(_USAGE.items())]
+    return pd.DataFrame(rows, columns=["model", "role", *(field.name for field in fields(Usage))])
+
+
+@contextmanager
+def watched(title: str, model: Model, estimate: Usage | None) -> Iterator[bool]:
+    """Say on standard error what will be asked within, show a bar of the calls, and say what was asked.
+
+    Args:
+        title: what asks, e.g. a metric's name.
+        model: what is asked.
+        estimate: of the calls; None of a model that is no language model.
+
+    Yields:
+        Whether the block should show a bar of its own.
+    """
+    before, start = dict(_USAGE), time.monotonic()
+    try:
+        if estimate is None:
+            yield True
+        else:
+            typer.echo(f"{title}: {forecast(estimate)}", err=True)
+            with bar(estimate.calls, title, "call") as steps:
+                model.on_reply = steps.update
+                try:
+                    yield False
+                finally:
+                    model.on_reply = None
+    finally:
+        found = {key: used - before.get(key, Usage()) for key, used in _USAGE.items()}
+        if any(used.asked for used in found.values()):
+            typer.echo(f"{title}: {_told(found, time.monotonic() - start)}", err=True)
+
+
+def forecast(estimate: Usage | None) -> str:
+    """An estimate in a line.
+
+    >>> forecast(Usage(calls=9000, prompt_tokens=10**6, reply_tokens=10**5, cost=2.4))
+    '9000 calls (assuming 8 claims a summary where they are not known yet; short summaries have a third of that), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40'
+    """
+    if estimate is None:
+        return "no calls: this model is no language model"
+    return (
+        f"{estimate.calls} calls (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a "
+        f"third of that), {estimate.prompt_tokens} prompt tokens in full, at most {estimate.reply_tokens} reply tokens"
+        + (f", cost about {estimate.cost:.2f}" if estimate.cost else "")
+    )
+
+
+def _told(used: Mapping[tuple[str, str], Usage], seconds: float) -> str:
+    total = sum(used.values(), Usage())
+    parts = [f"{total.asked} answers ({total.cached} from the cache, {total.calls} calls)"]
+    if total.prompt_tokens or total.reply_tokens:
+        parts.append(f"{total.prompt_tokens} + {total.reply_tokens} tokens")
+    if total.cost:
+        parts.append(f"cost {total.cost:.2f}")
+    parts += [f"{total.unparsed} unparsed", f"{seconds:.0f} s"]
+    if total.unread:  # or the cache would answer as unreadably for ever
+        names = sorted({unread_name(model) for (model, _), one in used.items() if one.unread})
+        commands = " and ".join(f"`claimwise cache prune --model {shlex.quote(name)}`" for name in names)
+        parts[-1] += f"; replies that could not be read are kept ({total.unread}); to ask them again: {commands}"
+    return ", ".join(parts)

@@ -1,0 +1,90 @@
+"""What a run would ask of a language model, counted before anything is asked: ``--dry-run``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from claimwise.models.cache import ResponseCache
+from claimwise.models.cost import CLAIMS, Usage
+from claimwise.models.language import PromptedModel
+from claimwise.models.replies import LanguageModel, Reply, Tally
+
+
+class DryRun(PromptedModel):
+    """Plays the roles of a language model without asking it anything, and counts what it would be asked.
+
+    Every decomposition gives ``CLAIMS`` claims; what is in the model's cache is not counted. Nothing is stored.
+
+    >>> from claimwise import prompts
+    >>> from claimwise.models.replies import RecordedReplies
+    >>> dry = DryRun(PromptedModel(RecordedReplies("m", {}), ResponseCache(":memory:")))
+    >>> claims = dry.decompose(["It rained."], prompts.load("acueval-decompose-5shot"))[0].claims
+    >>> _ = dry.verify(["It rained."], [[claim.text for claim in claims]], prompts.load("acueval-verify-zeroshot"))
+    >>> dry.usage.calls
+    9
+    """
+
+    def __init__(self, model: PromptedModel):
+        super().__init__(_Counting(model.language_model), _Unwritten(model.cache), model.prices)
+
+    @property
+    def usage(self) -> Usage:
+        """What it has been asked so far: prompts in full (an engine that shares prefixes reads less), the longest replies."""
+        return self.cache.usage
+
+
+class _Unwritten:
+    """A response cache that is read and never written: what is put stays here, so that it is counted once."""
+
+    def __init__(self, cache: ResponseCache):
+        self._cache, self._put, self.usage = cache, {}, Usage()
+
+    def get(self, keys: Sequence[str]) -> dict[str, Any]:
+        put = {key: self._put[key] for key in keys if key in self._put}
+        return put | self._cache.get([key for key in keys if key not in put])
+
+    def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
+        self._put.update(values)
+
+    def note(self, model: str, role: str, usage: Usage) -> None:
+        self.usage += usage
+
+
+class _Counting:
+    """A language model that answers in another's place without asking it: a list of claims, or equal probabilities.
+
+    No two of its lists are alike, so that the calls which verify their claims are all counted.
+    """
+
+    def __init__(self, model: LanguageModel):
+        self.name, self.fingerprint = model.name, model.fingerprint
+        self.count, self.longest_reply, self.room = model.count, model.longest_reply, model.room
+        self.tally = Tally()
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``."""
+        for index, prompt in enumerate(prompts):
+            self._count(prompt, self.longest_reply(max_tokens))
+            lines = (f"- This is claim number {k} of reply number {self.tally.calls}." for k in range(1, CLAIMS + 1))
+            yield index, Reply("\n".join(lines))
+
+    def choice_probabilities(
+        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``."""
+        for index, prompt in enumerate(prompts):
+            self._count(prompt, self.longest_reply(max_tokens, choices))
+            yield index, Reply(probabilities=(1.0 / len(choices),) * len(choices))
+
+    def _count(self, prompt: str, reply_tokens: int) -> None:
+        self.tally.calls += 1
+        self.tally.prompt_tokens += self.count(prompt)
+        self.tally.reply_tokens += reply_tokens

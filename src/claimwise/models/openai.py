@@ -1,0 +1,421 @@
+"""A server that speaks the OpenAI protocol as a language model (``kind: openai`` in params.yaml).
+
+vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor. The ``openai`` package does HTTP and repeats
+attempts that fail; here are the bound on calls in flight, the budget, and what is asked of servers that differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import queue
+import re
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import httpx2
+import openai
+from pydantic import AfterValidator, Field, HttpUrl, TypeAdapter
+
+from claimwise.models.cache import call_key
+from claimwise.models.openai_replies import (
+    HttpClient,
+    may_pass,
+    probabilities,
+    read_alternatives,
+    read_text,
+    read_tokens,
+    refusal,
+    reply_limit,
+    well_formed,
+)
+from claimwise.models.options import ModelError, Options
+from claimwise.models.replies import Reply, Tally
+
+_log = logging.getLogger(__name__)
+_VENDOR = "https://api.openai.com/v1"
+_KEPT = "Finished replies are kept: run again to go on."
+_CONNECT_SECONDS = 5.0
+_FEW = 5  # alternatives that a server may still give where it refuses more
+# What newer models say of a field of every request, and the setting that helps.
+_SETTINGS = {"max_completion_tokens": "token_limit: max_completion_tokens", "temperature": "temperature: null"}
+# What changes a reply: the parts of the cache's keys.
+_REPLY_OPTIONS = set("model api system start temperature seed logprobs top_logprobs json_schema extra_body".split())
+
+
+def _address(value: str) -> str:
+    """The address as it was given, for it is a part of cache keys."""
+    TypeAdapter(HttpUrl).validate_python(value)
+    return value
+
+
+class OpenAIOptions(Options):
+    """The options of ``kind: openai``. No key is ever stored: the options name the environment variable that holds it.
+
+    Attributes:
+        model: the model's name on the server.
+        base_url: the server's address, up to ``/v1``.
+        identity: what names the server in cache keys; the default is its address. Give it where one model is
+            served at changing addresses.
+        key_variable: environment variable that holds the key; a server given by ``base_url`` may need none.
+        api: ``chat``, or ``completions`` for base models.
+        system: system prompt (``chat`` only).
+        start: put before every prompt (``completions`` only): the start token, e.g. ``<s>``, where a server adds none,
+            as llama.cpp does for a GGUF file that does not ask for it.
+        concurrency: most calls in flight.
+        timeout_seconds: for one attempt.
+        retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies.
+        max_calls, max_total_tokens: budget of this process; finished replies are kept when it is reached.
+        temperature: None leaves it to the server, for models that refuse to be told.
+        seed: for servers that sample even at temperature 0.
+        token_limit: how the server calls the limit on a reply's tokens.
+        logprobs: ask for probabilities of answers; without them a verdict is 0 or 1 and marked ``sampled``.
+        top_logprobs: alternatives asked for at each position; most servers allow 20 or 5, and one that refuses more is
+            asked for 5.
+        json_schema: hold replies to a JSON schema where a prompt asks for JSON and the server can.
+        context: most tokens of a prompt and its reply; longer documents are read in chunks. Ollama cuts prompts at its
+            num_ctx without an error: give that number.
+        extra_body: further fields of every request.
+    """
+
+    model: str
+    base_url: Annotated[str, AfterValidator(_address)] = _VENDOR
+    identity: str | None = None
+    key_variable: str = "OPENAI_API_KEY"
+    api: Literal["chat", "completions"] = "chat"
+    system: str | None = None
+    start: str = ""
+    concurrency: int = Field(default=16, gt=0)
+    timeout_seconds: float = Field(default=120, gt=0)
+    retries: int = Field(default=12, ge=0)
+    max_calls: int | None = Field(default=None, gt=0)
+    max_total_tokens: int | None = Field(default=None, gt=0)
+    temperature: float | None = 0.0
+    seed: int | None = None
+    token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    logprobs: bool = True
+    top_logprobs: int = Field(default=20, ge=2, le=20)
+    json_schema: bool = True
+    context: int | None = Field(default=None, gt=0)
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+
+
+class BudgetError(ModelError):
+    """The budget of calls or tokens is spent."""
+
+
+class OpenAILanguageModel:
+    """See ``replies.LanguageModel``.
+
+    What fails after all retries stops the run: a server that is down must not become a table of missing scores.
+    A prompt that the server refuses (too long, filtered) has no reply and a reason.
+
+    Raises:
+        ModelError: the key's environment variable holds none, or none that can be sent.
+    """
+
+    def __init__(self, options: OpenAIOptions):
+        self._options = options
+        self.name = options.model
+        self.fingerprint = call_key(
+            server=options.identity or options.base_url, **options.model_dump(include=_REPLY_OPTIONS)
+        )
+        self.tally = Tally()
+        self._address = re.sub("//[^/@]*@", "//", options.base_url)  # without a name and password
+        self._where = f"{self.name} at {self._address}"
+        self._started = 0
+        self._top = options.top_logprobs if options.logprobs else 0  # alternatives to ask for
+        self._given = False  # whether the server has ever sent probabilities
+        self._told: set[str] = set()
+        self._stops = True  # whether it takes texts that end a reply
+        self._formats = ["json_schema", "json_object"] if options.json_schema else []  # not refused so far
+        self._key = _key(options)
+        self._http = _http_client(self._where, options, self._key)
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key or "none",  # it wants one; ``HttpClient`` sends none
+            base_url=options.base_url,
+            timeout=openai.Timeout(options.timeout_seconds, connect=min(options.timeout_seconds, _CONNECT_SECONDS)),
+            max_retries=options.retries,
+            http_client=self._http,
+        )
+        # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=_turn, args=(self._loop,), name="openai", daemon=True).start()
+        weakref.finalize(self, _close, self._client, self._loop)
+
+    def count(self, text: str) -> int:
+        """An estimate from above for prose: the tokenizer is the server's."""
+        text = ((self._options.system if self._options.api == "chat" else self._options.start) or "") + text
+        return _tokens(text) + 64
+
+    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+        """See ``LanguageModel``; a limit in ``extra_body`` takes the place of ours, also where probabilities are asked for."""
+        ours = 1 if choices and self._options.logprobs else max_tokens
+        return reply_limit({self._options.token_limit: ours, **self._options.extra_body}) or ours
+
+    def room(self, max_tokens: int) -> int | None:
+        """See ``LanguageModel``; where the context is given."""
+        context = self._options.context
+        return None if context is None else context - self.longest_reply(max_tokens)
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``; prompts are sent in order, so that a server's prefix cache hits."""
+
+        async def one(prompt: str) -> Reply:
+            options = {"stop": list(stop)} if stop and self._stops else {}
+            choice = await self._create(prompt, max_tokens, options, schema)
+            return choice if isinstance(choice, Reply) else read_text(choice).before(stop)
+
+        return self._each(prompts, one)
+
+    def choice_probabilities(
+        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``; texts where the server gives no probabilities, after one warning."""
+
+        async def one(prompt: str) -> Reply:
+            choice = await self._create(prompt, max_tokens, self._wanted(self._top))
+            if isinstance(choice, Reply):
+                return choice
+            try:
+                place = read_alternatives(choice)
+            except ValueError:
+                place = None
+            if place and len(place) > 1:  # one alone says nothing of the answers that were not given
+                self._given = True
+                return Reply(probabilities=probabilities(place, choices))
+            reply = read_text(choice)
+            if self._top and reply.answered and reply.reason is None:  # a refusal has none anywhere
+                self._miss_logprobs(place)
+            return reply
+
+        return self._each(prompts, one)
+
+    # -- servers differ ------------------------------------------------------------------------------
+
+    def _wanted(self, top: int) -> dict[str, Any]:
+        if not top:
+            return {}
+        return {"logprobs": top} if self._options.api == "completions" else {"logprobs": True, "top_logprobs": top}
+
+    def _miss_logprobs(self, place: Mapping[str, float] | None) -> None:
+        """Note that a reply has no probabilities; where none ever had, no more are asked for."""
+        if place is None:
+            self._warn_of_sampling("sends unreadable logprobs")
+        elif place:
+            self._warn_of_sampling("sends no alternatives to the token of an answer")
+        elif self._given:  # a gateway to several servers, of which some know none
+            self._warn_of_sampling("sends no logprobs with some replies")
+        else:
+            self._top = 0
+            self._warn_of_sampling("ignores the request for logprobs")
+
+    def _fewer(self, options: Mapping[str, Any], message: str) -> int:
+        """How many alternatives to ask for after a refusal to give as many: a few, then none."""
+        fewer = _FEW if options.get("top_logprobs", options["logprobs"]) > _FEW else 0
+        if not self._given:
+            self._top = min(self._top, fewer)
+        if fewer:
+            self._warn("fewer", f"refuses the request for logprobs ({message}): it is asked for {fewer}")
+        else:
+            self._warn_of_sampling(f"refuses the request for logprobs ({message})")
+        return fewer
+
+    def _warn_of_sampling(self, why: str) -> None:
+        found = "verdicts without probabilities are 0 or 1, as the server writes them, and are marked 'sampled'"
+        self._warn("sampling", f"{why}: {found}")
+
+    def _warn(self, about: str, warning: str) -> None:
+        if about not in self._told:  # several calls may find out at once; one warning
+            self._told.add(about)
+            _log.warning("%s %s", self._where, warning)
+
+    # -- one call ------------------------------------------------------------------------------------
+
+    async def _create(
+        self, prompt: str, max_tokens: int, options: dict[str, Any], schema: Mapping[str, Any] | None = None
+    ) -> dict[str, Any] | Reply:
+        """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
+        self._spend()
+        start = time.monotonic()
+        path, body = self._request(prompt, max_tokens)
+        kind = self._formats[0] if schema and self._formats else None
+        request = body | options | ({"response_format": _format(kind, schema)} if kind else {})
+        try:
+            response = await self._client.post(path, cast_to=httpx2.Response, body=request)
+        except openai.APIStatusError as error:
+            said = self._http.message(error)
+            message = said.lower()
+            parameter = error.param if isinstance(error.param, str) else ""
+            if may_pass(error.response):
+                asked = error.response.headers.get("retry-after")
+                after = f"; it asks to wait {asked} s" if asked else f", after {self._options.retries} retries"
+                raise ModelError(f"{self._where}: {said}{after}. {_KEPT}") from None
+            if "logprobs" in options and "logprob" in message:
+                return await self._create(prompt, max_tokens, self._wanted(self._fewer(options, said)))
+            if kind and ("response_format" in message or "schema" in message):
+                if kind in self._formats:  # several calls may find out at once
+                    self._formats.remove(kind)  # parsers read JSON that no schema held together, too
+                return await self._create(prompt, max_tokens, options, schema)
+            codes = [code for code in (error.code, error.type) if isinstance(code, str)]
+            if reason := refusal(message, request, error.status_code, codes, parameter):
+                return Reply(reason=reason)
+            if "stop" in options and (parameter == "stop" or re.search(r"\bstop\b", message)):
+                self._stops = False
+                self._warn("stop", f"refuses texts that end a reply ({said}): replies are ended here")
+                others = {name: value for name, value in options.items() if name != "stop"}
+                return await self._create(prompt, max_tokens, others, schema)
+            raise self._explained(error.status_code, said) from None
+        except openai.APIConnectionError as error:
+            raise ModelError(
+                f"{self._where}: {error.__cause__}, after {self._options.retries} retries. {_KEPT}"
+            ) from None
+        completion = response.extensions["completion"]
+        self._count(prompt, completion, start)
+        return completion["choices"][0]
+
+    def _explained(self, status: int, said: str) -> ModelError:
+        variable = self._options.key_variable
+        if status in (401, 403):
+            key = f"refused the key in {variable}" if self._key else f"wants a key, and {variable} is not set"
+            return ModelError(f"{self._where} {key}: {said}")
+        if status in (404, 405):
+            return ModelError(
+                f"{self._where} knows no such model or path: {said}. {self._address}/models lists its models; "
+                "`base_url` usually ends in /v1."
+            )
+        message = said.lower()
+        advice = [setting for word, setting in _SETTINGS.items() if word in message and "too large" not in message]
+        told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
+        return ModelError(f"{self._where} refused the request: {said}{told}")
+
+    def _request(self, prompt: str, max_tokens: int) -> tuple[str, dict[str, Any]]:
+        prompt = well_formed(prompt)
+        body = {"model": self.name, self._options.token_limit: max_tokens, **self._options.extra_body}
+        for name in ("temperature", "seed"):
+            if getattr(self._options, name) is not None:
+                body[name] = getattr(self._options, name)
+        if self._options.api == "completions":
+            return "/completions", {**body, "prompt": self._options.start + prompt}
+        messages = [{"role": "system", "content": self._options.system}] if self._options.system else []
+        return "/chat/completions", {**body, "messages": [*messages, {"role": "user", "content": prompt}]}
+
+    def _spend(self) -> None:
+        calls, tokens = self._options.max_calls, self._options.max_total_tokens
+        if calls is not None and self._started >= calls:
+            raise BudgetError(f"the budget of {calls} calls (max_calls) is spent. {_KEPT}")
+        spent = self.tally.prompt_tokens + self.tally.reply_tokens
+        if tokens is not None and spent >= tokens:
+            raise BudgetError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
+        self._started += 1
+
+    def _count(self, prompt: str, completion: Mapping[str, Any], start: float) -> None:
+        usage = completion.get("usage")
+        read, written = (read_tokens(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+        words = len(prompt.split())
+        if 0 < read < words:  # nothing else shows that a server cuts
+            self._warn(
+                "cutting",
+                f"counts {read} tokens in a prompt of {words} words: it seems to cut prompts, unless it leaves out what "
+                "it remembers of earlier ones. Raise its context (num_ctx of Ollama), and write the same number as "
+                "`context` beside the model in params.yaml: longer documents are then read in chunks",
+            )
+        if not read and self._options.max_total_tokens is not None:  # a budget that counts nothing bounds nothing
+            self._warn("usage", "does not say how many tokens it reads: max_total_tokens is of estimates")
+            choice = completion["choices"][0]
+            read = self.count(prompt)
+            written = written or _tokens(str(choice.get("message", choice.get("text"))))  # with its thoughts, if sent
+        self.tally.calls += 1
+        self.tally.seconds += time.monotonic() - start
+        self.tally.prompt_tokens += read
+        self.tally.reply_tokens += written
+
+    # -- many calls ----------------------------------------------------------------------------------
+
+    def _each(self, prompts: Sequence[str], one: Callable[[str], Awaitable[Reply]]) -> Iterator[tuple[int, Reply]]:
+        """Run the calls, as many at once as allowed; after an error, those in flight still finish."""
+        finished: queue.SimpleQueue[tuple[int, Reply] | None] = queue.SimpleQueue()
+        errors: list[Exception] = []
+        waiting = iter(enumerate(prompts))
+
+        async def worker() -> None:
+            for index, prompt in waiting:
+                if errors:
+                    return
+                try:
+                    finished.put((index, await one(prompt)))
+                except Exception as error:
+                    errors.append(error)
+
+        async def run() -> None:
+            await asyncio.gather(*[worker() for _ in range(min(self._options.concurrency, len(prompts)))])
+
+        task = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        task.add_done_callback(lambda _: finished.put(None))
+        try:
+            yield from iter(finished.get, None)
+        finally:
+            task.cancel()
+        if errors:
+            raise errors[0]
+        task.result()
+
+
+def _key(options: OpenAIOptions) -> str:
+    """The key that the environment holds; a line's end after it, as ``export KEY=$(cat file)`` may leave, is no part."""
+    key = os.environ.get(options.key_variable, "").strip()
+    if not key and options.base_url == _VENDOR:
+        raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {_VENDOR}")
+    if not all("!" <= character <= "~" for character in key):
+        raise ModelError(
+            f"kind openai: the environment variable {options.key_variable} holds no key: expected one word of ASCII "
+            "characters"
+        )
+    return key
+
+
+def _http_client(where: str, options: OpenAIOptions, key: str) -> HttpClient:
+    settings = {"where": where, "seconds": options.timeout_seconds, "retries": options.retries, "key": key}
+    try:
+        return HttpClient(**settings)
+    except (ImportError, ValueError) as error:  # SOCKS needs a further package
+        _log.warning("%s: the environment's proxies are not used: %s", where, error)
+        return HttpClient(**settings, trust_env=False)
+
+
+def _turn(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+def _close(client: openai.AsyncOpenAI, loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.run_coroutine_threadsafe(client.close(), loop).result(5)
+    loop.call_soon_threadsafe(loop.stop)
+
+
+def _tokens(text: str) -> int:
+    """An estimate from above for prose: a token a digit and every three other bytes.
+
+    >>> _tokens("It rained in 1999.")
+    8
+    """
+    digits = len(re.findall(r"\d", text))
+    return (len(text.encode("utf-8", "surrogatepass")) - digits) // 3 + digits
+
+
+def _format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """How a reply is held to a schema: as the vendor has it, or as llama-cpp-python does."""
+    if kind == "json_schema":
+        return {"type": kind, kind: {"name": "reply", "schema": schema, "strict": True}}
+    return {"type": kind, "schema": schema}

@@ -1,0 +1,54 @@
+"""Why there is no value: a failure is NaN or nothing with a reason, never a guess."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Reason(StrEnum):
+    """The reasons that code tells apart; tables hold their texts. Others are plain texts with the particulars."""
+
+    EMPTY_SUMMARY = "empty summary"
+    EMPTY_DOCUMENT = "empty document"
+    EMPTY_CLAIM = "empty claim"
+    NO_WORDS = "no words in the summary"
+    NO_CLAIMS = "no claims"
+    TOO_LONG = "longer than the model's context"
+    NO_REASONING = "this model does not reason in words"
+    NO_EXAMPLES = "this model does not learn from examples of whole summaries"
+
+    EMPTY_REPLY = "empty reply"
+    CUT = "cut off at its length limit"
+    REFUSAL = "refusal"
+    NO_LIST = "no list in the reply"
+    REFUSED_AS_TOO_LONG = "the server refused the prompt as too long"
+    NO_TEXT = "the server sent no text"
+
+    #: Beside a value: it is the answer that was written, for the model gives no probabilities.
+    SAMPLED = "sampled"
+    #: Beside a value: the answers that were asked for have little of the probability.
+    IMPROBABLE = "improbable"
+
+    __repr__ = str.__repr__  # in tables and messages it is its text
+
+
+#: Reasons of results that no model was asked for, so that there was no reply that could have been read.
+NOT_ASKED = frozenset(
+    {
+        Reason.EMPTY_SUMMARY,
+        Reason.EMPTY_DOCUMENT,
+        Reason.EMPTY_CLAIM,
+        Reason.NO_WORDS,
+        Reason.TOO_LONG,
+        Reason.NO_REASONING,
+        Reason.NO_EXAMPLES,
+    }
+)
+
+
+class Parsed(NamedTuple):
+    """What was read in a reply, or None and the reason why there is nothing."""
+
+    value: Any
+    reason: str | None = None

@@ -1,0 +1,101 @@
+"""One call from Python: a number for texts, a list for lists, and what a wrong call is told."""
+
+import math
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from fakes import FakeModel
+
+import claimwise
+from claimwise.errors import ClaimwiseError
+
+CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
+
+
+def test_texts_give_a_number_and_lists_a_list_in_order():
+    assert claimwise.score(CAT, "The cat sat.", model=FakeModel()) == 1
+    pairs = [(RAIN, "It rained in Rome."), (CAT, "The dog ran off."), (CAT, "The cat sat. The dog sat.")]
+    documents, summaries = zip(*pairs, strict=True)
+    found = claimwise.score(documents, summaries, model=FakeModel())
+    assert found == pytest.approx([1, 1 / 4, (1 + 2 / 3) / 2])
+    frame = pd.DataFrame(pairs, columns=["document", "summary"])
+    assert claimwise.score(frame["document"], frame["summary"], model=FakeModel()) == found
+    assert claimwise.score(CAT, list(summaries[1:]), model=FakeModel()) == found[1:]  # one document of all
+    assert claimwise.score([], []) == []
+
+
+def test_a_model_is_named_described_or_given():
+    summary = "The cat sat. A dog barked."
+    assert claimwise.score(CAT, summary, "sentences", "lexical") == claimwise.score(
+        CAT, summary, "sentences", {"kind": "lexical"}
+    )
+    with pytest.raises(
+        ClaimwiseError, match=r"unknown model 'gpt'; there are: embedded, .*; for another give its entry"
+    ):
+        claimwise.score(CAT, summary, model="gpt")
+    with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'; did you mean 'acueval'"):
+        claimwise.score(CAT, summary, metric="acuevel")
+
+
+def test_the_embedded_model_is_what_a_call_asks():
+    right, wrong = claimwise.score(CAT, ["The cat sat on the mat.", "The dog ran off to Paris."])
+    assert 0 <= wrong < 0.5 < right <= 1
+
+
+def test_without_a_score_there_is_a_warning():
+    with pytest.warns(UserWarning, match="2 of 3 without a score: empty document, empty summary"):
+        found = claimwise.score([CAT, CAT, " "], ["The cat sat.", "", "It rained."], "word-overlap")
+    assert found[0] == 1
+    assert math.isnan(found[1])
+    assert math.isnan(found[2])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA])
+def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
+    with pytest.warns(UserWarning, match="2 of 3 without a score: empty document, empty summary"):
+        found = claimwise.score([CAT, missing, CAT], ["The cat sat.", "It rained.", missing], "word-overlap")
+    assert found[0] == 1
+    assert [math.isnan(value) for value in found] == [False, True, True]
+
+
+@pytest.mark.parametrize("model", [3, None, object(), ["lexical"]])
+def test_what_is_no_model_is_told_what_is(model):
+    with pytest.raises(
+        ClaimwiseError, match=r"model: expected a name \(embedded, .* or what models\.load made of one, got "
+    ):
+        claimwise.score(CAT, "The cat sat.", model=model)
+
+
+@pytest.mark.parametrize(
+    ("document", "summary", "message"),
+    [
+        ([CAT], "The cat sat.", "expected one document for one summary, got 1"),
+        ([CAT, RAIN], ["The cat sat."], "2 documents and 1 summaries; give each summary its document"),
+        (CAT, ["The cat sat.", 3], "row 1 .*column 'summary': expected text, got 3"),
+        (CAT, None, "summary: expected a text or several .*, got None"),
+        (CAT, 3, "summary: expected a text or several .*, got 3"),
+        (None, ["The cat sat."], "document: expected a text or several .*, got None"),
+        (CAT, b"The cat sat.", "summary: expected a text or several .*, got b'The"),
+        (CAT, {"a": "The cat sat."}, "summary: expected a text or several .*, got {'a'"),
+        (
+            pd.DataFrame({"a": [CAT]}),
+            ["The cat sat."],
+            "document: .* got a whole data frame; name the column",
+        ),
+        ([b"bytes"], ["The cat sat."], "row 0 .*column 'document': expected text, got b'bytes'"),
+    ],
+)
+def test_a_wrong_call_is_told_what_is_wrong(document, summary, message):
+    with pytest.raises(ClaimwiseError, match=message):
+        claimwise.score(document, summary, "word-overlap")
+
+
+def test_the_package_imports_nothing_for_it_before_it_is_asked_for():
+    code = (
+        "import sys, claimwise; assert 'pandas' not in sys.modules; claimwise.score; sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    with pytest.raises(AttributeError, match="module 'claimwise' has no attribute 'scor'"):
+        claimwise.scor  # noqa: B018

@@ -1,0 +1,165 @@
+"""What models are asked, and what that costs: counted in this process, and estimated before a run."""
+
+import pytest
+from fakes import MUMBLE, FakeModel, openai_model
+from test_language import Scripted
+
+from claimwise import models, prompts
+from claimwise.models import cost
+from claimwise.models.cache import ResponseCache
+from claimwise.models.caching import CachedModel
+from claimwise.models.cost import CLAIMS, Prices, PricesError, Usage
+from claimwise.models.dry_run import DryRun
+from claimwise.models.language import PromptedModel
+from claimwise.models.replies import Reply
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+DECOMPOSE = prompts.load("acueval-decompose-5shot")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_asked_yet(monkeypatch):
+    monkeypatch.setattr(cost, "_USAGE", {})
+
+
+class Counting(Scripted):
+    """Ten tokens a prompt, two a reply."""
+
+    def _replies(self, asked):
+        for index, reply in super()._replies(asked):
+            self.tally.prompt_tokens += 10
+            self.tally.reply_tokens += 2
+            yield index, reply
+
+
+def answering(replies, **options):
+    """A language model whose reply depends on the claim."""
+    return Counting(
+        lambda prompt: next(r for claim, r in replies.items() if f"Statement: {claim}" in prompt), **options
+    )
+
+
+def asked():
+    table = models.usage().set_index(["model", "role"])
+    return {key: Usage(*row) for key, row in zip(table.index, table.itertuples(index=False), strict=True)}
+
+
+def test_a_language_models_calls_tokens_cost_and_unread_replies(capsys):
+    replies = {"A.": "Yes", "B.": "Yes", "C.": "Hm."}
+    model = PromptedModel(answering(replies), ResponseCache(":memory:"), Prices(prompt=10, reply=1e6))
+    model.verify(["D."], [["A."]], ZERO)
+    with cost.watched("stage", model, None) as own_bar:
+        model.verify(["D."], [["A.", "B.", "B.", "C."]], ZERO)
+    assert own_bar
+    [(key, found)] = asked().items()
+    assert key == ("scripted", "verify")
+    assert (found.asked, found.cached, found.calls, found.unparsed, found.unread) == (5, 1, 3, 1, 1)
+    assert (found.prompt_tokens, found.reply_tokens) == (30, 6)
+    assert found.cost == pytest.approx(6 + 3e-4)
+    line = capsys.readouterr().err
+    assert line.startswith("stage: 4 answers (1 from the cache, 2 calls), 20 + 4 tokens, cost 4.00, 1 unparsed, ")
+    assert line.endswith(
+        " s; replies that could not be read are kept (1); to ask them again: "
+        "`claimwise cache prune --model scripted:unread`\n"
+    )
+
+
+def test_what_is_asked_again_anyway_needs_no_advice(capsys):
+    replies = {"A.": Reply(reason="content filter"), "B.": Reply(" \n"), "C.": Reply("Yes")}
+    model = PromptedModel(answering(replies), ResponseCache(":memory:"))
+    with cost.watched("stage", model, None):
+        model.verify(["D."], [list(replies)], ZERO)
+    assert (asked()["scripted", "verify"].unparsed, asked()["scripted", "verify"].unread) == (2, 0)
+    assert capsys.readouterr().err.endswith(" s\n")
+
+
+def test_other_models_are_counted_by_value():
+    model = CachedModel(FakeModel(), ResponseCache(":memory:"))
+    model.verify(["D."], [["A.", f"{MUMBLE}.", "A."]], ZERO)
+    model.judge(["D."], ["S."], prompts.load("belugaeval-judge-consistency"))
+    counts = {role: (u.asked, u.cached, u.calls, u.unparsed, u.cost) for (_, role), u in asked().items()}
+    assert counts == {"judge": (1, 0, 1, 0, 0), "verify": (3, 0, 2, 1, 0)}
+
+
+def test_what_was_spent_before_a_failure_is_counted_and_told(capsys):
+    model = PromptedModel(Counting(lambda prompt: "Yes", fail_after=2), ResponseCache(":memory:"))
+    with pytest.raises(ConnectionError), cost.watched("stage", model, Usage(calls=3)):
+        model.verify(["D."], [["A.", "B.", "C."]], ZERO)
+    assert (asked()["scripted", "verify"].calls, asked()["scripted", "verify"].prompt_tokens) == (2, 20)
+    assert "(0 from the cache, 2 calls), 20 + 4 tokens" in capsys.readouterr().err
+    assert model.on_reply is None
+
+
+def test_a_block_that_asks_nothing_says_nothing(capsys):
+    with cost.watched("stage", FakeModel(), None):
+        pass
+    assert capsys.readouterr().err == ""
+    assert models.usage().empty
+
+
+def test_prices_are_checked_before_anything_is_asked():
+    with pytest.raises(PricesError, match=r"expected `prices: .*got \{'prompt': 1\}"):
+        models.load({"kind": "embedded", "prices": {"prompt": 1}})
+    assert Prices.of({"prices": {"prompt": 1, "reply": 2}}).cost(10**6, 10**6) == 3
+    assert Prices.of({}) is None
+
+
+def test_the_prices_of_an_entry_are_those_of_its_model():
+    address = "http://localhost:9/v1"  # nobody is asked
+    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, prices={"prompt": 0, "reply": 1e6})
+    dry = DryRun(model)
+    dry.verify(["D."], [["A.", "B."]], ZERO)
+    assert dry.usage.cost == 2
+
+
+def test_a_dry_run_counts_the_calls_and_tokens_of_the_run_and_asks_and_stores_nothing():
+    model = PromptedModel(Scripted(lambda prompt: pytest.fail("asked")), ResponseCache(":memory:"))
+    dry = DryRun(model)
+    dry.verify(["D."], [["A.", "B.", "A."]], ZERO)
+    dry.verify(["D."], [["B."]], ZERO)
+    texts = [ZERO.render(Document="D.", ACU=claim) for claim in ("A.", "B.")]
+    assert (dry.usage.calls, dry.usage.prompt_tokens, dry.usage.reply_tokens) == (2, sum(map(len, texts)), 2)
+    assert model.cache.stats() == []
+    assert models.usage().empty
+
+
+@pytest.mark.parametrize(
+    ("options", "reply_tokens"),
+    [
+        ({}, 1),
+        ({"logprobs": False}, ZERO.max_tokens),
+        ({"extra_body": {"max_completion_tokens": 4000}}, 4000),
+        ({"logprobs": False, "extra_body": {"max_completion_tokens": 4000}}, 4000),
+    ],
+)
+def test_an_estimate_has_the_longest_reply_that_a_request_allows(options, reply_tokens):
+    cache, address = ResponseCache(":memory:"), "http://localhost:9/v1"
+    dry = DryRun(openai_model(cache, model="m", base_url=address, token_limit="max_completion_tokens", **options))
+    dry.verify(["D."], [["A."]], ZERO)
+    assert dry.usage.reply_tokens == reply_tokens
+    dry.decompose(["D."], DECOMPOSE)
+    limit = DECOMPOSE.max_tokens if "extra_body" not in options else 4000
+    assert dry.usage.reply_tokens == reply_tokens + limit
+
+
+def test_what_is_cached_is_not_counted():
+    model = PromptedModel(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0))), ResponseCache(":memory:"))
+    model.verify(["D."], [["A."]], ZERO)
+    dry = DryRun(model)
+    dry.verify(["D."], [["A.", "B."]], ZERO)
+    assert dry.usage.calls == 1
+
+
+@pytest.mark.parametrize("name", prompts.names("decompose"))
+def test_a_decomposition_has_the_assumed_claims_and_no_two_summaries_share_one(name):
+    dry = DryRun(PromptedModel(Scripted(None), ResponseCache(":memory:")))
+    first, second = dry.decompose(["It rained.", "It poured."], prompts.load(name))
+    assert len(first.claims) == CLAIMS
+    assert not {claim.text for claim in first.claims} & {claim.text for claim in second.claims}
+
+
+def test_the_chunks_of_a_long_document_are_counted():
+    document = " ".join(f"Sentence number {k} says little." for k in range(60))
+    dry = DryRun(PromptedModel(Scripted(None, context=900), ResponseCache(":memory:")))
+    dry.verify([document], [["A."]], ZERO)
+    assert dry.usage.calls > 2

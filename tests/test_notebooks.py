@@ -1,0 +1,136 @@
+"""Every notebook as a user runs it: opened in the folder `notebooks`, with the parameters that it shows.
+
+The project is a small one that the test makes: models are word overlap under the shipped names, and NLI is a random
+checkpoint, so that nothing is slow and the numbers of models mean nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+import tiny_nli
+import yaml
+from imports import ROOT
+from nbclient import NotebookClient
+
+from claimwise import corpora, params, stages
+from claimwise.analysis.easiness import easiness
+from claimwise.corpora import Corpus
+from claimwise.text import sentences
+
+PARAMS = params.read(ROOT / "params.yaml").model_copy(update={"data": "sample"})
+NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+def code(name: str) -> list[nbformat.NotebookNode]:
+    cells = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def test_every_notebook_has_a_section_of_its_name_and_is_run():
+    assert set(NOTEBOOKS) == set(PARAMS.sections) == set(PARAMS.notebooks)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_is_clean(name):
+    assert nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells[0].source.startswith("# ")
+    for cell in code(name):
+        assert not cell.outputs
+        assert cell.execution_count is None
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_its_parameters_are_those_of_the_sample(name):
+    [cell] = [cell for cell in code(name) if "parameters" in cell.metadata.get("tags", [])]
+    shown: dict = {}
+    exec(cell.source, {}, shown)
+    assert shown == PARAMS.parameters(name)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_holds_its_analysis(name):
+    lines = [line for cell in code(name) for line in cell.source.splitlines() if line.strip()]
+    assert 60 <= len(lines) <= 260
+
+
+def cut(corpus: Corpus) -> Corpus:
+    """Two documents of each origin and split: what takes time is aligning claims with all the passages of a document."""
+    documents = corpus.examples.drop_duplicates("document_id").groupby(["origin", "split"]).head(2)["document_id"]
+    examples = corpus.examples[corpus.examples["document_id"].isin(documents)]
+    return replace(corpus, examples=examples.reset_index(drop=True))
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory):
+    """A project beside the checkout, with the sample's corpora and the scores of models that know little."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "notebooks", folder / "notebooks")
+    (folder / "data").mkdir()
+    for name in ("embedded", "published"):
+        (folder / "data" / name).symlink_to(ROOT / "data" / name)
+    given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    given["data"] = "sample"
+    for name, entry in given["models"].items():
+        given["models"][name] = {"kind": "lexical"} if entry["kind"] == "embedded" else entry
+    random = {"kind": "transformers", "checkpoint": tiny_nli.make(folder / "nli"), "device": "cpu"}
+    for metric in given["metrics"].values():
+        if metric.get("verify") == "alignment":
+            metric["alignment"] = {"entailment": random}
+    (folder / "params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        settings = params.read(folder / "params.yaml")
+        for corpus in stages.prepare_corpora(settings):
+            corpora.write(cut(corpora.read(corpus)), corpus)
+        for metric in settings.score.metrics:
+            stages.score(settings, metric)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def executed(project, request):
+    """By name the executed notebooks that tests ask for, as something to wait for: two run at a time."""
+
+    def execute(name: str) -> nbformat.NotebookNode:
+        notebook = nbformat.read(project / "notebooks" / f"{name}.ipynb", as_version=4)
+        where = {"metadata": {"path": project / "notebooks"}}
+        return NotebookClient(notebook, kernel_name="python3", startup_timeout=600, resources=where).execute()
+
+    asked = [item.callspec.params["name"] for item in request.session.items if "executed" in item.fixturenames]
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        running = {name: pool.submit(execute, name) for name in dict.fromkeys(asked)}
+        yield running
+        for run in running.values():
+            run.cancel()
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_runs_where_it_stands(name, executed, project):
+    outputs = [output for cell in executed[name].result().cells if cell.cell_type == "code" for output in cell.outputs]
+    assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
+    shown = set().union(*(output.get("data", {}) for output in outputs))
+    assert {"text/html", "image/png"} <= shown
+    assert list((project / "tables" / "sample" / name).glob("*.csv"))
+    assert (project / "tables" / "sample" / f"{name}.json").is_file()
+    assert list((project / "figures" / "sample" / name).glob("*.png"))
+
+
+@pytest.mark.parametrize("name", ["acu_generation"])
+def test_a_row_that_needs_no_model_is_as_computed_here(name, executed, project):
+    executed[name].result()
+    corpus = corpora.read(project / "data" / "corpora" / "sample" / "sample")
+    gold = corpus.gold_claims.groupby("example_id")["claim"].agg(list)
+    references = corpus.examples.query("system == 'reference' and split == 'test'")
+    expected = [
+        easiness([span.text for span in sentences(row.summary)], gold[row.id]) for row in references.itertuples()
+    ]
+    table = pd.read_csv(project / f"tables/sample/{name}/easiness.csv").set_index("decomposer")
+    found = table.loc["sentences", ["n", "precision", "recall", "f1"]]
+    assert found.tolist() == pytest.approx([len(references), *100 * np.mean(expected, axis=0)], rel=1e-5)

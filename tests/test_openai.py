@@ -1,0 +1,744 @@
+"""The openai backend against real HTTP: a loopback server with faults."""
+
+import asyncio
+import itertools
+import logging
+import math
+import random
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+
+import openai
+import pytest
+from fakes import openai_model
+from servers import Server, cut, half, last, late, odd, page, reset, slow, status
+
+from claimwise import prompts
+from claimwise.models import ModelError, openai_replies
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
+from claimwise.models.openai import BudgetError
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+
+
+@pytest.fixture
+def serve():
+    servers = []
+
+    def start(answer=lambda prompt: "Yes", **options):
+        servers.append(Server(answer, **options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def connect(server, cache=None, **options) -> PromptedModel:
+    cache = cache or ResponseCache(":memory:")
+    return openai_model(cache, model="m", **{"base_url": server.url, **options})
+
+
+def test_support_is_read_from_log_probabilities(serve):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.5, " yes": 0.1, "No": 0.2, "Maybe": 0.1}))
+    verdict = connect(server).verify(["D."], [["C."]], ZERO)[0][0]
+    assert verdict.support == pytest.approx(0.6 / 0.8)
+    assert verdict.reason is None
+    _, body, _ = server.requests[0]
+    assert (body["logprobs"], body["top_logprobs"], body["temperature"], body["max_tokens"]) == (True, 20, 0.0, 5)
+
+
+def test_base_models_are_asked_for_completions(serve):
+    server = serve(lambda prompt: (" No", {" No": 0.75, " Yes": 0.25}))
+    model = connect(server, api="completions")
+    verdict = model.verify(["D."], [["C."]], prompts.load("factored-verify-fewshot"))[0][0]
+    assert verdict.support == pytest.approx(0.25)
+    assert server.requests[0][1]["prompt"].endswith("Supported:")
+
+
+@pytest.mark.parametrize("logprobs", ["ignored", "refused"])
+def test_a_server_without_probabilities_is_warned_of_once(serve, caplog, logprobs):
+    server = serve(lambda prompt: "No." if "Statement: It rained." in prompt else "Yes", logprobs=logprobs)
+    with caplog.at_level(logging.WARNING):
+        verdicts = connect(server, concurrency=4).verify(["D."], [["It rained.", *map(str, range(9))]], ZERO)[0]
+    assert [v.support for v in verdicts] == [0.0] + [1.0] * 9
+    assert {v.reason for v in verdicts} == {"sampled"}
+    assert len([r for r in caplog.records if "marked 'sampled'" in r.message]) == 1
+
+
+def test_what_a_server_says_as_it_refuses_probabilities_is_told(serve, caplog):
+    connect(serve(logprobs="refused")).verify(["D."], [["A."]], ZERO)
+    assert "(logprobs are not supported with this model (status 400)): verdicts without" in caplog.text
+
+
+def test_a_server_of_few_alternatives_is_asked_for_as_many_as_it_gives(serve, caplog):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}), logprobs="five")
+    verdicts = connect(server, concurrency=1).verify(["D."], [["A.", "B."]], ZERO)[0]
+    assert [v.support for v in verdicts] == pytest.approx([0.75, 0.75])
+    assert [v.reason for v in verdicts] == [None, None]
+    assert [body.get("top_logprobs") for _, body, _ in server.requests] == [20, 5, 5]
+    assert "(top_logprobs must be <= 5 (status 400)): it is asked for 5" in caplog.text
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_one_probability_without_an_alternative_is_no_support(serve, caplog, api):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.55}))
+    verdicts = connect(server, concurrency=1, api=api).verify(["D."], [["A.", "B."]], ZERO)[0]
+    assert [(v.support, v.reason) for v in verdicts] == [(1.0, "sampled")] * 2
+    assert len([r for r in caplog.records if "sends no alternatives" in r.message]) == 1
+    assert all(body["logprobs"] for _, body, _ in server.requests)  # the next reply may have some
+
+
+def test_one_alternative_is_too_few_to_ask_for():
+    with pytest.raises(ModelError, match="option 'top_logprobs': found 1"):
+        openai_model(ResponseCache(":memory:"), model="m", base_url="http://localhost:1/v1", top_logprobs=1)
+
+
+def test_a_reply_without_probabilities_among_others_is_marked_and_the_next_are_asked_for_them(serve, caplog):
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}), faults=[None, odd(), None])
+    verdicts = connect(server, concurrency=1).verify(["D."], [["A.", "B.", "C."]], ZERO)[0]
+    assert [v.support for v in verdicts] == pytest.approx([0.75, 1.0, 0.75])
+    assert [v.reason for v in verdicts] == [None, "sampled", None]
+    assert "sends no logprobs with some replies" in caplog.text
+
+
+@pytest.mark.parametrize("asked", [{"logprobs": True}, {"top_logprobs": 5}])
+def test_a_sampled_reply_is_no_answer_to_a_run_that_asks_for_other_probabilities(serve, asked):
+    cache, server = ResponseCache(":memory:"), serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}))
+    sampled = connect(server, cache, logprobs=False).verify(["D."], [["C."]], ZERO)[0][0]
+    assert (sampled.support, sampled.reason) == (1.0, "sampled")
+    found = connect(server, cache, **asked).verify(["D."], [["C."]], ZERO)[0][0]
+    assert (found.support, found.reason) == (pytest.approx(0.75), None)
+
+
+def test_neither_answer_among_the_alternatives_is_nan(serve):
+    verdict = connect(serve(lambda prompt: ("Hm", {"Hm": 0.9, "Well": 0.1}))).verify(["D."], [["C."]], ZERO)[0][0]
+    assert math.isnan(verdict.support)
+    assert "none of Yes, No" in verdict.reason
+
+
+def test_content_in_parts_is_the_text_of_its_parts(serve):
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "N"}, {"type": "text", "text": "o."}]
+    cache = ResponseCache(":memory:")
+    for _ in range(2):  # fresh, and from the cache
+        server = serve(faults=[odd({"content": parts})])
+        verdict = connect(server, cache, identity="here").verify(["D."], [["C."]], ZERO)[0][0]
+        assert (verdict.support, verdict.reason) == (0.0, "sampled")
+    assert len(server.requests) == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ({"content": 5}, "the server sent content that is no text (int)"),
+        ({"content": {"text": "Yes"}}, "the server sent content that is no text (dict)"),
+        ({"content": [{"type": "image"}, "Yes", {"type": "text", "text": 5}]}, "the server sent no text (stop)"),
+        ({"content": None}, "the server sent no text (stop)"),
+        ("Yes", "the server sent no text (stop)"),
+    ],
+)
+def test_content_that_is_no_text_has_a_reason_and_is_asked_again_in_a_later_run(serve, message, reason):
+    server, cache = serve(faults=[odd(message)]), ResponseCache(":memory:")
+    verdict = connect(server, cache).verify(["D."], [["C."]], ZERO)[0][0]
+    assert math.isnan(verdict.support)
+    assert verdict.reason == reason
+    assert cache.stats() == []
+    assert connect(server, cache).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        "zzz",
+        {"content": "zzz"},
+        {"content": [{"token": "No"}]},
+        {"content": [{"token": "No", "logprob": "high"}]},
+        {"content": [{"token": "No", "logprob": None}]},
+        {"content": [{"token": "No", "logprob": 1000}]},
+        {"content": [{"token": 5, "logprob": -0.1}]},
+        {"content": [{"token": "No", "logprob": -0.1, "top_logprobs": 5}]},
+        {"tokens": ["No"], "token_logprobs": 5},
+        {"tokens": ["No"], "token_logprobs": [-0.1], "top_logprobs": ["zzz"]},
+    ],
+)
+def test_unreadable_logprobs_are_as_none(serve, caplog, logprobs):
+    verdict = connect(serve(faults=[odd(logprobs=logprobs)])).verify(["D."], [["C."]], ZERO)[0][0]
+    assert (verdict.support, verdict.reason) == (1.0, "sampled")
+    assert "sends unreadable logprobs: verdicts without" in caplog.text
+
+
+def test_a_refusal_in_a_field_of_its_own_is_remembered_and_says_nothing_of_probabilities(serve, caplog):
+    refusal = odd({"content": None, "refusal": "I'm sorry, I cannot assist with that."})
+    server = serve(lambda prompt: ("Yes", {"Yes": 0.6, "No": 0.2}), faults=[refusal])
+    model = connect(server, concurrency=1)
+    for _ in range(2):
+        first, second = model.verify(["D."], [["A.", "B."]], ZERO)[0]
+        assert (first.reason, second.reason, second.support) == ("refusal", None, pytest.approx(0.75))
+    assert len(server.requests) == 2
+    assert "logprobs" not in caplog.text
+
+
+@pytest.mark.parametrize(("end", "claims"), [("stop", 2), ("length", 1), ("content_filter", 1)])
+def test_the_claim_at_which_a_reply_was_stopped_is_left_out(serve, end, claims):
+    server = serve(faults=[odd({"content": "- It rained.\n- Ann wo"}, finish_reason=end)])
+    [found] = connect(server).decompose(["P."], prompts.load("acueval-decompose-0shot"))
+    assert len(found.claims) == claims
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "Unsupported parameter: 'stop' is not supported with this model.", "param": "stop"},
+        {"message": "This model does not support parameter stop."},
+        {"message": "Bad parameter.", "param": "stop"},
+    ],
+)
+def test_a_server_that_refuses_stop_texts_is_asked_without_and_its_replies_end_there(serve, caplog, error):
+    prompt = prompts.load("acueval-decompose-5shot")
+    written = f"- It rained.\n\n{prompt.stop[0]}: Bo left.\n- Bo left."
+    server = serve(lambda _: written, faults=[lambda h: h.reply(400, {"error": error})])
+    found = connect(server, concurrency=1).decompose(["A.", "B."], prompt)
+    assert [[claim.text for claim in one.claims] for one in found] == [["It rained."]] * 2
+    assert [body.get("stop") for _, body, _ in server.requests] == [list(prompt.stop), None, None]
+    assert len([r for r in caplog.records if "refuses texts that end a reply" in r.message]) == 1
+
+
+@pytest.mark.parametrize("usage", ["lots", None, {}, {"prompt_tokens": "12", "completion_tokens": None}])
+def test_a_usage_that_cannot_be_read_counts_nothing(serve, usage):
+    model = connect(serve(faults=[odd(usage=usage)]))
+    assert model.verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    tally = model.language_model.tally
+    assert (tally.calls, tally.prompt_tokens, tally.reply_tokens) == (1, 0, 0)
+
+
+def test_a_server_that_never_sends_a_completion_is_an_error_that_shows_what_came(serve, waits):
+    server = serve(faults=itertools.repeat(odd(choices=["hi"])))
+    with pytest.raises(ModelError, match=r'an answer that is no completion: .*"choices": \["hi"\].*after 2 retries'):
+        connect(server, retries=2).verify(["D."], [["C."]], ZERO)
+    assert len(server.requests) == 3
+
+
+FAULTS = {
+    "rate limit": status(429, Retry_After="0.1"),
+    "server error": status(500),
+    "overloaded": status(503),
+    "a completion without choices": lambda handler: handler.reply(200, {"choices": []}),
+    "a choice that is no object": odd(choices=["hi"]),
+    "choices that are no list": odd(choices={"0": {"text": "hi"}}),
+    "cut connection": cut,
+    "half a body": half,
+    "a connection reset": reset,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_retried_and_nothing_is_lost_or_scored_twice(serve, waits, fault):
+    server = serve(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1], faults=[FAULTS[fault]] * 2)
+    passages = [f"Fact {k} holds." for k in range(12)]
+    found = connect(server, concurrency=3).decompose(passages, prompts.load("acueval-decompose-0shot"))
+    assert [[c.text for c in d.claims] for d in found] == [[p] for p in passages]
+    assert len(server.requests) == 14
+
+
+def test_in_a_storm_of_faults_nothing_is_lost_or_counted_twice(serve, waits, tmp_path):
+    storm = random.Random(0).choices([*FAULTS.values(), page, late, None], k=70)
+    server = serve(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1], faults=[None, *storm])
+    passages = [f"Fact {k} holds." for k in range(90)]
+    prompt = prompts.load("acueval-decompose-0shot")
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    model = connect(server, cache, concurrency=16, retries=40, timeout_seconds=0.5)
+    expected = [[passage] for passage in passages]
+    model.decompose(passages[:1], prompt)
+    assert [[c.text for c in d.claims] for d in model.decompose(passages, prompt)] == expected
+    # Every fault costs a request, and every further request is one more attempt; a busy machine may be late by itself.
+    assert 90 + sum(fault is not None for fault in storm) <= len(server.requests) <= 90 + len(waits)
+    assert model.language_model.tally.calls == 90
+    assert [row[2] for row in cache.stats()] == [90]
+    again = connect(server, cache)
+    assert [[c.text for c in d.claims] for d in again.decompose(passages, prompt)] == expected
+    assert again.language_model.tally.calls == 0
+
+
+def test_a_slow_reply_times_out_and_is_asked_again(serve):
+    server = serve(faults=[slow])
+    assert connect(server, timeout_seconds=0.5).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    assert len(server.requests) >= 2
+
+
+def test_a_server_that_asks_for_more_than_minutes_stops_the_run_at_once(serve, waits):
+    server = serve(faults=[status(429, Retry_After="3600")])
+    with pytest.raises(ModelError, match=r"fault 429 .*asks to wait 3600 s\. Finished replies are kept"):
+        connect(server).verify(["D."], [["C."]], ZERO)
+    assert waits == []
+
+
+def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
+    down = itertools.chain([None] * 3, itertools.repeat(status(500)))
+    cache = ResponseCache(":memory:")
+    broken = serve(faults=down)
+    claims = [[f"Claim {k}." for k in range(6)]]
+    with pytest.raises(ModelError, match=r"status 500\), after 1 retries\. Finished replies are kept"):
+        connect(broken, cache, retries=1, concurrency=1, identity="here").verify(["D."], claims, ZERO)
+    healthy = serve()
+    found = connect(healthy, cache, identity="here").verify(["D."], claims, ZERO)[0]
+    assert [v.support for v in found] == [1.0] * 6
+    assert len(healthy.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("message", "setting"),
+    [
+        (
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            "token_limit: max_completion_tokens",
+        ),
+        ("'temperature' does not support 0 with this model", "temperature: null"),
+    ],
+)
+def test_a_refused_field_of_every_request_names_the_setting_that_helps(serve, message, setting):
+    server = serve(faults=[lambda h: h.reply(400, {"error": {"message": message}})])
+    with pytest.raises(ModelError, match=rf"Write `{setting}`"):
+        connect(server).verify(["D."], [["A."]], ZERO)
+
+
+def test_a_refused_prompt_has_a_reason_and_the_others_go_on(serve):
+    refuse = status(400)
+    server = serve(faults=[lambda h: h.reply(400, {"error": {"message": "maximum context length is 10 tokens"}})])
+    first, second = connect(server, concurrency=1).verify(["D."], [["A.", "B."]], ZERO)[0]
+    assert math.isnan(first.support)
+    assert first.reason == "the server refused the prompt as too long"
+    assert second.support == 1.0
+    with pytest.raises(ModelError, match="refused the request"):
+        connect(serve(faults=[refuse])).verify(["D."], [["A."]], ZERO)
+
+
+TOO_LONG, FILTERED = "the server refused the prompt as too long", "the server's content filter refused the prompt"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        # What servers say of one prompt: OpenAI, vLLM (two versions), SGLang, llama.cpp, Mistral, Anthropic, Azure.
+        (
+            {
+                "message": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000.",
+                "code": "context_length_exceeded",
+                "param": "messages",
+            },
+            TOO_LONG,
+        ),
+        (
+            {
+                "message": "'max_tokens' or 'max_completion_tokens' is too large: 5. This model's maximum context length is "
+                "8192 tokens and your request has 8190 input tokens (5 > 8192 - 8190).",
+                "type": "BadRequestError",
+                "param": None,
+                "code": 400,
+            },
+            TOO_LONG,
+        ),
+        ({"message": "You passed 8190 input tokens; the model's context length is only 8192 tokens."}, TOO_LONG),
+        ({"message": "The input (5000 tokens) is longer than the model's context length (4096 tokens)."}, TOO_LONG),
+        ({"message": "too big", "code": 400, "type": "exceed_context_size_error"}, TOO_LONG),
+        ({"message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}, TOO_LONG),
+        ({"message": "prompt is too long: 210000 tokens > 200000 maximum"}, TOO_LONG),
+        ({"message": "tokens (prompt + max_tokens) 5000 exceed the maximum context length 4096"}, TOO_LONG),
+        ({"message": "The sequence is too long for this model (5000 > 4096)"}, TOO_LONG),
+        ({"message": "The response was filtered", "code": "content_filter", "param": "prompt"}, FILTERED),
+        ({"message": "Blocked for reasons of safety."}, FILTERED),
+        # What they say of the form of every request.
+        ({"message": "max_tokens is too large: 20000", "param": "max_tokens", "code": "invalid_value"}, None),
+        ({"message": "max_tokens is too large: 20000"}, None),
+        ({"message": "Request value of max_completion_tokens is too large"}, None),
+        ({"message": "The image is too large"}, None),
+        ({"message": "This prompt has a temperature that is too large"}, None),
+        ({"message": "Invalid 'safety_identifier': expected a hash"}, None),
+        ({"message": "Invalid 'seed' for the input: too large", "param": "seed"}, None),
+        ({"message": "max_tokens: 5 input tokens, and the context length is 5 tokens"}, None),
+    ],
+)
+def test_a_refusal_is_of_the_prompt_or_of_the_requests_form(serve, error, reason):
+    server = serve(faults=[lambda h: h.reply(400, {"error": error})])
+    model = connect(server, seed=1, extra_body={"safety_identifier": "me"})
+    if reason is None:
+        with pytest.raises(ModelError, match="refused the request") as caught:
+            model.verify(["D."], [["A."]], ZERO)
+        assert error["message"] in str(caught.value)
+        assert "token_limit" not in str(caught.value)
+    else:
+        assert model.verify(["D."], [["A."]], ZERO)[0][0].reason == reason
+
+
+def test_a_body_that_is_too_large_for_the_server_is_a_prompt_that_is(serve):
+    server = serve(faults=[lambda h: h.reply(413, b"<html>413 Request Entity</html>")])
+    assert connect(server).verify(["D."], [["A."]], ZERO)[0][0].reason == TOO_LONG
+
+
+def nowhere():
+    """An address of this machine at which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """How long the transport waits before each further attempt, without waiting."""
+    asked = []
+
+    async def note(self, *, retries_taken, max_retries, options, response):
+        asked.append(retries_taken)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(openai.AsyncOpenAI, "_sleep_for_retry", note)
+    return asked
+
+
+@pytest.mark.parametrize("retries", [1, 8])
+def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog, retries):
+    address = nowhere()
+    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, concurrency=1, retries=retries)
+    with pytest.raises(
+        ModelError, match=r"no connection: ConnectionRefusedError: .*Start the server, or corr"
+    ) as caught:
+        model.verify(["D."], [["A.", "B."]], ZERO)
+    assert address in str(caught.value)
+    assert "Nothing was answered" in str(caught.value)
+    assert len(waits) == min(retries, 2)
+    assert "trying again" in caplog.text
+
+
+@pytest.mark.parametrize("address", ["http://localhost:80000/v1", "http://localhost:http/v1", "localhost:8000/v1"])
+def test_an_address_that_cannot_be_one_is_told_of_at_once(address):
+    with pytest.raises(ModelError, match=f"option 'base_url': found '{address}'; .*(port number|'http' or 'https')"):
+        openai_model(ResponseCache(":memory:"), model="m", base_url=address)
+
+
+def test_tokens_are_counted_from_above():
+    model = openai_model(ResponseCache(":memory:"), model="m", base_url=nowhere())
+    assert model.language_model.count("7 " * 3000) >= 3000
+    assert model.language_model.count("word " * 3000) >= 3000
+
+
+@pytest.mark.parametrize("frame", [{"system": "word " * 400}, {"api": "completions", "start": "word " * 400}])
+def test_a_document_leaves_room_for_what_stands_before_every_prompt(serve, frame):
+    document = " ".join(f"Sentence {k} says little." for k in range(100))
+    server = serve()
+    connect(server, context=1200, **frame).verify([document], [["A claim."]], ZERO)
+    assert len(server.requests) > 1
+    for _, body, _ in server.requests:
+        sent = body["prompt"] if "prompt" in body else "".join(m["content"] for m in body["messages"])
+        assert len(sent.split()) > 400
+        assert len(sent.encode()) / 3 + sum(map(str.isdigit, sent)) * 2 / 3 + ZERO.max_tokens <= 1200
+
+
+@pytest.mark.parametrize(("tokens", "warnings"), [(20, 1), (4096, 0), (0, 0)])
+def test_a_server_that_reads_fewer_tokens_than_a_prompt_has_words_is_told_of_once(serve, caplog, tokens, warnings):
+    usage = {"prompt_tokens": tokens, "completion_tokens": 1}
+    server = serve(faults=[odd(usage=usage)] * 2)
+    connect(server).verify(["It rained. " * 100], [["A.", "B."]], ZERO)
+    told = [r.getMessage() for r in caplog.records if "seems to cut prompts" in r.getMessage()]
+    assert len(told) == warnings
+    assert all(f"counts {tokens} tokens in a prompt of 2" in one and "num_ctx" in one for one in told)
+
+
+def test_a_server_that_has_answered_before_is_waited_for(serve, waits):
+    server = serve(faults=[last])
+    model = connect(server, retries=5)
+    model.verify(["D."], [["A."]], ZERO)
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(ModelError, match=r"no connection: .*after 5 retries\. Finished replies are kept"):
+        model.verify(["D."], [["B."]], ZERO)
+    assert len(waits) == 5
+
+
+def test_an_unknown_model_is_told_where_to_look(serve):
+    server = serve(faults=[lambda h: h.reply(404, {"error": {"message": "model 'm' not found, try pulling it first"}})])
+    with pytest.raises(ModelError, match=f"no such model or path: model 'm' not found.*{server.url}/models lists"):
+        connect(server).verify(["D."], [["A."]], ZERO)
+    assert len(server.requests) == 1
+
+
+def test_a_wrong_key_is_an_error_that_does_not_show_it(serve, monkeypatch, caplog):
+    monkeypatch.setenv("SOME_KEY", "sk-very-secret")
+    server = serve(faults=[lambda h: h.reply(401, {"error": {"message": "Incorrect API key: sk-very-secret"}})])
+    with caplog.at_level(logging.DEBUG), pytest.raises(ModelError, match="refused the key in SOME_KEY") as caught:
+        connect(server, key_variable="SOME_KEY").verify(["D."], [["A."]], ZERO)
+    assert server.requests[0][2]["authorization"] == "Bearer sk-very-secret"
+    assert "very-secret" not in str(caught.value)
+    assert "very-secret" not in caplog.text
+
+
+def test_a_key_does_not_change_or_enter_the_fingerprint(serve, monkeypatch):
+    server = serve()
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    first = connect(server)
+    monkeypatch.setenv("OPENAI_API_KEY", "two")
+    assert connect(server).fingerprint == first.fingerprint
+    assert connect(server, temperature=0.7).fingerprint != first.fingerprint
+    assert connect(server, identity="x").fingerprint != first.fingerprint
+    assert len({connect(server, **o).fingerprint for o in ({}, {"logprobs": False}, {"top_logprobs": 5})}) == 3
+
+
+def test_the_vendor_needs_a_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match="environment variable OPENAI_API_KEY holds no key"):
+        openai_model(ResponseCache(":memory:"), model="gpt")
+
+
+@pytest.mark.parametrize(("budget", "calls"), [({"max_calls": 4}, 4), ({"max_total_tokens": 25}, 3)])
+def test_a_budget_stops_the_run(serve, budget, calls):
+    server = serve()
+    with pytest.raises(BudgetError, match=r"is spent\. Finished replies are kept"):
+        connect(server, concurrency=1, **budget).verify(["D."], [[f"C{k}." for k in range(9)]], ZERO)
+    assert len(server.requests) == calls
+
+
+def test_a_budget_of_tokens_counts_an_estimate_where_the_server_sends_no_usage(serve, caplog):
+    server = serve(faults=itertools.repeat(odd(usage=None)))
+    model = connect(server, concurrency=1, max_total_tokens=700)
+    with pytest.raises(BudgetError, match=r"700 tokens \(max_total_tokens\) is spent"):
+        model.verify(["D."], [[f"C{k}." for k in range(50)]], ZERO)
+    tally, asked = model.language_model.tally, len(server.requests)
+    assert 1 < asked < 10
+    assert tally.prompt_tokens >= asked * model.language_model.count("D.")
+    assert 700 <= tally.prompt_tokens + tally.reply_tokens < 700 * asked / (asked - 1)
+    assert 0 < tally.reply_tokens < tally.prompt_tokens
+    assert len([r for r in caplog.records if "max_total_tokens is of estimates" in r.getMessage()]) == 1
+
+
+def test_a_limit_in_extra_body_leaves_a_document_less_of_the_context(serve):
+    document = " ".join(f"Sentence {k} says little." for k in range(60))
+    sent = []
+    for limit in ({}, {"extra_body": {"max_tokens": 1500}}):
+        server = serve()
+        model = connect(server, context=2000, **limit)
+        model.verify([document], [["A claim."]], ZERO)
+        sent.append([body["messages"][-1]["content"] for _, body, _ in server.requests])
+    assert len(sent[0]) == 1
+    assert max(map(model.language_model.count, sent[1])) + 1500 <= 2000
+
+
+def test_concurrency_is_used_and_bounded(serve):
+    server = serve(latency=0.1)
+    connect(server, concurrency=8).verify(["D."], [[f"C{k}." for k in range(40)]], ZERO)
+    assert 1 < server.most <= 8  # 8, but for a machine that is too busy to have them all at the same moment
+
+
+def test_calls_are_sent_in_order(serve):
+    server = serve()
+    documents = [f"Document {k}." for k in range(4)]
+    connect(server, concurrency=1).verify(documents, [["A.", "B."]] * 4, ZERO)
+    sent = [body["messages"][-1]["content"].split("Passage: ")[1][:11] for _, body, _ in server.requests]
+    assert sent == [f"Document {k}."[:11] for k in range(4) for _ in range(2)]
+
+
+def test_json_replies_are_held_to_a_schema_where_asked(serve):
+    server = serve(lambda prompt: '{"claims": ["It rained."]}')
+    prompt = prompts.load("fenice-decompose-json")
+    assert connect(server).decompose(["It rained."], prompt)[0].claims[0].text == "It rained."
+    connect(server, json_schema=False).decompose(["It rained."], prompt)
+    form = server.requests[0][1]["response_format"]
+    assert form["json_schema"]["schema"]["properties"] == {"claims": {"type": "array", "items": {"type": "string"}}}
+    assert "response_format" not in server.requests[1][1]
+
+
+@pytest.mark.parametrize(
+    ("refusals", "sent"),
+    [(1, ["json_schema", "json_object", "json_object"]), (2, ["json_schema", "json_object", None, None])],
+)
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Invalid parameter: 'response_format' of this type is not supported"),
+        (500, "1 validation error: {'loc': ('body', 'response_format', 'type')"),  # llama-cpp-python
+    ],
+)
+def test_a_server_is_asked_for_json_in_the_form_it_knows(serve, refusals, sent, status, message):
+    def refuse(handler):
+        handler.reply(status, {"error": {"message": message}})
+
+    server = serve(lambda prompt: "```json\n{'claims': ['It rained.']}\n```", faults=[refuse] * refusals)
+    found = connect(server, concurrency=1).decompose(["A.", "B."], prompts.load("fenice-decompose-json"))
+    assert [d.claims[0].text for d in found] == ["It rained.", "It rained."]
+    forms = [body.get("response_format") for _, body, _ in server.requests]
+    assert [form and form["type"] for form in forms] == sent
+    assert forms[1]["schema"] == forms[0]["json_schema"]["schema"]
+
+
+def test_calls_and_tokens_are_counted(serve):
+    model = connect(serve())
+    model.verify(["D."], [["A.", "B."]], ZERO)
+    tally = model.language_model.tally
+    assert (tally.calls, tally.prompt_tokens, tally.reply_tokens) == (2, 20, 4)
+
+
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_the_environments_proxy_is_used_but_not_for_its_exceptions(serve, monkeypatch, scheme):
+    proxy, server = serve(), serve()
+    monkeypatch.setenv("http_proxy", f"{scheme}127.0.0.1:{proxy.server_port}")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    connect(server, base_url="http://far.invalid/v1").verify(["D."], [["A."]], ZERO)
+    assert [headers["host"] for _, _, headers in proxy.requests] == ["far.invalid"]
+    connect(server).verify(["D."], [["A."]], ZERO)
+    assert (len(proxy.requests), len(server.requests)) == (1, 1)
+
+
+def test_a_proxy_of_another_kind_is_warned_of(serve, monkeypatch, caplog):
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert connect(serve()).verify(["D."], [["A."]], ZERO)[0][0].support == 1.0
+    assert "the environment's proxies are not used: Using SOCKS proxy" in caplog.text
+
+
+def test_it_runs_inside_a_running_event_loop(serve):
+    async def cell():  # a notebook's cell
+        return connect(serve()).verify(["D."], [["A."]], ZERO)[0][0].support
+
+    assert asyncio.run(cell()) == 1.0
+
+
+# ---------------------------------------------------------------- what no repetition helps is told at once
+
+
+def test_a_web_page_instead_of_a_completion_is_told_of_at_once(serve, waits):
+    with pytest.raises(ModelError, match=r"a web page came .*<html>Bad gateway</html>.*usually ends in /v1"):
+        connect(serve(faults=itertools.repeat(page)), concurrency=1).verify(["D."], [["A.", "B."]], ZERO)
+    assert waits == []
+
+
+def test_a_web_page_after_completions_is_a_fault_that_passes(serve, waits):
+    server = serve(faults=[None, page])
+    assert len(connect(server, concurrency=1).verify(["D."], [["A.", "B."]], ZERO)[0]) == 2
+    assert len(server.requests) == 3
+
+
+def test_an_error_with_status_200_is_known_after_few_attempts(serve, waits):
+    """As LM Studio answers at an address without /v1."""
+    server = serve(faults=itertools.repeat(lambda h: h.reply(200, {"error": "Unexpected endpoint. (POST /chat)"})))
+    with pytest.raises(ModelError, match=r"Unexpected endpoint.*after 2 retries.*usually ends in /v1"):
+        connect(server, concurrency=1).verify(["D."], [["A."]], ZERO)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        (429, {"message": "You exceeded your current quota", "code": "insufficient_quota"}),
+        (500, {"message": "1 validation error: {'loc': ('body', 'seed')"}),
+    ],
+)
+def test_an_error_that_does_not_pass_is_not_asked_again(serve, waits, error):
+    status, said = error
+    server = serve(faults=itertools.repeat(lambda h: h.reply(status, {"error": said})))
+    with pytest.raises(ModelError, match=rf"refused the request: .* \(status {status}\)"):
+        connect(server, concurrency=1).verify(["D."], [["A."]], ZERO)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_certificate_that_is_not_trusted_is_the_cause_that_is_named(serve, waits, monkeypatch, tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate]
+    subprocess.run([*made, "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    server, context = serve(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    address = server.url.replace("http:", "https:")
+    with pytest.raises(ModelError, match=r"certificate is not trusted \(.*self-signed certificate.*SSL_CERT_FILE"):
+        connect(server, base_url=address).verify(["D."], [["A."]], ZERO)
+    assert waits == []
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert connect(server, base_url=address).verify(["D."], [["A."]], ZERO)[0][0].support == 1.0
+
+
+def test_https_where_http_is_spoken_is_the_cause_that_is_named(serve, waits):
+    with pytest.raises(ModelError, match=r"no connection: SSLError: .*correct `base_url`"):
+        connect(server := serve(), base_url=server.url.replace("http:", "https:")).verify(["D."], [["A."]], ZERO)
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(serve, monkeypatch):
+    monkeypatch.setattr(openai_replies, "_MOST_BYTES", 1 << 20)
+
+    def flood(handler):
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(b" " * 65536)
+
+    with pytest.raises(ModelError, match="sends more than 1 MiB as one answer"):
+        connect(serve(faults=[flood])).verify(["D."], [["A."]], ZERO)
+
+
+def test_a_key_is_sent_without_the_line_end_of_its_file_and_none_is_sent_where_there_is_none(serve, monkeypatch):
+    server = serve()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-key\n")
+    connect(server).verify(["D."], [["A."]], ZERO)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    connect(server).verify(["D."], [["A."]], ZERO)
+    assert [headers.get("authorization") for _, _, headers in server.requests] == ["Bearer sk-key", None]
+    unset = serve(faults=[lambda h: h.reply(401, {"error": {"message": "who are you?"}})])
+    with pytest.raises(ModelError, match="wants a key, and OPENAI_API_KEY is not set: who are you"):
+        connect(unset).verify(["D."], [["A."]], ZERO)
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "ключ", "a b"])
+def test_what_cannot_be_a_key_is_told_of_before_anything_is_asked(serve, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ModelError, match="OPENAI_API_KEY holds no key: expected one word") as caught:
+        connect(serve())
+    assert key not in str(caught.value)
+
+
+# ---------------------------------------------------------------- texts that no file can hold
+
+
+def test_half_a_surrogate_pair_is_replaced_where_it_arrives(serve, tmp_path):
+    server = serve(lambda prompt: "- It rained \ud83d\ude00.\n- It poured \ud83d.")
+    model = connect(server, ResponseCache(tmp_path / "calls.sqlite"))
+    prompt = prompts.load("acueval-decompose-0shot")
+    for _ in range(2):  # fresh, and remembered
+        claims = model.decompose(["It \udc00 rained."], prompt)[0].claims
+        assert [claim.text for claim in claims] == ["It rained \U0001f600.", "It poured \ufffd."]
+    [(_, body, _)] = server.requests
+    assert "It \ufffd rained." in body["messages"][-1]["content"]
+
+
+# ---------------------------------------------------------------- stopped runs
+
+
+RUN = """
+import sys
+from claimwise import models, prompts
+model = models.load({"kind": "openai", "model": "m", "base_url": sys.argv[1], "concurrency": 4}, sys.argv[2])
+model.verify(["D."], [[f"Claim {k}." for k in range(16)]], prompts.load("acueval-verify-zeroshot"))
+"""
+
+
+def test_what_has_come_is_kept_by_a_run_that_is_killed_while_it_waits_for_the_rest(serve, tmp_path):
+    silent = threading.Event()  # one call is never answered
+    server = serve(faults=[*[None] * 15, lambda handler: silent.wait(60)])
+    path = tmp_path / "calls.sqlite"
+    run = subprocess.Popen([sys.executable, "-c", RUN, server.url, str(path)])
+    end = time.monotonic() + 120
+    while (len(server.requests) < 16 or kept(path) < 15) and time.monotonic() < end and run.poll() is None:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait(60) == -signal.SIGKILL
+    silent.set()
+    assert kept(path) == 15
+    asked = len(server.requests)
+    assert len(connect(server, ResponseCache(path)).verify(["D."], [[f"Claim {k}." for k in range(16)]], ZERO)[0]) == 16
+    assert len(server.requests) == asked + 1
+
+
+def kept(path):
+    return sum(calls for _, _, calls, _ in ResponseCache(path).stats())

@@ -1,0 +1,618 @@
+"""A user's own file: where results may be written, what is carried along, labels of some rows only."""
+
+import csv
+import gzip
+import json
+import math
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from statsmodels.stats.proportion import proportion_confint
+
+from claimwise.analysis.measures import tuned_threshold
+from claimwise.corpora.user_rows import read_rows
+from claimwise.errors import ClaimwiseError
+from claimwise.metrics import Evaluation
+from claimwise.metrics.evaluate import claim_table, verdict_table
+from claimwise.metrics.fenice.alignment import AlignedVerdict
+from claimwise.models.base import Claim, Decomposition, Verdict
+from claimwise.prompts import PromptError
+from claimwise.schema import TableError
+from claimwise.user_file import decisions, output
+from claimwise.user_file import score as user_file
+
+ROWS = [
+    {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
+    {"id": "b", "document": "The cat sat on the mat.", "summary": "The dog ran off.", "label": 0},
+    {"id": "c", "document": "It rained in Rome.", "summary": "It rained hard.", "label": 0},
+    {"id": "d", "document": "It rained.", "summary": "", "label": 1},
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working folder, without settings and with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("cache", name))
+    return tmp_path
+
+
+#: Word overlap gives (from a to h) 1, 3/4, 2/4, 1/4 and the same again.
+SPLIT = [
+    {"id": key, "document": f"one two three four {key}", "summary": summary, "label": label, "split": split}
+    for key, summary, label, split in [
+        ("a", "one two three four", 1, "validation"),
+        ("b", "one two three nine", 1, "dev"),
+        ("c", "one two eight nine", 0, "val"),
+        ("d", "one seven eight nine", 0, "valid"),
+        ("e", "one two three four", 1, "test"),
+        ("f", "one two three nine", 0, "test"),
+        ("g", "one two eight nine", 0, ""),
+        ("h", "one seven eight nine", 1, "other"),
+        ("i", "one two three four", None, "test"),
+        ("j", "", None, "test"),
+    ]
+]
+
+
+def score(file="mine.jsonl", metric="word-overlap", *, model=None, out=None, claims=None, page=None, **options):
+    return user_file.score(Path(file), metric, model, out, claims, page, Path("params.yaml"), **options)
+
+
+def write(rows, name="mine.jsonl"):
+    Path(name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"out": "mine.jsonl"}, "mine.jsonl: the scores would be written over the examples"),
+        ({"out": "../{here}/mine.jsonl"}, "the scores would be written over the examples"),
+        ({"claims": "mine.jsonl"}, "the claims would be written over the examples"),
+        ({"out": "x", "claims": "x"}, "x: the claims would be written over the scores; name another file"),
+        ({"out": "x", "page": "./x"}, "the page would be written over the scores"),
+        ({"claims": "x", "page": "x"}, "the page would be written over the claims"),
+        ({"page": "mine.word-overlap.csv"}, "the page would be written over the scores"),
+    ],
+)
+def test_nothing_is_written_over_the_examples_or_another_result(folder, names, message, dry_run):
+    write(ROWS)
+    before = Path("mine.jsonl").read_bytes()
+    with pytest.raises(ClaimwiseError, match=message):
+        score(**{key: Path(name.format(here=folder.name)) for key, name in names.items()}, dry_run=dry_run)
+    assert Path("mine.jsonl").read_bytes() == before
+    assert [path.name for path in folder.iterdir()] == ["mine.jsonl"]
+
+
+def test_the_result_stands_beside_a_gzipped_file():
+    pd.DataFrame(ROWS).to_csv("mine.csv.gz", index=False)
+    score("mine.csv.gz")
+    assert pd.read_csv("mine.word-overlap.csv")["id"].tolist() == ["a", "b", "c", "d"]
+
+
+def test_other_columns_stand_after_the_scores_as_they_were():
+    extra = {"n": ["007", "1.10", "", "NA"], "note": ['say "no", then', "two\nlines", "é", " "]}
+    pd.DataFrame(ROWS).assign(**extra).to_csv("mine.csv", index=False)
+    score("mine.csv")
+    with Path("mine.word-overlap.csv").open(encoding="utf-8", newline="") as stream:
+        found = list(csv.reader(stream))
+    assert found[0] == ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason", "label", "n", "note"]
+    assert [row[8:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
+
+
+def test_label_split_and_system_stand_beside_the_score():
+    write([row | {"system": f"s{number}"} for number, row in enumerate(SPLIT)])
+    score()
+    found = pd.read_csv("mine.word-overlap.csv")
+    assert found["split"].fillna("").tolist() == [row["split"] for row in SPLIT]
+    assert found["system"].tolist() == [f"s{number}" for number in range(len(SPLIT))]
+    test = found[found["split"] == "test"]  # the report can be made anew from the file that was written
+    assert test[["label", "faithful"]].to_numpy()[:2].tolist() == [[1, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"out": "mine.jsonl/scores.csv"}, r"scores\.csv: the scores cannot be written there, mine\.jsonl is a file"),
+        ({"page": "mine.jsonl/deep/page.html"}, "the page cannot be written there"),
+        (
+            {"out": "scores.xml"},
+            r"the scores are not written .* name a file that ends in \.csv or \.jsonl, got '\.xml'",
+        ),
+        ({"claims": "claims.XLSX"}, r"the claims are not written .* ends in \.csv, got '\.xlsx'"),
+        ({"claims": "claims.jsonl"}, r"the claims are not written"),
+        ({"out": "scores.parquet.gz"}, r"got '\.parquet'"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_is_asked(folder, names, message, monkeypatch):
+    write(ROWS)
+    monkeypatch.setattr(user_file, "evaluate", lambda *_, **__: pytest.fail("asked"))
+    with pytest.raises(ClaimwiseError, match=message):
+        score(**{key: Path(name) for key, name in names.items()})
+    assert [path.name for path in folder.iterdir()] == ["mine.jsonl"]
+
+
+def test_a_place_without_permission_is_said_before_anything_is_asked(monkeypatch):
+    write(ROWS)
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(ClaimwiseError, match=r"the scores cannot be written, .* is read-only"):
+        score()
+
+
+def test_a_folder_in_the_place_of_the_file_is_a_message():
+    with pytest.raises(IsADirectoryError, match=r"is a folder; name one \.jsonl"):
+        score(".")
+
+
+def test_word_overlap_is_no_models_score(capsys):
+    write(ROWS)
+    score()
+    assert "4 summaries, mean" in capsys.readouterr().out
+
+
+def test_a_column_that_would_stand_twice_is_refused(folder):
+    write([row | {"score": 1} for row in ROWS])
+    with pytest.raises(TableError, match=r"mine\.jsonl: column 'score' would stand twice in mine\.word-overlap\.csv"):
+        score()
+    assert not list(folder.glob("*.csv"))
+
+
+CELL = st.text(
+    st.one_of(st.sampled_from('\r\n",; \t\u2028'), st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=5), st.booleans())
+def test_every_cell_of_a_csv_is_read_back_as_it_was_written(tmp_path_factory, rows, packed):
+    path = tmp_path_factory.mktemp("csv") / ("scores.csv.gz" if packed else "scores.csv")
+    table = pd.DataFrame(rows, columns=["note", "mo\rre"]).assign(id=[str(n) for n in range(len(rows))], score=0.5)
+    output.write(table, path)
+    with (gzip.open if packed else open)(path, "rt", encoding="utf-8", newline="") as stream:
+        header, *found = csv.reader(stream, strict=True)
+    assert header == ["note", "mo\rre", "id", "score"]
+    assert found == [[*row, str(n), "0.5"] for n, row in enumerate(rows)]
+    assert [[row["note"], row["mo\rre"]] for _, row in read_rows(path)] == [list(row) for row in rows]
+    again = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert again[["note", "mo\rre"]].to_numpy().tolist() == [list(row) for row in rows]
+
+
+def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():
+    Path("mine.jsonl").write_text('{"document": "It rained.", "summary": "It rained.", "n": Infinity, "m": [NaN]}')
+    score(out=Path("s.jsonl"))
+    found = json.loads(Path("s.jsonl").read_text())
+    assert (found["score"], found["n"], found["m"]) == (1, "Infinity", [None])
+
+
+@pytest.mark.parametrize("out", ["s.jsonl", "s.csv"])
+def test_a_carried_value_may_be_as_deep_as_one_can_be_read(out):
+    value = '{"k": [' * 300 + "1" + "]}" * 300
+    Path("mine.jsonl").write_text(f'{{"document": "It rained.", "summary": "It rained.", "n": {value}}}')
+    score(out=Path(out))
+    assert value in Path(out).read_text().replace('""', '"')
+
+
+def test_json_lines_keep_the_smallest_scores(folder, tmp_path):
+    table = pd.DataFrame({"id": ["a", "b"], "score": [1.25e-8, 0.1]})
+    output.write(table, tmp_path / "s.jsonl")
+    scores = [json.loads(line)["score"] for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert scores == [1.25e-8, 0.1]  # a product of many supports is small
+
+
+def test_columns_of_the_file_keep_their_values_in_json_lines_and_are_json_in_a_csv(folder):
+    given = {"n": 0.1 + 0.2, "big": 2**70, "tags": ["é", None, {"k": 1}], "ok": True, "note": "7"}
+    write([{**ROWS[0], **given}, ROWS[1]])
+    score(out=Path("s.jsonl"))
+    first, second = map(json.loads, Path("s.jsonl").read_text(encoding="utf-8").splitlines())
+    assert {name: first[name] for name in given} == given
+    assert {name: second[name] for name in given} == dict.fromkeys(given)
+    score(out=Path("s.csv"))
+    first, second = pd.read_csv("s.csv", dtype=str, keep_default_na=False).to_dict("records")
+    assert {name: first[name] for name in given} == {
+        "n": "0.30000000000000004",
+        "big": str(2**70),
+        "tags": '["é", null, {"k": 1}]',
+        "ok": "true",
+        "note": "7",
+    }
+    assert {second[name] for name in given} == {""}
+
+
+def test_a_column_named_model_is_carried_beside_the_name_of_the_model_that_scored(folder):
+    write([row | {"model": f"m{number}"} for number, row in enumerate(ROWS)])
+    score(metric="sentences", model="lexical")
+    found = pd.read_csv("mine.sentences.lexical.csv")
+    assert found["model"].tolist() == ["m0", "m1", "m2", "m3"]
+    assert set(found["scorer"]) == {"lexical"}
+    score()
+    assert pd.read_csv("mine.word-overlap.csv")["scorer"].isna().all()  # words are counted without one
+
+
+def test_scores_of_another_model_do_not_take_the_place_of_those_that_are_there(folder):
+    Path("params.yaml").write_text("models: {words/v1: {kind: lexical}}")
+    write(ROWS)
+    for model in ("lexical", "words/v1"):
+        score(metric="sentences", model=model)
+    found = {path.name: set(pd.read_csv(path)["scorer"]) for path in folder.glob("*.csv")}
+    assert found == {"mine.sentences.lexical.csv": {"lexical"}, "mine.sentences.words-v1.csv": {"words/v1"}}
+
+
+def test_a_prompt_for_a_metric_that_has_none_is_refused(folder):
+    write(ROWS)
+    with pytest.raises(
+        PromptError, match="metric 'word-overlap' has no prompt, it counts words; leave out --prompt bel"
+    ):
+        score(prompt=["belugaeval-judge-consistency"])
+    assert not list(folder.glob("*.csv"))
+
+
+def test_a_prompt_for_a_model_that_reads_none_is_warned_of(capsys):
+    write(ROWS)
+    score(metric="sentences", model="lexical", prompt=["acueval-verify-fewshot"])
+    assert "warning: acueval-verify-fewshot: the lexical model reads no prompt" in capsys.readouterr().err
+    score(metric="sentences", model="lexical")
+    assert "warning" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.jsonl.gz"])
+def test_json_lines_hold_the_claims_of_each_row(name):
+    document = "The cat sat on the mat. It rained | poured in Rome."
+    rows = [
+        {"id": "a", "document": document, "summary": "The cat sat. It rained in Rome.", "n": 7, "label": 1},
+        ROWS[3],
+    ]
+    write(rows)
+    score(metric="sentences", model="lexical", out=Path(name))
+    with (gzip.open if name.endswith(".gz") else open)(name, "rt", encoding="utf-8") as lines:
+        found = [json.loads(line) for line in lines]
+    assert [row["id"] for row in found] == ["a", "d"]
+    first, second = found[0]["claims"]
+    assert (first["text"], first["start"], first["end"]) == ("The cat sat.", 0, 12)
+    assert (first["support"], first["evidence"]) == (1, ["The cat sat on the mat."])
+    assert second["evidence"] == ["It rained | poured in Rome."]
+    assert [row["n"] for row in found] == [7, None]
+    assert (found[1]["claims"], found[1]["reason"]) == ([], "empty summary")
+    assert pd.isna(found[1]["score"])
+    write([row | {"claims": "x"} for row in rows])
+    with pytest.raises(TableError, match="column 'claims' would stand twice"):
+        score(out=Path(name))
+
+
+def test_json_lines_say_of_aligned_claims_what_decides_them():
+    examples = pd.DataFrame({"id": ["a"], "document": ["It rained. Lee won."], "summary": ["Lee won. Lee wept."]})
+    claims = claim_table(["a"], [Decomposition((Claim("Lee won."), Claim("Lee wept.")))])
+    aligned = AlignedVerdict(0.95, None, (1,), "sentence", "Lee won.", 11, 19, 0.92, 0.06, 0.02)
+    verdicts = verdict_table(["a"], [[aligned, Verdict(math.nan, "empty claim")]])
+    found = Evaluation(claims, verdicts, pd.DataFrame())
+    output.write(output.with_claims(examples[["id"]], found, examples), Path("s.jsonl"))
+    won, wept = json.loads(Path("s.jsonl").read_text())["claims"]
+    assert (won["support"], won["p_entail"], won["evidence"]) == (0.95, 0.92, ["Lee won."])
+    assert (wept["support"], wept["p_entail"], wept["evidence"]) == (None, None, [])
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl.gz"])
+def test_a_write_that_fails_leaves_the_earlier_result(folder, name):
+    path = Path(name)
+    output.write(pd.DataFrame({"id": ["a", "b"]}), path)
+    path.chmod(0o600)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        output.write(pd.DataFrame({"id": ["c"] * 2, "tags": [[1], [object()]]}), path)  # no JSON, after a row that is
+    assert path.read_bytes() == before
+    output.write(pd.DataFrame({"id": ["c"]}), path)
+    assert path.read_bytes() != before
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [found.name for found in folder.iterdir()] == [name]
+
+
+def test_half_a_result_never_stands_in_its_place():
+    with output.whole(Path("scores.csv")) as new:
+        new.write_text("half")
+        assert not Path("scores.csv").exists()
+    assert Path("scores.csv").read_text() == "half"
+    assert [found.name for found in Path().iterdir()] == ["scores.csv"]
+
+
+def test_a_link_stays_one_and_a_device_is_written_itself():
+    Path("deep").mkdir()
+    Path("scores.csv").symlink_to("deep/real.csv")
+    output.write(pd.DataFrame({"id": ["a"]}), Path("scores.csv"))
+    assert Path("scores.csv").is_symlink()
+    assert Path("deep/real.csv").read_text() == "id\na\n"
+    with output.whole(Path("/dev/null")) as new:
+        assert new == Path("/dev/null")
+
+
+def test_a_file_in_a_folder_that_takes_no_other_is_written_itself(folder, monkeypatch):
+    Path("scores.csv").write_text("old")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != folder.resolve())  # root may write everywhere
+    with output.whole(Path("scores.csv")) as new:
+        assert new == Path("scores.csv")
+
+
+def test_a_misspelt_label_is_told_of(capsys):
+    write([{("lable" if key == "label" else key): value for key, value in row.items()} for row in ROWS])
+    score()
+    printed = capsys.readouterr()
+    assert "column 'lable' is carried through unread; did you mean 'label'?" in printed.err
+    assert "AUC" not in printed.out
+
+
+def test_columns_of_other_names_and_no_ids(capsys):
+    rows = [
+        {"article": row["document"], "highlights": row["summary"], "faithful": row["label"], "n": 7} for row in ROWS
+    ]
+    write(rows)
+    score(columns={"document": "article", "summary": "highlights", "label": "faithful"}, threshold=0.5)
+    found = pd.read_csv("mine.word-overlap.csv")
+    # `faithful` is what was decided; what the file calls so is the label, and stands under that name
+    assert list(found) == [
+        "id",
+        "metric",
+        "scorer",
+        "score",
+        "n_claims",
+        "n_unparsed",
+        "reason",
+        "faithful",
+        "label",
+        "n",
+    ]
+    assert found["id"].tolist() == [1, 2, 3, 4]
+    assert found["label"].tolist() == [1, 0, 0, 1]
+    assert "AUC against your labels" in capsys.readouterr().out
+    write(
+        [{"score" if name == "faithful" else name: value for name, value in row.items()} for row in rows], "again.jsonl"
+    )
+    score("again.jsonl", columns={"document": "article", "summary": "highlights", "label": "score"}, out=Path("x.csv"))
+    assert pd.read_csv("x.csv")["label"].tolist() == [1, 0, 0, 1]
+
+
+def test_labels_of_some_rows_are_compared_with_their_scores(capsys):
+    unlabelled = {"id": "e", "document": "A dog.", "summary": "A dog."}
+    write([*ROWS, unlabelled])
+    score()
+    area = roc_auc_score([1, 0, 0], [1, 1 / 4, 2 / 3])
+    assert f"AUC against your labels over the 3 summaries that have a label and a score: {area:.3f}" in (
+        capsys.readouterr().out
+    )
+
+
+def test_systems_are_compared_where_there_are_several(capsys):
+    systems = {"a": "good", "e": "good", "d": "bad", "h": "bad", "j": "silent"}
+    write([row | {"system": systems[row["id"]]} for row in SPLIT if row["id"] in systems])
+    score()
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("  mean by system (95 % bootstrap over documents):")
+    assert lines[at + 1 : at + 3] == [
+        "  good: 1.000 (1.000 to 1.000), 2 scored",
+        "  bad: 0.250 (0.250 to 0.250), 2 scored",
+    ]
+    assert not any("silent" in line for line in lines)
+    write([row | {"system": system} for row, system in zip(ROWS, ("one", "two", "two"), strict=False)])
+    score()
+    assert "  one: 1.000 (one document: no interval), 1 scored" in capsys.readouterr().out.splitlines()
+    write(SPLIT)
+    score()
+    assert "by system" not in capsys.readouterr().out
+
+
+def test_an_unknown_model_is_told_that_there_are_no_settings():
+    write(ROWS)
+    with pytest.raises(
+        ClaimwiseError,
+        match=r"'openai'; there is no params\.yaml, and without one there are: embedded, embedded-zero-shot, lex",
+    ):
+        score(model="openai")
+
+
+def test_models_that_need_no_settings_work_without_them(capsys):
+    write(ROWS)
+    score(metric="sentences", model="lexical")
+    assert "by model lexical" in capsys.readouterr().out
+    scores = pd.read_csv("mine.sentences.lexical.csv")
+    assert scores["score"].notna().tolist() == [True, True, True, False]
+    assert scores["n_unparsed"].tolist() == [0, 0, 0, 0]
+
+
+def test_a_threshold_is_tuned_on_validation_rows_and_reported_on_others(capsys):
+    write(SPLIT)
+    found = score().set_index("id")
+    printed = capsys.readouterr().out
+    # between c's 0.5 and b's 0.75, and the highest such: predictions of e to h are 1, 1, 0, 0
+    assert found["faithful"].tolist() == [1, 1, 0, 0, 1, 1, 0, 0, 1, pd.NA]
+    cut = float(re.search(r"5 of 9 above the threshold (\S+), tuned on 4 labelled validation rows", printed)[1])
+    assert (
+        cut == 0.625
+    )  # halfway: neither rejects what is a little worse than b nor takes what is a little better than c
+    right = 100 * balanced_accuracy_score([1, 0, 0, 1], [1, 1, 0, 0])
+    assert f"balanced accuracy on 4 labelled other rows: {right:.1f} % (" in printed
+    assert "have validation rows too" not in printed
+    with Path("mine.word-overlap.csv").open(encoding="utf-8", newline="") as stream:
+        assert [row["faithful"] for row in csv.DictReader(stream)] == [*"110011001", ""]
+
+
+def test_a_split_is_validation_in_any_case(capsys):
+    write([row | {"split": row["split"].upper()} for row in SPLIT])
+    score()
+    assert "tuned on 4 labelled validation rows" in capsys.readouterr().out
+
+
+def test_a_given_threshold_decides_as_the_tuned_one_did(capsys):
+    write(SPLIT)
+    tuned = score()
+    cut = float(re.search(r"threshold (\S+), tuned", capsys.readouterr().out)[1])
+    pd.testing.assert_frame_equal(score(threshold=cut), tuned)
+    assert "balanced accuracy on 8 labelled rows: 75.0 %" in capsys.readouterr().out
+
+
+def test_right_of_all_rows_is_not_certainty(capsys):
+    ranked = [row | {"label": int(row["id"] in "abef")} for row in SPLIT[:8]]
+    write(ranked)
+    score(threshold=0.6)
+    printed = capsys.readouterr().out
+    low = 100 * proportion_confint(4, 4, method="beta")[0]
+    assert "balanced accuracy on 8 labelled rows: 100.0 % (50 is chance)" in printed
+    for kind in ("faithful", "unfaithful"):
+        assert f"4 of 4 {kind} rows decided rightly, {low:.1f} to 100.0 % (exact 95 % interval" in printed
+    write(ranked)
+    score(threshold=0)  # always the same decision: 50 % in every draw
+    printed = capsys.readouterr().out
+    assert f"4 of 4 faithful rows decided rightly, {low:.1f} to 100.0 %" in printed
+    assert f"0 of 4 unfaithful rows decided rightly, 0.0 to {100 - low:.1f} %" in printed
+    assert "bootstrap" not in printed
+
+
+def test_one_document_has_no_interval(capsys):
+    write([row | {"document": "one two three four"} for row in SPLIT[4:8]])
+    score(threshold=0.6)
+    assert "labelled rows: 50.0 % (one document: no interval; 50 is chance)" in capsys.readouterr().out
+
+
+def test_documents_on_both_sides_of_the_threshold_are_told_of(capsys):
+    write([row | {"document": "one two three four"} if row["id"] in "ae" else row for row in SPLIT])
+    score()
+    assert "1 of their documents have validation rows too" in capsys.readouterr().out
+
+
+def test_without_labels_to_report_on_nothing_is_said_of_accuracy(capsys):
+    write(SPLIT[:4])
+    score()
+    assert "how right that is only labelled rows of another split can say" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rows", [SPLIT[4:], [SPLIT[0], SPLIT[1], *SPLIT[4:]]])
+def test_nothing_is_decided_without_validation_rows_of_both_labels(rows, capsys):
+    write(rows)
+    assert "faithful" not in score()
+    printed = capsys.readouterr().out
+    assert "above the threshold" not in printed
+    assert (
+        "nothing decided: to tune a threshold give some labelled rows of both kinds the split 'validation' (or"
+        in printed
+    )
+    assert "labelled rows found: 3 of split 'test', 1 of split " in printed
+
+
+def test_labels_the_wrong_way_round_decide_nothing_and_that_is_asked(capsys):
+    write([row | {"label": 1 - row["label"]} if row["label"] is not None else row for row in SPLIT])
+    assert "faithful" not in score(page=Path("page.html"))
+    printed = capsys.readouterr().out
+    assert "above the threshold" not in printed
+    assert (
+        "  nothing decided: the scores do not separate your 4 labelled validation rows (AUC 0.000); label 1 means faithful: "
+        "are the labels the other way round?\n" in printed
+    )
+
+
+def test_equal_scores_decide_nothing(capsys):
+    write([row | {"summary": "one two"} for row in SPLIT])
+    assert "faithful" not in score()
+    assert "do not separate your 4 labelled validation rows (AUC 0.500); give more of them" in capsys.readouterr().out
+    assert "faithful" in score(threshold=0.5)  # one that is given is taken
+
+
+def test_how_right_a_tuned_threshold_is_on_its_own_rows_is_said(capsys):
+    write(
+        [
+            row | {"label": int(row["id"] in "ad")} if row["split"] in ("validation", "dev", "val", "valid") else row
+            for row in SPLIT
+        ]
+    )
+    score()
+    right = 100 * balanced_accuracy_score([1, 0, 0, 1], [1, 0, 0, 0])
+    assert (
+        f"tuned on 4 labelled validation rows (balanced accuracy on these {right:.1f} %; for" in capsys.readouterr().out
+    )
+
+
+def test_two_prompts_for_one_role_are_refused(folder):
+    write(ROWS)
+    twice = ["acueval-verify-fewshot", "acueval-verify-zeroshot"]
+    with pytest.raises(
+        PromptError, match="--prompt: acueval-verify-fewshot and acueval-verify-zeroshot are both for verify; give one"
+    ):
+        score(metric="sentences", model="lexical", prompt=twice)
+    assert not list(folder.glob("*.csv"))
+
+
+def test_the_threshold_is_printed_with_no_more_digits_than_its_decisions_need(capsys):
+    labels = {"a": "1", "b": "1", "c": "0", "d": "0"}
+    texts = {"a": "one two three", "b": "one two nine", "c": "one eight nine", "d": "seven eight nine"}
+    write(
+        [
+            {"id": k, "document": "one two three", "summary": texts[k], "label": labels[k], "split": "dev"}
+            for k in "abcd"
+        ]
+    )
+    found = score(page=Path("page.html"))
+    assert found["score"].tolist() == [1, 2 / 3, 1 / 3, 0]
+    assert found["faithful"].tolist() == [1, 1, 0, 0]
+    cut = re.search(r"threshold (\S+), tuned", capsys.readouterr().out)[1]
+    assert cut == "0.5"
+    assert cut in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_shortened_threshold_decides_as_the_whole_one_and_lies_beside_it(seed):
+    generator = np.random.default_rng(seed)
+    # shares, as word overlap and votes give, some of them a hair apart; a threshold is a percentile, often a score itself
+    scores = generator.integers(0, 10, 40) / generator.integers(1, 10, 40) / 9
+    scores = np.concatenate([scores, scores[:9] + 1e-9])
+    for threshold in [*np.percentile(scores, generator.uniform(0, 100, 20)), *scores]:
+        short = decisions.shortened(float(threshold), pd.Series(scores))
+        assert ((scores > short) == (scores > threshold)).all()
+        assert short == pytest.approx(threshold, rel=1e-2)
+        if np.min(np.abs(scores - threshold)) > 1e-2:  # a score itself takes all its digits
+            assert float(f"{short:.3g}") == short
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tuned_threshold_decides_the_validation_rows_as_the_search_does_and_is_as_far_from_them_as_may_be(seed):
+    generator = np.random.default_rng(seed)
+    labels = pd.Series(np.r_[0, 1, generator.integers(0, 2, 20)], dtype=float)
+    scores = pd.Series(generator.integers(0, 10, 22) / 9)
+    rows = {"label": labels, "split": "dev"}
+    cut = decisions.tuned(pd.DataFrame({"score": scores} | rows))
+    found = tuned_threshold(scores, labels)
+    assert ((scores > cut) == (scores > found)).all()
+    if (scores > found).any():
+        gap = scores[scores > found].min() - scores[scores <= found].max()
+        assert np.abs(scores - cut).min() == pytest.approx(gap / 2, abs=1e-3)
+
+
+@pytest.mark.parametrize("scores", [[0.5, np.nextafter(0.5, 1)], [np.nextafter(0.5, 0), 0.5]])
+def test_between_neighbouring_scores_there_is_no_middle(scores):
+    assert scores[0] <= decisions.centred(scores[0], pd.Series(scores)) < scores[1]
+
+
+@pytest.mark.parametrize("threshold", [1.5, -2, float("nan")])
+def test_a_threshold_that_no_score_can_meet_is_refused(folder, threshold):
+    write(SPLIT)
+    with pytest.raises(ClaimwiseError, match="expected a number from 0 to 1, as scores are, got"):
+        score(threshold=threshold)
+    assert not list(folder.glob("*.csv"))
+
+
+def test_what_goes_into_a_pipe_is_written_into_it():
+    read, write = os.pipe()
+    with output.whole(Path(f"/dev/fd/{write}")) as place:
+        place.write_text("id,score\n")
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        assert pipe.read() == "id,score\n"
+
+
+def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
+    path = tmp_path / ("n" * 245 + ".jsonl.gz")
+    output.write(pd.DataFrame({"id": ["a"]}), path)
+    assert json.loads(gzip.decompress(path.read_bytes())) == {"id": "a"}
+    assert list(tmp_path.iterdir()) == [path]

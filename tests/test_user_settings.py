@@ -1,0 +1,80 @@
+"""What `claimwise score` takes from a params.yaml that says little, and what a wrong one is told."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from imports import ROOT
+
+from claimwise.api import DEFAULT_MODELS, read_settings
+from claimwise.metrics import DEFAULT_METRICS
+from claimwise.params import ParamsError
+
+GPT = {"gpt": {"kind": "openai", "model": "m"}}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
+
+
+def read(content=None):
+    path = Path("params.yaml")
+    if content is not None:
+        path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return read_settings(path)
+
+
+def test_without_a_file_all_is_default():
+    found = read()
+    assert (found.metrics, found.models, found.model) == (DEFAULT_METRICS, DEFAULT_MODELS, "embedded")
+    assert found.cache == Path("home/claimwise/calls.sqlite")
+
+
+def test_another_file_that_is_not_there_is_a_mistake():
+    for params in (Path("parms.yaml"), Path("deep/params.yaml")):
+        with pytest.raises(ParamsError, match=f"{params} is not there; run from the project's folder or name the file"):
+            read_settings(params)
+
+
+def test_the_default_models_are_those_of_the_projects_params():
+    listed = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["models"]
+    assert {name: listed[name] for name in DEFAULT_MODELS} == DEFAULT_MODELS
+
+
+def test_what_a_short_file_leaves_out_is_default():
+    found = read({"model": "gpt", "models": GPT})
+    assert (found.metrics, found.models, found.model) == (DEFAULT_METRICS, DEFAULT_MODELS | GPT, "gpt")
+    assert found.cache == Path("home/claimwise/calls.sqlite")
+    mine = {"mine": {"judge": "word-overlap"}}
+    found = read({"metrics": mine, "cache": "calls.sqlite"})
+    assert (found.metrics, found.model, found.cache) == (DEFAULT_METRICS | mine, "embedded", Path("calls.sqlite"))
+
+
+def test_of_the_pipelines_file_nothing_is_filled_in():
+    found = read_settings(ROOT / "params.yaml")
+    assert found.metrics == DEFAULT_METRICS
+    assert "transformers" in found.models
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            {"model": "gpt", "modles": GPT},
+            "params.yaml, modles: unknown key; did you mean 'models'[?] expected model, models",
+        ),
+        ({"model": "gpt", "models": [GPT]}, "params.yaml, models: Input should be a valid dictionary, found .{'gpt'"),
+        ({"models": {"gpt": "m"}}, r"params.yaml, models\.gpt: Input should be a valid dictionary, found 'm'"),
+        ({"models": GPT, "metrics": None}, "params.yaml, metrics: Input should be a valid dictionary, found None"),
+        ("models: {}\nmodels: {}", "key 'models' stands twice; keep one"),
+        ("models: {", "params.yaml is not YAML"),
+        ("", "expected `key: value` at the top"),
+        ("- model", "expected `key: value` at the top, as in `model: lexical`; found a list"),
+        ({"model": "lexical", "zoo": 1}, r"^params.yaml, zoo: unknown key; expected model, models, metrics, cache$"),
+    ],
+)
+def test_a_wrong_short_file_is_told_what_is_wrong(content, message):
+    with pytest.raises(ParamsError, match=message):
+        read(content)

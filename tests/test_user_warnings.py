@@ -1,0 +1,168 @@
+"""What a user's file and prompts are warned of, and when not."""
+
+import textwrap
+
+import pandas as pd
+import pytest
+
+from claimwise import text
+from claimwise.user_file.warnings import marked, warnings, wrapped
+
+
+def warned(kind="embedded", *, summaries=("The cat sat.",), documents=("The cat sat on the mat.",), prompts=()):
+    examples = pd.DataFrame({"document": documents[0], "summary": list(summaries)})
+    examples.loc[: len(documents) - 1, "document"] = list(documents)
+    return list(warnings(kind, examples, prompts))
+
+
+def test_only_a_model_that_reads_prompts_differently_warns_of_one():
+    [warning] = warned(prompts=["mine.txt"])
+    assert "mine.txt: the embedded model reads a prompt's demonstrations and settings, not its prose" in warning
+    [warning] = warned("lexical", prompts=["a", "mine.txt"])
+    assert "a, mine.txt: the lexical model reads no prompt" in warning
+    assert warned("openai", prompts=["mine.txt"]) == []
+    assert warned() == []
+
+
+ENGLISH = """Mayor announces closure of three schools. Police arrest two men after bank robbery. Stocks fall as oil prices
+rise. Apple unveils new iPhone. Rain delays Rome trains Monday. How to win at work without losing your mind. UN warns of
+famine in Sudan. Queen's speech: What you need to know. Why the cost of eggs keeps rising. Google to cut 12,000 jobs."""
+FOREIGN = {
+    "French": """Le maire a annoncé mardi la fermeture de trois écoles à cause du manque d'élèves. Selon lui, les enfants
+iront dans les villages voisins, ce qui inquiète les parents. Ils ont demandé une réunion avec le conseil, mais on ne sait
+pas encore si elle aura lieu. Le député n'a pas voulu répondre aux questions.""",
+    "German": """Der Bürgermeister kündigte am Dienstag an, dass drei Schulen wegen Schülermangels geschlossen werden. Was
+das für die Kinder bedeutet, ist noch unklar; sie sollen also in die Nachbardörfer fahren. Die Eltern haben eine Sitzung
+mit dem Rat verlangt, so dass man hin und her überlegt. Das war am Montag in Berlin.""",
+    "Spanish": """El alcalde anunció el martes el cierre de tres escuelas por falta de alumnos. Los niños irán a los
+pueblos vecinos, lo que preocupa a los padres. Han pedido una reunión con el consejo, pero no se sabe si tendrá lugar. El
+diputado no quiso responder a las preguntas de los once periodistas.""",
+}
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_a_file_in_another_language_of_latin_script_is_warned_of(language):
+    sentences = [span.text for span in text.sentences(FOREIGN[language])]
+    [warning] = warned(summaries=sentences, documents=[ENGLISH])
+    assert "the summaries seem not to be English" in warning
+    documents, summaries = warned(summaries=sentences, documents=[FOREIGN[language]])
+    assert "the documents seem" in documents
+    assert "the summaries seem" in summaries
+    assert warned("lexical", summaries=sentences) == []
+
+
+def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
+    headlines = [span.text for span in text.sentences(ENGLISH)]
+    assert warned(summaries=headlines, documents=[ENGLISH]) == []
+    assert warned(summaries=[*headlines, "Le maire a annoncé la fermeture.", "雨が降った。"] * 2)[1:] == []
+    assert warned(summaries=["Il pleut."], documents=["Il pleut."]) == []  # too few words to know
+
+
+def test_summaries_in_another_script_are_counted():
+    [warning] = warned(summaries=["雨が降った。" * 20, "Шёл дождь." * 20, "It rained."])
+    assert "2 of 3 summaries are mostly not in Latin script" in warning
+
+
+@pytest.mark.parametrize("kind", ["embedded", "lexical"])
+def test_html_is_counted_and_warned_of_once(kind):
+    rows = ["It <b>rained</b>.", "It rained.<br/>", '<a href="x">It</a> rained.', "a < b and b > c, <5 mg>, <name>"]
+    [warning] = warned(kind, summaries=rows, documents=["<P>It rained.</p>"] * 2 + ["It rained."] * 2)
+    assert "2 documents and 3 summaries hold HTML" in warning
+    assert warned(kind, summaries=rows[3:]) == []
+    [warning] = warned(kind, summaries=rows[:1])
+    assert warning.startswith("warning: 1 summary holds HTML")
+    [warning] = warned(kind, summaries=rows[:2])
+    assert warning.startswith("warning: 2 summaries hold HTML")
+    [warning] = warned(kind, summaries=rows[3:], documents=["<p>It rained."])
+    assert warning.startswith("warning: 1 document holds HTML")
+    assert warned("openai", summaries=rows) == []
+
+
+PROSE = (
+    "The mayor of the town said on Tuesday that three of its schools will be closed in the summer, because there are too "
+    "few pupils. Parents are worried about the long way to the next village, and have asked for a meeting with the council. "
+    "Nobody knows yet when it will take place."
+)
+
+
+@pytest.mark.parametrize("width", [40, 60, 72, 80, 120])
+@pytest.mark.parametrize("join", ["\n", "\r\n", "  \n"])
+def test_lines_broken_at_a_width_are_seen(width, join):
+    assert wrapped(textwrap.fill(PROSE, width).replace("\n", join))
+    assert wrapped("Schools in the town\n\n" + textwrap.fill(PROSE, width) + "\n\nIt rained.")
+    assert not wrapped(PROSE)
+
+
+LAYOUTS = {
+    "empty": "",
+    "highlights": "Mayor closes three schools of the town\nParents worried about the way\nCouncil to meet in May",
+    "sentences": "The mayor closed three schools.\nparents are worried about it.\nthe council meets.",
+    "dialogue": "Ann: are you coming to the party tonight?\nBob: no, i am too tired\nAnn: then sleep well",
+    "bullets": "- the mayor closed three schools\n- parents are worried about the\n- council meets in may",
+    "numbers": "1. the mayor closed three schools\n2. parents are worried about the\n3. council meets in may",
+    "words": "Eggs\nmilk\nbread",
+    "room": "Things that the mayor announced to us\nschools close\nroads reopen\ntaxes rise",
+    "small": "the mayor closed three schools\nparents worry\nthe council will meet in the summer",
+    "heading": "Three schools of the town are closed\n\n" + PROSE,
+    "quotations": "“The schools are closed,” the mayor said.\n“we are worried,” parents said.",
+    "paragraphs": PROSE + "\n\n" + PROSE,
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_lines_that_were_written_as_such_are_not_taken_for_broken_ones(name):
+    assert not wrapped(LAYOUTS[name])
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "1. The mayor spoke.\n2. Parents worry.",
+        "The plan has parts:\n 1) The mayor spoke.\n 2) Parents worry.",
+        "a. The mayor spoke.\nb. Parents worry.",
+        "i. The mayor spoke.\nii. Parents worry.",
+        "Key points:\n- The mayor spoke.\n- Parents worry.",
+        "Summary:\nThe mayor spoke.",
+        "Here is a summary of the article:\n\nThe mayor spoke.",
+        "Sure! Here's a brief overview of what the article says about the schools:\nThe mayor spoke.",
+        "## Schools\nThe mayor spoke.",
+        "**Concise Summary:**\n\nThe mayor spoke.",
+        "Schools of the town\n\nThe mayor spoke.",
+    ],
+)
+def test_numbers_headings_and_lead_ins_are_seen(summary):
+    assert marked(summary)
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        *[
+            LAYOUTS[name]
+            for name in ("empty", "highlights", "dialogue", "bullets", "quotations", "paragraphs", "words")
+        ],
+        "The mayor spoke. Key points: schools close.",
+        "The mayor of the town said on Tuesday:\n“Three schools close.”",
+        "12. May was the date.\nParents worry.",
+        "The mayor spoke.",
+        "Key points:",
+        "U. S. schools close.\nA. Smith worries.",
+    ],
+)
+def test_what_is_no_heading_and_no_list_is_not_taken_for_one(summary):
+    assert not marked(summary)
+
+
+def test_layouts_are_counted_in_one_warning_each():
+    broken, numbers = textwrap.fill(PROSE, 40), "1. It rained.\n2. It snowed."
+    both = warned("embedded", summaries=[broken, numbers, "Key points:\n- It rained.", "It rained."])
+    assert both == [
+        "warning: 1 summary looks hard-wrapped (a line goes on in the next one): every line is read as a sentence; join the "
+        "lines before",
+        "warning: 2 summaries have numbered lists, headings or lead-ins, which are read as claims; take them off before",
+    ]
+    first, second = warned("lexical", summaries=[broken, broken, numbers])
+    assert "2 summaries look hard-wrapped" in first
+    assert "1 summary has numbered lists" in second
+    assert warned("openai", summaries=[broken, numbers]) == []
+    assert warned("embedded", summaries=[PROSE]) == []
