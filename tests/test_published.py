@@ -3,14 +3,7 @@
 import pandas as pd
 import pytest
 
-from claimwise.analysis import published
-from claimwise.analysis.published import FOLDER, table
-
-ROOT_FOLDER = published.Path(__file__).parent.parent / FOLDER
-
-
-def rows(paper, number, measure=None):
-    return table(paper, number, measure, folder=ROOT_FOLDER)
+from claimwise.analysis.published import published_table as rows
 
 
 def value(frame, **where):
