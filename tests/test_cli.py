@@ -264,7 +264,7 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
     assert "acueval: 4 answers (0 from the cache, 3 calls), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
     again = runner.invoke(cli.app, ["score", file, "--model", "served"])
-    assert "score: 4 answers (4 from the cache, 0 calls), cost 0.00, 0 unparsed, " in again.output
+    assert "acueval: 4 answers (4 from the cache, 0 calls), 0 unparsed, " in again.output
     assert len(served.requests) == 3
     more = runner.invoke(cli.app, ["score", write(GOOD[4:]), "--model", "served", "--dry-run"])
     assert "about 1 min" in more.output  # at the pace of the first run

@@ -341,6 +341,80 @@ def test_a_reply_of_much_white_space_is_read_like_one_of_little(kind):
     assert few == many
 
 
+@pytest.mark.parametrize(
+    ("kind", "reply", "value"),
+    [
+        ("text", "Sure, " + "*" * 40_000, "Sure, " + "*" * 40_000),
+        ("text", "Sure, " + "here is a " * 4000, ("Sure, " + "here is a " * 4000).strip()),
+        ("critique-block", "Critique: " + "* " * 20_000 + "x", None),
+        ("json-claims", '{"claims": ["It rained.", ' * 2000, ("It rained.",)),
+        ("json-claims", "[" * 2000, None),
+        ("final-yes-no", "\n(" * 20_000, None),
+        ("rating-1-5", "score: 4 " * 1000, 0.75),
+    ],
+)
+def test_a_model_that_has_lost_its_way_is_read_to_the_end(kind, reply, value):
+    assert parse(kind, reply).value == value
+
+
+UNDECIDED = [
+    ("yes-no", "Answer: Yes/No"),
+    ("yes-no", "Yes or no?"),
+    ("yes-no", "No doubt, the passage supports this."),
+    ("yes-no", "No contradiction was found."),
+    ("true-false", "True/False"),
+    ("final-yes-no", "Answer: Yes/No"),
+    ("final-yes-no", "All of it is there.\n\nAnswer: Yes or No"),
+    ("final-yes-no", "Answer: No doubt, it is supported."),
+    ("supported-reasoning", "Supported: Yes and no"),
+    ("supported-label", "Not supported by nothing."),
+    ("rating-1-5", "-4"),
+    ("rating-1-5", "Score: -4"),
+    ("rating-1-5", "4 or 5"),
+    ("rating-1-5", "Score: 4 or 5"),
+    ("rating-1-5", "Score: 4 or maybe 5"),
+    ("rating-1-5", "I would give it a 3 to 4 out of 5."),
+    ("rating-1-5", "Rating: 4-5"),
+    ("rating-1-5", "5 (out of 10)"),
+    ("rating-1-5", "5 points out of 10"),
+    ("stars", "Four or five stars."),
+    ("rating-0-100", "Score: -85"),
+    ("rating-0-100", "80 or 90"),
+    ("rating-0-100", "8 (out of 10)"),
+    ("choice-a-e", "A or B"),
+    ("choice-a-e", "Answer: B/C"),
+    ("choice-a-e", "A, B"),
+]
+
+
+@pytest.mark.parametrize(("kind", "reply"), UNDECIDED)
+def test_a_reply_that_leaves_open_which_answer_is_meant_has_none(kind, reply):
+    parsed = parse(kind, reply)
+    assert parsed.value is None
+    assert parsed.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "value"),
+    [
+        ("yes-no", "No, no doubt.", 0.0),
+        ("yes-no", "No he did not.", 0.0),
+        ("yes-no", "Yes he did.", 1.0),
+        ("yes-no", "Answer (Yes/No): No", 0.0),
+        ("final-yes-no", "Answer (Yes/No): No", 0.0),
+        ("supported-label", "The claim is supported by nothing in the text.", 0.0),
+        ("supported-label", "The claim is supported by no sentence.", 0.0),
+        ("supported-label", "The claim is supported by Nolan.", 1.0),
+        ("rating-1-5", "5 (out of 5)", 1.0),
+        ("rating-1-5", "It names 2 or 3 dates. Score: 4", 0.75),
+        ("rating-0-100", "85 (out of 100)", 0.85),
+        ("choice-a-e", "B - a date is wrong.", 0.25),
+    ],
+)
+def test_an_answer_beside_what_could_be_taken_for_another(kind, reply, value):
+    assert parse(kind, reply).value == value
+
+
 def test_a_text_cut_off_by_its_length_limit_is_none():
     for kind, reply in (("text", "It rained. We le"), ("corrected-summary", "Corrected summary: It rained. We le")):
         assert parse(kind, reply, cut=True) == Parsed(None, "cut off at its length limit")

@@ -134,7 +134,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     >>> specification("acuevel", {"acueval": {}})
     Traceback (most recent call last):
     ...
-    claimwise.metrics.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
+    claimwise.metrics.evaluate.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
     if name not in metrics:
         raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")

@@ -296,7 +296,7 @@ _FIVE_PLACES = (
 _HUNDRED_PLACES = (
     rf"^\W*{_number(100)}\s*%?(?:\s*(?:/|out of)\s*100)?\W*(?:$|\n)",
     rf"\b(?:scores?|rating)\b[^\d\n]{{0,60}}?{_number(100)}\b",
-    rf"{_number(100)}\s*(?:/|out of)\s*100\b",
+    rf"{_number(100)}\s*\(?(?:/|out of)\s*100\b",
     rf"^\W*{_number(100)}[\s.,:;–-]+[A-Z]",
     rf"[.:;!?\n]\s*{_number(100)}\W*$",
 )

@@ -175,12 +175,12 @@ def corrected(reply: str, cut: bool) -> Parsed:
 
 #: "Sure!", "Of course, here is the summary." and the like; "OK Go released a video" begins a text.
 _PREAMBLE = re.compile(
-    r"^(?:(?:sure|certainly|of course|okay|ok)(?: thing)?(?=\W*\n|[,.:;!]|\s+[-–—]|\s+(?:here|the following|i)\b)"
-    r"(?:[^\n]{0,200}[:!]|\W*|[^\n]{0,200}\b(?:happy to|glad to|no problem|let['’]s (?:do|go|see)|let me|below|"
+    r"^(?:(?:sure|certainly|of course|okay|ok)(?: thing)?(?=\W{0,40}\n|[,.:;!]|\s+[-–—]|\s+(?:here|the following|i)\b)"
+    r"(?:[^\n]{0,200}[:!]|\W{0,40}|[^\n]{0,200}\b(?:happy to|glad to|no problem|let['’]s (?:do|go|see)|let me|below|"
     r"(?:summary|version|text)\b[^\n]{0,200}\bfollow(?:s|ing)?)\b[^\n]{0,200}"
-    r"|[^\n]{0,200}\b(?:here(?: is| are|['’]s)|i(?: can| will| would| have|['’](?:ll|d|ve)))\b[^\n]{0,200})[*_ \t]*\n+)?"
-    r"(?P<marker>[*_#\s]*(?:here(?: i|['’])s (?:the|a|my) [^\n]{0,200}?(?:summary|version)[^\n:]{0,200}"
-    r"|(?:revised |corrected )?summary\W*):[*_]*\s*"
+    r"|[^\n]{0,200}\b(?:here(?: is| are|['’]s)|i(?: can| will| would| have|['’](?:ll|d|ve)))\b[^\n]{0,200})[*_ \t]{0,40}\n+)?"
+    r"(?P<marker>[*_#\s]{0,40}(?:here(?: i|['’])s (?:the|a|my) [^\n]{0,200}?(?:summary|version)[^\n:]{0,200}"
+    r"|(?:revised |corrected )?summary\W{0,40}):[*_]*\s*"
     r"|(?:#+[ \t]*[*_]*|\*\*|__)(?:revised |corrected )?summary[*_ \t]*\n\s*)?",
     re.IGNORECASE,
 )
