@@ -168,12 +168,6 @@ def last(handler):
     handler.close_connection = True
 
 
-def late(handler):
-    """Answer when nobody waits any more."""
-    time.sleep(1.0)
-    handler.reply(200, handler.completion({"model": "m", "messages": [{"content": "facts: Too late."}]}))
-
-
 def reset(handler):
     """Hang up without a word."""
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -182,7 +176,8 @@ def reset(handler):
 
 
 def slow(handler):
-    time.sleep(1.5)
+    """Say nothing until the client hangs up."""
+    handler.rfile.read(1)
     handler.close_connection = True
 
 

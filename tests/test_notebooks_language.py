@@ -11,18 +11,16 @@ import re
 import shutil
 import zlib
 from dataclasses import replace
+from pathlib import Path
 
 import nbformat
-import pandas as pd
 import pytest
 import yaml
 from imports import ROOT
 from servers import Server
 from tiny_checkpoints import make
 
-from claimwise import corpora, notebook, prompts, scoring
-from claimwise import params as settings
-from claimwise import paths as store
+from claimwise import corpora, params, paths, prompts, stages
 from claimwise.prompts import Prompt, parsers
 
 
@@ -128,23 +126,20 @@ def short_replies():
 
 def small(kind: str, entries: dict) -> dict:
     """params.yaml, with few draws and little to do."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    params |= {"model": kind, "models": params["models"] | entries}
+    given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    given |= {"data": "sample", "model": kind, "models": given["models"] | entries}
     if kind == "transformers":  # noise holds no list of claims, without which most experiments have nothing to look at
         for metric in ("acueval", "factored", "fenice"):
-            params["metrics"][metric]["decompose"] = "sentences"
+            given["metrics"][metric]["decompose"] = "sentences"
     for name in NOTEBOOKS:
-        params[name] |= {key: 20 for key in ("draws",) if key in params[name]}
-    params["acu_verification"]["shots"] = 2
-    params["refinement"]["per_origin"] = 2
-    params["nli_alignment"] |= {"windows": [1, 5], "gates": [0.8]}
-    params["datasets"]["sample"]["nli_alignment"] |= {"documents": None, "grid_documents": 2}
-    params["academic_summaries"] |= {
-        "documents": {"sample": {"prevalence": 3, "revision": 2, "cube": 1}},
-        "models_in_cube": [kind, "lexical"],
-        "rounds": 1,
-    }
-    return params
+        given[name] |= {key: 20 for key in ("draws",) if key in given[name]}
+    given["acu_verification"]["shots"] = 2
+    given["refinement"]["per_origin"] = 2
+    given["nli_alignment"] |= {"windows": [1, 5], "gates": [0.8]}
+    given["datasets"]["sample"]["nli_alignment"] |= {"documents": None, "grid_documents": 2}
+    given["datasets"]["sample"]["academic_summaries"]["documents"] = {"prevalence": 3, "revision": 2, "cube": 1}
+    given["academic_summaries"] |= {"models_in_cube": [kind, "lexical"], "rounds": 1}
+    return given
 
 
 @pytest.fixture(scope="module", params=["transformers", "openai"])
@@ -154,13 +149,15 @@ def project(request, entries, short_replies, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("MPLBACKEND", "Agg")
-        shutil.copytree(ROOT / "data" / "published", folder / "data" / "published")
+        shutil.copytree(ROOT / "notebooks", "notebooks")
+        for name in ("embedded", "published"):
+            shutil.copytree(ROOT / "data" / name, folder / "data" / name)
         (folder / "params.yaml").write_text(yaml.safe_dump(small(request.param, entries)), encoding="utf-8")
         for name, documents in DOCUMENTS.items():
-            corpora.write(cut(name, documents), store.corpus_folder("sample", name))
-        given = settings.read(folder / "params.yaml")
+            corpora.write(cut(name, documents), paths.corpus_folder("sample", name))
+        given = params.read(folder / "params.yaml")
         for metric in given.score.metrics:
-            scoring.score_corpora(given, metric)
+            stages.score(given, metric)
         yield given
 
 
@@ -179,16 +176,15 @@ def cut(name: str, documents: int) -> corpora.Corpus:
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebooks_code_runs_with_a_language_model(project, name):
     cells = _code(name)
-    space: dict = {}
+    space: dict = {"display": lambda *_: None}
     exec(cells[0], space)
-    space |= notebook.parameters(project, name, ROOT / "notebooks" / f"{name}.ipynb")
+    space |= project.parameters(name)
     for number, cell in enumerate(cells[1:], start=1):
         exec(compile(cell, f"{name}, cell {number}", "exec"), space)
-    assert not pd.read_csv(store.result("sample", f"{name}.csv")).empty
+    assert list(Path("tables/sample", name).glob("*.csv"))
 
 
 def test_a_stage_as_it_is_run(project):
     """The same by way of a kernel of its own, with its report."""
-    shutil.copytree(ROOT / "notebooks", "notebooks", dirs_exist_ok=True)
-    report = notebook.run("acu_verification", project)
+    report = stages.notebook(project, "acu_verification")
     assert all(cell.get("execution_count") for cell in nbformat.read(report, 4).cells if cell.cell_type == "code")

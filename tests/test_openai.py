@@ -17,7 +17,7 @@ import time
 import openai
 import pytest
 from fakes import openai_model
-from servers import Server, cut, half, last, late, odd, page, reset, slow, status
+from servers import Server, cut, half, last, odd, page, reset, slow, status
 
 from claimwise import prompts
 from claimwise.models import ModelError, openai_replies
@@ -249,17 +249,16 @@ def test_a_fault_is_retried_and_nothing_is_lost_or_scored_twice(serve, waits, fa
 
 
 def test_in_a_storm_of_faults_nothing_is_lost_or_counted_twice(serve, waits, tmp_path):
-    storm = random.Random(0).choices([*FAULTS.values(), page, late, None], k=70)
+    storm = random.Random(0).choices([*FAULTS.values(), page, None], k=70)
     server = serve(lambda prompt: "- " + prompt.rsplit("facts: ", 1)[1], faults=[None, *storm])
     passages = [f"Fact {k} holds." for k in range(90)]
     prompt = prompts.load("acueval-decompose-0shot")
     cache = ResponseCache(tmp_path / "calls.sqlite")
-    model = connect(server, cache, concurrency=16, retries=40, timeout_seconds=0.5)
+    model = connect(server, cache, concurrency=16, retries=40)
     expected = [[passage] for passage in passages]
     model.decompose(passages[:1], prompt)
     assert [[c.text for c in d.claims] for d in model.decompose(passages, prompt)] == expected
-    # Every fault costs a request, and every further request is one more attempt; a busy machine may be late by itself.
-    assert 90 + sum(fault is not None for fault in storm) <= len(server.requests) <= 90 + len(waits)
+    assert len(server.requests) == 90 + sum(fault is not None for fault in storm)
     assert model.language_model.tally.calls == 90
     assert [row[2] for row in cache.stats()] == [90]
     again = connect(server, cache)
@@ -269,7 +268,7 @@ def test_in_a_storm_of_faults_nothing_is_lost_or_counted_twice(serve, waits, tmp
 
 def test_a_slow_reply_times_out_and_is_asked_again(serve):
     server = serve(faults=[slow])
-    assert connect(server, timeout_seconds=0.5).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
+    assert connect(server, timeout_seconds=1).verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
     assert len(server.requests) >= 2
 
 

@@ -188,7 +188,7 @@ def test_the_shipped_file_is_good_and_its_metrics_are_those_of_the_command_line(
     for name in shipped.score.metrics:
         metrics.specification(name, shipped.metrics)
     for data in ("sample", "public"):
-        assert set(shipped.datasets[data].sections) == set(shipped.notebooks)
+        assert set(shipped.datasets[data].sections) == {*shipped.notebooks, "scoreboard"}
 
 
 def test_dvc_writes_the_shipped_file_as_it_stands(tmp_path):

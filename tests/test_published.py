@@ -2,15 +2,10 @@
 
 import pandas as pd
 import pytest
+from imports import ROOT
 
-from claimwise.analysis import published
-from claimwise.analysis.published import FOLDER, table
-
-ROOT_FOLDER = published.Path(__file__).parent.parent / FOLDER
-
-
-def rows(paper, number, measure=None):
-    return table(paper, number, measure, folder=ROOT_FOLDER)
+from claimwise.analysis.published import printed
+from claimwise.analysis.published import published_table as rows
 
 
 def value(frame, **where):
@@ -56,26 +51,26 @@ def test_the_averages_that_the_papers_print_follow_from_their_rows():
 
 @pytest.mark.parametrize("paper", ["acueval", "fenice", "factored_verification"])
 def test_no_row_is_typed_twice_and_none_is_empty(paper):
-    frame = pd.read_csv(ROOT_FOLDER / f"{paper}.csv", dtype={"table": str})
+    frame = pd.read_csv(ROOT / "data" / "published" / f"{paper}.csv", dtype={"table": str})
     assert not frame.duplicated(["table", "corpus", "origin", "row", "measure"]).any()
     assert frame["value"].notna().all()
     assert frame[["table", "corpus", "origin", "row", "measure"]].notna().all(axis=None)
 
 
 def test_tables_are_printed_in_the_papers_order():
-    ranking = published.printed(rows("acueval", "5"), "measure")
+    ranking = printed(rows("acueval", "5"), "measure")
     assert ranking.columns.tolist() == ["row", "acueval", "hem", "words", "answer_percent"]
     assert len(ranking) == 11
     assert ranking.iloc[0].tolist() == ["GPT-4", 0.995, 0.970, 81.1, 100.0]
     assert ranking.iloc[-1].tolist() == ["PaLM chat-bison", 0.755, 0.728, 221.1, 88.8]
-    generators = published.printed(rows("acueval", "2"), "origin")
+    generators = printed(rows("acueval", "2"), "origin")
     assert generators.columns.tolist() == ["row", "cnndm", "xsum", "samsum"]
     assert generators.iloc[-1].tolist() == ["AutoACU2-gen", 84.07, 82.0, 86.96]
     assert len(generators) == 5
 
 
 def test_several_columns_stand_across():
-    refined = published.printed(rows("acueval", "4"), "origin", "measure").set_index("row")
+    refined = printed(rows("acueval", "4"), "origin", "measure").set_index("row")
     given = rows("acueval", "4").iloc[0]
     assert refined.loc[given["row"], f"{given['origin']}, {given['measure']}"] == given["value"]
     assert refined.notna().sum().sum() == len(rows("acueval", "4"))

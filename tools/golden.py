@@ -32,7 +32,9 @@ def run(data: str) -> dict[str, str]:
         if aside.exists():
             aside.rename(cache)
     places = ("data/corpora", "data/scores", "tables")
-    files = [file for place in places for file in (ROOT / place / data).rglob("*") if file.suffix in (".csv", ".parquet")]
+    files = [
+        file for place in places for file in (ROOT / place / data).rglob("*") if file.suffix in (".csv", ".parquet")
+    ]
     return {str(file.relative_to(ROOT)): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)}
 
 

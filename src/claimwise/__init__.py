@@ -1,6 +1,11 @@
 """Claim-level faithfulness evaluation of summaries: ACUEval, Factored Verification and FENICE as one system."""
 
+import warnings
 from importlib import import_module
+
+# Libraries that download (pooch, transformers) import tqdm's bars for notebooks, which warn in every notebook without
+# ipywidgets. None of these bars is shown.
+warnings.filterwarnings("ignore", message="IProgress not found")
 
 __version__ = "0.1.0"
 

@@ -13,16 +13,14 @@ from typing import Any, overload
 
 import pandas as pd
 import pooch
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise import models, prompts
 from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.models.base import Model
-from claimwise.params import ParamsError
+from claimwise.params import ParamsError, read_yaml
 from claimwise.paths import PARAMS
-from claimwise.strict_yaml import Loader
 
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
@@ -152,7 +150,7 @@ def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
     >>> found.model, list(found.models), "acueval" in found.metrics
     ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'gpt'], True)
     """
-    given = _content(params) if params.is_file() or params != Path(PARAMS) else {}
+    given = read_yaml(params) if params.is_file() or params != Path(PARAMS) else {}
     if "data" in given:
         absent = UserSettings.model_fields.keys() - given.keys()
         given = {
@@ -169,21 +167,6 @@ def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
             "cache": params.parent / found.cache if "cache" in given else found.cache,
         }
     )
-
-
-def _content(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise ParamsError(f"{path} is not there; run from the project's folder or name the file")
-    try:
-        content = Loader(path.read_text(encoding="utf-8")).get_single_data()
-    except UnicodeDecodeError as error:
-        raise ParamsError(f"{path} is not UTF-8 (byte {error.start}); save the file as UTF-8") from None
-    except yaml.YAMLError as error:
-        raise ParamsError(f"{path} is not YAML: {error}") from None
-    if not isinstance(content, dict):
-        found = "nothing" if content is None else f"a {type(content).__name__}"
-        raise ParamsError(f"{path}: expected `key: value` at the top, as in `model: lexical`; found {found}")
-    return content
 
 
 def _wrong(path: Path, error: Mapping[str, Any]) -> str:

@@ -203,7 +203,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ParamsError(f"{path} is not YAML: {error}") from None
     if not isinstance(content, dict):
         found = "nothing" if content is None else f"a {type(content).__name__}"
-        raise ParamsError(f"{path}: expected `key: value` at the top, as in `data: sample`; found {found}")
+        raise ParamsError(f"{path}: expected `key: value` at the top, as in `model: lexical`; found {found}")
     return content
 
 

@@ -54,6 +54,7 @@ SUPERVISED = {
     "wice": "verifier: the dev part",
     "wice_chunks": "verifier: the dev part",
     "wice_spans": "verifier: the dev part",
+    "wice_subclaims": "verifier: the dev part",
     "rose": "decomposer and verifier: the CNN/DM validation part",
     "summedits": "verifier: all of it",
     "summac_factcc": "verifier: all of it",
