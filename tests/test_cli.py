@@ -40,9 +40,10 @@ def project(tmp_path, monkeypatch):
         "model": "embedded",
         "models": {"embedded": {"kind": "embedded"}, "other": {"kind": "magic"}},
         "cache": "calls.sqlite",
-        "corpora": {"sample": [], "public": []},
+        "notebooks": [],
+        "datasets": {"sample": {"corpora": []}},
         "metrics": DEFAULT_METRICS | {"broken": {"decompose": "no-such-prompt", "verify": "acueval-verify-zeroshot"}},
-        "score": {"metrics": [], "corpora": {"sample": {}, "public": {}}},
+        "score": {"metrics": []},
     }
     Path("params.yaml").write_text(yaml.safe_dump(params))
     return tmp_path
@@ -213,7 +214,6 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
         (["score", "absent.jsonl"], ["absent.jsonl", "no such file"]),
         (["score", "mine.txt"], ["mine.txt", "expected a name that ends in .jsonl"]),
         (["evaluate", "acuevel"], ["unknown metric 'acuevel'"]),
-        (["corpora", "--params", "absent.yaml"], ["absent.yaml is not there"]),
         (["score", "mine.jsonl", "--params", "absent.yaml"], ["absent.yaml is not there"]),
     ],
 )
@@ -269,15 +269,13 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     again = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert "acueval: 4 answers (4 from the cache, 0 calls), 0 unparsed, " in again.output
     assert len(served.requests) == 3
-    more = runner.invoke(cli.app, ["score", write(GOOD[4:]), "--model", "served", "--dry-run"])
-    assert "about 1 min" in more.output  # at the pace of the first run
 
 
 def test_a_server_that_is_not_there_is_a_message_within_seconds(served, monkeypatch, capsys):
     served.shutdown()
     served.server_close()
     error = fail(monkeypatch, capsys, "score", write(GOOD), "--model", "served")
-    assert f"m at {served.url} cannot be reached" in error
+    assert f"m at {served.url} cannot be used: no connection" in error
     assert "correct `base_url` of this model in params.yaml" in error
     assert not list(Path().glob("*.csv"))
 
@@ -393,8 +391,8 @@ def test_the_embedded_model_warns_of_summaries_in_another_script(metric, warned)
 
 def test_a_metric_before_its_corpora_names_the_command_that_makes_them(monkeypatch, capsys):
     params = yaml.safe_load(Path("params.yaml").read_text())
-    params["corpora"]["sample"] = ["sample"]
-    params["score"]["corpora"]["sample"] = {"sample": {}}
+    params["datasets"]["sample"] = {"corpora": ["sample"], "score": {"sample": {"metrics": ["word-overlap"]}}}
+    params["score"]["metrics"] = ["word-overlap"]
     Path("params.yaml").write_text(yaml.safe_dump(params))
     error = fail(monkeypatch, capsys, "evaluate", "word-overlap")
     assert "`claimwise corpora` writes the tables" in error
@@ -403,7 +401,7 @@ def test_a_metric_before_its_corpora_names_the_command_that_makes_them(monkeypat
 
 def test_an_unknown_corpus_is_said_before_any_is_written(monkeypatch, capsys):
     params = yaml.safe_load(Path("params.yaml").read_text())
-    params["corpora"]["sample"] = ["sample", "sampel"]
+    params["datasets"]["sample"] = {"corpora": ["sample", "sampel"]}
     Path("params.yaml").write_text(yaml.safe_dump(params))
     assert "no corpus named 'sampel'; did you mean 'sample'?" in fail(monkeypatch, capsys, "corpora")
     assert not Path("data").exists()
@@ -416,7 +414,7 @@ def test_version():
 def test_help_says_what_there_is():
     output = CliRunner().invoke(cli.app, ["--help"]).output
     assert set(re.findall(r"^\W*(\w+)  ", output, re.MULTILINE)) >= {
-        *("score", "corpora", "evaluate", "notebook", "distil", "cache")
+        *("score", "corpora", "evaluate", "notebook", "results", "cache")
     }
     assert "Break summaries into claims" in output
 

@@ -242,7 +242,8 @@ def test_another_script_and_a_hundred_thousand_words_are_scored(model, examples_
 def _project(folder: Path) -> Path:
     """A project with a dozen of the sample's documents to score."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    params["score"]["corpora"]["sample"] = {"sample": {"documents": 12}}
+    params["data"] = "sample"
+    params["datasets"]["sample"]["score"]["sample"]["documents"] = 12
     (folder / "data").mkdir(parents=True)
     (folder / "data/sample").symlink_to(ROOT / "data/sample")
     (folder / "params.yaml").write_text(yaml.safe_dump(params))

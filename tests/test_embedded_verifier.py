@@ -239,7 +239,7 @@ def test_calibration_recovers_slope_and_intercept():
 
 
 def test_missing_weights_say_how_to_train(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"claimwise\.training"):
+    with pytest.raises(FileNotFoundError, match="python -m training"):
         Verifier(tmp_path)
 
 

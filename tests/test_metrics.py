@@ -14,6 +14,7 @@ from claimwise import metrics, models, prompts, schema
 from claimwise import paths as store
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
+from claimwise.metrics.evaluate import claim_table, verdict_table
 from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.base import Verdict, needs_language_model
 from claimwise.models.cache import ResponseCache
@@ -192,7 +193,7 @@ class Letters:
 @pytest.fixture
 def aligned(monkeypatch, examples_table):
     """Scores of summaries by alignment: of a claim in W the support is 0.9, in N 0.55, and in X there is none."""
-    monkeypatch.setattr(Aligner, "of", lambda settings, cache=None: Aligner(Letters()))
+    monkeypatch.setattr(Aligner, "from_settings", lambda settings, cache=None: Aligner(Letters()))
 
     def scores(how, *summaries):
         spec = MetricSpec(decompose="sentences", verify="alignment", aggregate=how)
@@ -477,5 +478,5 @@ def test_a_missing_table_says_which_stage_makes_it(tmp_path):
 
 
 def test_claim_tables_of_nothing_are_valid():
-    assert len(schema.validate(metrics.claim_table([], []), "claims")) == 0
-    assert len(schema.validate(metrics.verdict_table([], []), "verdicts")) == 0
+    assert len(schema.validate(claim_table([], []), "claims")) == 0
+    assert len(schema.validate(verdict_table([], []), "verdicts")) == 0

@@ -15,13 +15,13 @@ PARAMS = "params.yaml"
 
 
 def root() -> Path:
-    """The project's folder: the nearest one above the working folder with params.yaml and notebooks, else this checkout.
+    """The project's folder: the nearest one, from the working folder upwards, with a params.yaml; else this checkout.
 
     Of a package that was installed without its project it is the working folder.
     """
     here = Path.cwd()
     for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
-        if (folder / PARAMS).is_file() and (folder / "notebooks").is_dir():
+        if (folder / PARAMS).is_file():
             return folder
     return here
 
