@@ -1,6 +1,6 @@
 """How busy the openai engine keeps a loopback server that answers after a fixed latency.
 
-    python benchmarks/throughput.py [--calls 10000] [--latency 0.02] [--concurrency 64]
+    python benchmarks/throughput.py [--calls 2000] [--latency 0.02] [--concurrency 64]
 
 The ideal is concurrency / latency calls a second. The server is an asyncio protocol in a process of its own, and
 a client without any library, which sends the same bytes again after every reply, shows what the server itself
@@ -134,7 +134,7 @@ def bare(port: int, body: bytes, calls: int, concurrency: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--calls", type=int, default=10_000)
+    parser.add_argument("--calls", type=int, default=2_000)
     parser.add_argument("--latency", type=float, default=0.02)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)

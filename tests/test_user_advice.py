@@ -93,11 +93,11 @@ def test_a_run_that_is_stopped_says_that_it_can_go_on_and_does(served, sent):
     heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     command = [sys.executable, "-c", f"{heeding}; from claimwise.cli import main; main()", "score", "mine.jsonl"]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    end = time.monotonic() + 120
-    while len(served.requests) < 5 and time.monotonic() < end:
+    end = time.monotonic() + 600
+    while len(served.requests) < 5 and run.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
     run.send_signal(sent)
-    _, printed = run.communicate(timeout=60)
+    _, printed = run.communicate(timeout=600)
     assert run.returncode == 130, printed
     assert printed.endswith("stopped. Finished replies are kept: run again to go on.\n")
     assert "Traceback" not in printed
