@@ -60,7 +60,7 @@ BELOW = {
     "models": {"prompts", "claimwise_embedded"},
     "metrics": {"corpora", "models", "prompts"},
     "analysis": set(),
-    "user_file": {"analysis", "corpora", "metrics", "models", "params", "prompts"},
+    "user_file": {"analysis", "api", "corpora", "metrics", "models", "params", "prompts"},
     "claimwise_embedded": {"metrics", "models", "prompts"},
 }
 PLAIN = {"errors", "paths", "person_words", "progress", "reasons", "schema", "strict_yaml", "text", "words"}
