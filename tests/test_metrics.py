@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_language import Scripted
 
-from claimwise import metrics, models, prompts, schema
+from claimwise import models, prompts, schema
 from claimwise import paths as store
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
