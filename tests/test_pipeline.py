@@ -59,9 +59,9 @@ BELOW = {
     "corpora": {"prompts"},
     "models": {"prompts", "claimwise_embedded"},
     "metrics": {"corpora", "models", "prompts"},
-    "analysis": set(),
+    "analysis": {"claimwise_embedded"},  # word states of its encoder, where they are asked for
     "user_file": {"analysis", "api", "corpora", "metrics", "models", "params", "prompts"},
-    "claimwise_embedded": {"metrics", "models", "prompts"},
+    "claimwise_embedded": {"analysis", "metrics", "models", "prompts"},
 }
 PLAIN = {"errors", "paths", "person_words", "progress", "reasons", "schema", "strict_yaml", "text", "words"}
 
