@@ -59,7 +59,7 @@ BELOW = {
     "corpora": {"prompts"},
     "models": {"prompts", "claimwise_embedded"},
     "metrics": {"corpora", "models", "prompts"},
-    "analysis": {"claimwise_embedded"},  # word states of its encoder, where they are asked for
+    "analysis": {"claimwise_embedded", "corpora"},  # the former for the states of words, where they are asked for
     "user_file": {"analysis", "api", "corpora", "metrics", "models", "params", "prompts"},
     "claimwise_embedded": {"analysis", "metrics", "models", "prompts"},
 }
