@@ -130,7 +130,9 @@ def test_it_runs_where_it_stands(name, executed, project):
     outputs = [output for cell in executed[name].result().cells if cell.cell_type == "code" for output in cell.outputs]
     # A progress bar shows of what takes a while; an executed report has none.
     written = [output for output in outputs if output.get("name") == "stderr"]
-    said = [output for output in written if output["text"].strip() and not re.search(r"\d%\|", output["text"])]
+    said = [
+        output for output in written if output["text"].strip("\x1b[A \r\n") and not re.search(r"\d%\|", output["text"])
+    ]
     assert said + [output for output in outputs if output.output_type == "error"] == []
     shown = set().union(*(output.get("data", {}) for output in outputs))
     assert {"text/html", "image/png"} <= shown
