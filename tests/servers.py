@@ -7,12 +7,13 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,11 @@ def running(command: Sequence[str], ready: str, log: Path) -> Iterator[str]:
             process.wait(60)
         except subprocess.TimeoutExpired:  # a machine under load
             process.kill()
+
+
+def llama_cpp(file: Path, log: Path) -> AbstractContextManager[str]:
+    """llama.cpp's server on a GGUF file; the context holds its address."""
+    return running([sys.executable, str(Path(__file__).with_name("llama_server.py")), str(file)], "/v1/models", log)
 
 
 def _wait(process: subprocess.Popen, address: str, log: Path, seconds: float = 600) -> None:

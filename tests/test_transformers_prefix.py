@@ -9,6 +9,12 @@ from tiny_checkpoints import make
 
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, tree
 
+#: Two documents under common instructions, two claims after each; the smallest vocabulary here has eight tokens.
+PROBE = [
+    [3] * 12 + [4, 5] * 6 + document + claim
+    for document in ([5, 6, 3] * 11, [6, 4, 4, 7] * 6)
+    for claim in ([4, 3, 6, 5, 7], [7, 5, 3])
+]
 prompt_lists = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), min_size=1, max_size=12)
 
 
@@ -86,7 +92,7 @@ CASES = {
 )
 def test_logits_are_those_of_one_prompt_at_a_time(decoder, case, limits):
     prompts = random_prompts(torch.Generator().manual_seed(3), *CASES[case])
-    engine = SharedPrefix(decoder, **limits)
+    engine = SharedPrefix(decoder, PROBE, **limits)
     found = dict(engine.logits(prompts))
     assert sorted(found) == list(range(len(prompts)))
     for i, expected in enumerate(alone(decoder, prompts)):
@@ -102,13 +108,13 @@ def test_logits_of_any_prompts(prompts):
         num_key_value_heads=1, sliding_window=24, pad_token_id=0, bos_token_id=0, eos_token_id=1,
     )  # fmt: skip
     decoder = transformers.MistralForCausalLM(config).eval()
-    found = dict(SharedPrefix(decoder, row_tokens=64).logits(prompts))
+    found = dict(SharedPrefix(decoder, PROBE, row_tokens=64).logits(prompts))
     for i, expected in enumerate(alone(decoder, prompts)):
         torch.testing.assert_close(found[i].log_softmax(-1), expected, atol=1e-4, rtol=0)
 
 
 def test_claims_do_not_see_each_other(decoder):
-    engine = SharedPrefix(decoder)
+    engine = SharedPrefix(decoder, PROBE)
     draw = torch.Generator().manual_seed(5)
     prompts = random_prompts(draw, 0, [(100, [9, 9, 9])])
     first = dict(engine.logits(prompts))[0]
@@ -118,7 +124,7 @@ def test_claims_do_not_see_each_other(decoder):
 
 def test_instructions_are_computed_once_for_the_whole_run(tmp_path_factory):
     decoder = model(tmp_path_factory, "llama")
-    engine = SharedPrefix(decoder)
+    engine = SharedPrefix(decoder, PROBE)
     seen = []
     decoder.model.register_forward_hook(
         lambda module, args, kwargs, out: seen.append(out[0].shape[1]), with_kwargs=True
@@ -168,7 +174,7 @@ def random_model(config):
 def test_other_families_give_the_logits_of_one_prompt_at_a_time(config):
     decoder = random_model(config)
     prompts = random_prompts(torch.Generator().manual_seed(3), 60, [(300, [7, 12, 25]), (31, [3, 9])])
-    found = dict(SharedPrefix(decoder).logits(prompts))
+    found = dict(SharedPrefix(decoder, PROBE).logits(prompts))
     for i, expected in enumerate(alone(decoder, prompts)):
         torch.testing.assert_close(found[i].log_softmax(-1), expected, atol=1e-4, rtol=0)
 
@@ -187,14 +193,14 @@ def test_other_families_give_the_logits_of_one_prompt_at_a_time(config):
 )
 def test_what_would_change_the_logits_of_long_prompts_is_refused(config, why):
     with pytest.raises(UnsupportedArchitecture, match=f"cannot share a prefix between prompts.*{why}"):
-        SharedPrefix(random_model(config))
+        SharedPrefix(random_model(config), PROBE)
 
 
 def test_an_architecture_that_cannot_share_is_refused(tmp_path_factory):
     with pytest.raises(UnsupportedArchitecture, match="BloomForCausalLM cannot share a prefix"):
-        SharedPrefix(model(tmp_path_factory, "bloom"))
+        SharedPrefix(model(tmp_path_factory, "bloom"), PROBE)
     mamba = transformers.MambaForCausalLM(
         transformers.MambaConfig(vocab_size=99, hidden_size=16, num_hidden_layers=1, bos_token_id=0, eos_token_id=1)
     )
     with pytest.raises(UnsupportedArchitecture, match="expected full or sliding-window attention"):
-        SharedPrefix(mamba)
+        SharedPrefix(mamba, PROBE)

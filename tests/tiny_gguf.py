@@ -1,10 +1,6 @@
-"""A Llama checkpoint with a byte-level BPE tokenizer, as GGUF for llama.cpp: ``python tiny_gguf.py FOLDER FILE``.
-
-Runs in the environment of `make test-servers`, which has the package gguf and no torch.
-"""
+"""A Llama checkpoint with a byte-level BPE tokenizer, as GGUF for llama.cpp."""
 
 import json
-import sys
 from pathlib import Path
 
 import gguf
@@ -12,7 +8,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 
-def convert(folder: Path, file: Path) -> None:
+def convert(folder: Path, file: Path, add_start: bool = True) -> None:
     config = json.loads((folder / "config.json").read_text())
     blocks, heads, shared = (
         config[name] for name in ("num_hidden_layers", "num_attention_heads", "num_key_value_heads")
@@ -30,6 +26,7 @@ def convert(folder: Path, file: Path) -> None:
     writer.add_vocab_size(config["vocab_size"])
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     add_tokenizer(writer, folder)
+    writer.add_add_bos_token(add_start)
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, blocks)
     for name, tensor in load_file(folder / "model.safetensors").items():
         if name.endswith("q_proj.weight"):
@@ -57,7 +54,3 @@ def add_tokenizer(writer: gguf.GGUFWriter, folder: Path) -> None:
 def interleaved(weight: np.ndarray, heads: int) -> np.ndarray:
     """Rotary pairs side by side, as llama.cpp has them, instead of a half apart."""
     return weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
-
-
-if __name__ == "__main__":
-    convert(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -13,6 +13,8 @@ from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
 from claimwise.models.options import ModelError
+from claimwise.models.replayed import Replayed
+from claimwise.models.replies import LanguageModel
 
 __all__ = ["ModelError", "describe", "load", "usage", "versions"]
 
@@ -57,16 +59,20 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         if options:
             raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
-    if kind == "transformers":
-        from claimwise.models.transformers_checkpoint import TransformersOptions
-        from claimwise.models.transformers_language import TransformersLanguageModel
-
-        return PromptedModel(TransformersLanguageModel(TransformersOptions.read(kind, options)), store, prices)
-    if kind == "openai":
-        from claimwise.models.openai import OpenAILanguageModel, OpenAIOptions
-
-        return PromptedModel(OpenAILanguageModel(OpenAIOptions.read(kind, options)), store, prices)
+    if kind in ("transformers", "openai"):
+        return PromptedModel(_language_model(kind, options), store, prices)
     raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, transformers or openai")
+
+
+def _language_model(kind: str, settings: dict[str, Any]) -> LanguageModel:
+    if kind == "transformers":
+        from claimwise.models.transformers_checkpoint import TransformersOptions as Options
+        from claimwise.models.transformers_language import TransformersLanguageModel as Backend
+    else:
+        from claimwise.models.openai import OpenAILanguageModel as Backend
+        from claimwise.models.openai import OpenAIOptions as Options
+    options = Options.read(kind, settings)
+    return Replayed(kind, options, lambda: Backend(options)) if options.recorded else Backend(options)
 
 
 def describe(settings: Mapping[str, Any]) -> str:
@@ -86,7 +92,8 @@ def describe(settings: Mapping[str, Any]) -> str:
     if kind == "lexical":
         return "lexical (word overlap, nothing learned)"
     if kind == "transformers":
-        return f"{settings['model']} at revision {settings.get('revision') or 'main'}"
+        file = f", {settings['file']}" if settings.get("file") else ""
+        return f"{settings['model']} at revision {settings.get('revision') or 'main'}{file}"
     address = re.sub(r"//[^/@]*@", "//", settings.get("base_url") or "the vendor")  # without a name and password
     return f"{settings['model']} at {address}"
 

@@ -33,7 +33,7 @@ from claimwise.models.openai_replies import (
     reply_limit,
     well_formed,
 )
-from claimwise.models.options import ModelError, Options
+from claimwise.models.options import LanguageModelOptions, ModelError
 from claimwise.models.replies import Reply, Tally
 
 _log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def _address(value: str) -> str:
     return value
 
 
-class OpenAIOptions(Options):
+class OpenAIOptions(LanguageModelOptions):
     """The options of ``kind: openai``. No key is ever stored: the options name the environment variable that holds it.
 
     Attributes:
@@ -82,7 +82,6 @@ class OpenAIOptions(Options):
         extra_body: further fields of every request.
     """
 
-    model: str
     base_url: Annotated[str, AfterValidator(_address)] = _VENDOR
     identity: str | None = None
     key_variable: str = "OPENAI_API_KEY"
@@ -100,7 +99,6 @@ class OpenAIOptions(Options):
     logprobs: bool = True
     top_logprobs: int = Field(default=20, ge=2, le=20)
     json_schema: bool = True
-    context: int | None = Field(default=None, gt=0)
     extra_body: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise.errors import ClaimwiseError, near
 
@@ -41,6 +41,22 @@ class Options(BaseModel):
         if error["type"] == "missing":
             return f"option {name!r} is missing"
         return f"option {name!r}: found {error['input']!r}; {error['msg']}"
+
+
+class LanguageModelOptions(Options):
+    """Options of any language model.
+
+    Attributes:
+        model: its name, folder or hub id.
+        context: most tokens of a prompt and its reply.
+        recorded: a file of its replies, in the project's folder or an absolute path; what stands there is not asked again.
+        record: write what is asked into that file.
+    """
+
+    model: str
+    context: int | None = Field(default=None, gt=0)
+    recorded: str | None = None
+    record: bool = False
 
 
 def of_kind(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+import timeit
 from collections.abc import Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,11 +22,13 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from claimwise.models import gguf_file
 from claimwise.models.cache import call_key, folder_hash
-from claimwise.models.options import ModelError, Options
+from claimwise.models.options import LanguageModelOptions, ModelError
 
 _log = logging.getLogger(__name__)
 
+_HALF = (torch.float16, torch.bfloat16)
 #: StableBeluga2's format, as its model card gives it; ACUEval runs on this model.
 STABLE_BELUGA = ("### System:\n{system}\n\n### User:\n", "\n\n### Assistant:\n")
 _BELUGA_SYSTEM = (
@@ -43,13 +46,17 @@ _PROBE = (
 _TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
 
 
-class TransformersOptions(Options):
+class TransformersOptions(LanguageModelOptions):
     """The options of ``kind: transformers``.
 
     Attributes:
         model: a local folder or a hub id.
         revision: the hub commit to use; pin it, or results change when the hub's files do.
-        dtype: of the weights; ``auto`` takes the checkpoint's.
+        file: a GGUF file of that folder or hub id, or below the folder that CLAIMWISE_WEIGHTS names; without one, the
+            checkpoint is in transformers' own format.
+        sha256: of that file; another is refused.
+        dtype: of the arithmetic; ``auto`` takes the checkpoint's, and on a CPU, for a checkpoint of half precision, what is
+            faster there, bfloat16 or float32.
         device: ``auto`` takes the first accelerator, else the CPU; ``spread`` lays the layers over all accelerators,
             for checkpoints larger than one (needs the package accelerate).
         template: how prompts are framed: ``auto`` (the tokenizer's chat template where it has one), ``none``, or
@@ -62,14 +69,14 @@ class TransformersOptions(Options):
         share_prefix: compute a document once for all its claims, where the architecture allows.
     """
 
-    model: str
     revision: str | None = None
+    file: str | None = None
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device: str = "auto"
     template: Literal["auto", "none", "stablebeluga2"] = "auto"
     system: str | None = None
     template_options: dict[str, Any] = Field(default_factory=dict)
-    context: int | None = Field(default=None, gt=0)
     batch_tokens: int | None = Field(default=None, gt=0)
     share_prefix: bool = True
 
@@ -82,24 +89,28 @@ class Checkpoint:
         encoder_decoder: whether it is a sequence-to-sequence model.
         context: most tokens of a prompt and its reply (of an encoder's prompt alone), or None.
         fingerprint: names weights, revision, dtype, device type and prompt frame.
+        name: of the checkpoint, without its folders or owner.
     """
 
     def __init__(self, options: TransformersOptions):
+        place = {"pretrained_model_name_or_path": options.model, "revision": options.revision}
+        if options.file:
+            folder = gguf_file.converted(options.model, options.revision, options.file, options.sha256)
+            place = {"pretrained_model_name_or_path": folder}
         try:
-            config = AutoConfig.from_pretrained(options.model, revision=options.revision)
-            self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-                options.model, revision=options.revision
-            )
+            config = AutoConfig.from_pretrained(**place)
+            self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**place)
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
-            spread = {"device_map": "auto"} if options.device == "spread" else {}
+            where = {"device_map": "auto"} if options.device == "spread" else {}
+            device = None if where else _device(options.device)
             # StableBeluga2, which ACUEval runs on, is published as pickles only; torch's `weights_only` runs none of
             # their code.
             self.model: PreTrainedModel = kind.from_pretrained(
-                options.model, revision=options.revision, dtype=options.dtype, weights_only=True, **spread
+                **place, dtype=_dtype(options, config, device), weights_only=True, **where
             ).eval()
-            if not spread:
-                self.model = self.model.to(_device(options.device))
+            if device:
+                self.model = self.model.to(device)
         except ImportError as error:
             raise ModelError(f"kind transformers: {error}; `pip install accelerate` for device: spread") from error
         except (OSError, ValueError, KeyError) as error:
@@ -108,6 +119,7 @@ class Checkpoint:
                 f"{f' at revision {options.revision!r}' if options.revision else ''}: {error}; expected a folder with "
                 "config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
             ) from error
+        self.name = Path(options.file).stem if options.file else options.model.rstrip("/").rsplit("/", 1)[-1]
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
         self._head, self._tail, added = self._frame(options)
@@ -116,7 +128,7 @@ class Checkpoint:
         self._by_line = not self.encoder_decoder and self._whole(probe) == self._lines(probe)
         self.context = options.context or _context(config, self.tokenizer)
         self.fingerprint = call_key(
-            weights=_weights(options, config),
+            weights=[options.sha256 or folder.name] if options.file else _weights(options, config),
             dtype=str(self.model.dtype),
             device=self.model.device.type,
             frame=[self._head, self._tail],
@@ -204,6 +216,28 @@ def _device(name: str) -> torch.device:
     if name != "auto":
         return torch.device(name)
     return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+
+
+def _dtype(options: TransformersOptions, config, device: torch.device | None) -> torch.dtype | str:
+    """What a CPU is fast in, for a checkpoint of half precision, unless the options say; elsewhere the checkpoint's."""
+    stored = config.dtype
+    if options.dtype != "auto" or device is None or device.type != "cpu" or stored not in _HALF:
+        return options.dtype
+    fast = _fast_on_cpu()
+    _log.warning("%s: %s is faster on this CPU, so that is computed in (`dtype` says otherwise)", options.model, fast)
+    return fast
+
+
+@cache
+def _fast_on_cpu() -> torch.dtype:
+    """float32, or bfloat16 where that is faster: eight times with AMX, while a CPU without it is ten times slower."""
+    draw = torch.rand(256, 1024), torch.rand(1024, 1024)
+
+    def seconds(dtype: torch.dtype) -> float:
+        left, right = (tensor.to(dtype) for tensor in draw)
+        return min(timeit.repeat(lambda: left @ right, number=1, repeat=4))
+
+    return min((torch.float32, torch.bfloat16), key=seconds)
 
 
 def _context(config, tokenizer: PreTrainedTokenizerBase) -> int | None:

@@ -19,6 +19,15 @@ _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memo
 _CPU_CHUNK = 1024
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
+#: What sharing is tried on: two documents under common instructions, and after each two endings with different answers.
+_BEGINNINGS = [
+    f"Read the passage, then say whether the statement follows from it. Answer Yes or No, and nothing else.\n\n{passage}\n\n"
+    for passage in (
+        "Ann Lee, who had opposed the new tram line of Marrow for years, left the room before the council's vote on Tuesday.",
+        "Engineers found no damage after the flood, so lorries crossed the old bridge over the Tarn again on Friday morning.",
+    )
+]
+_ENDS = ["Ann Lee voted for the tram line.\nAnswer:", "The bridge was"]
 _GPU_ROW = 4096  # in longer rows, attention to what a mask hides costs more than another pass
 
 
@@ -33,7 +42,7 @@ class TransformersLanguageModel:
     def __init__(self, options: TransformersOptions):
         self._checkpoint = Checkpoint(options)
         self._model = self._checkpoint.model
-        self.name = options.model.rstrip("/").rsplit("/", 1)[-1]
+        self.name = self._checkpoint.name
         self.fingerprint = self._checkpoint.fingerprint
         self.tally = Tally()
         self._batch_tokens = options.batch_tokens or _batch_tokens(self._model)
@@ -43,7 +52,8 @@ class TransformersLanguageModel:
         cpu = self._model.device.type == "cpu"
         chunk = min(self._batch_tokens, _CPU_CHUNK) if cpu else self._batch_tokens
         try:
-            return SharedPrefix(self._model, min(self._batch_tokens, _GPU_ROW), chunk, 0 if cpu else _GPU_WHOLE)
+            probe = [self._checkpoint.encode(beginning + end) for beginning in _BEGINNINGS for end in _ENDS]
+            return SharedPrefix(self._model, probe, min(self._batch_tokens, _GPU_ROW), chunk, 0 if cpu else _GPU_WHOLE)
         except UnsupportedArchitecture as error:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
