@@ -284,6 +284,8 @@ def test_a_real_corpus_is_written_byte_for_byte(tmp_path):
 def test_canonical_files_that_are_not_there_are_missing_not_wrong(name, tmp_path, monkeypatch):
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     published = corpora.Registry.from_environment()
-    offline = corpora.Registry(published.files, mirror=tmp_path, raw=tmp_path / "raw", base="http://127.0.0.1:9")
+    offline = corpora.Registry(
+        published.files.values(), mirror=tmp_path, raw=tmp_path / "raw", base="http://127.0.0.1:9"
+    )
     with pytest.raises(corpora.MissingFileError, match=r"git blob id [0-9a-f]{40}"):
         corpora.load(name, offline)

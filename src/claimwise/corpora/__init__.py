@@ -87,8 +87,8 @@ def load(name: str, files: Registry | None = None) -> Corpus:
 
     Args:
         name: one of ``LOADERS``.
-        files: where to take published files from; the package's registry with the folders that the environment
-            names (CLAIMWISE_MIRROR, CLAIMWISE_RAW), if not given.
+        files: where to take published files from; the package's registry with the mirror that the environment names
+            (CLAIMWISE_MIRROR), if not given.
 
     Raises:
         CorpusError: no corpus has this name.
