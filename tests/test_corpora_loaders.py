@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import training.corpora
 from claimwise import corpora
 from claimwise.corpora import vectara
 from claimwise.corpora.base import Rows
@@ -43,7 +44,7 @@ def rows(table, *columns):
 def test_every_public_corpus_has_a_dataset_entry_and_every_dataset_its_files():
     datasets = yaml.safe_load(resources.files("claimwise.corpora").joinpath("datasets.yaml").read_text("utf-8"))
     described = {name for entry in datasets.values() for name in entry["corpora"]}
-    assert described | {"sample", "sample_presence", "sample_papers"} == set(corpora.LOADERS)
+    assert described | {"sample", "sample_presence", "sample_papers"} == {*corpora.LOADERS, *training.corpora.LOADERS}
     assert {file.dataset for file in published_files()} == set(datasets)
     assert all(entry["homepage"] and entry["licence"] and entry["citation"] for entry in datasets.values())
 
@@ -258,7 +259,7 @@ def test_qags_takes_the_majority_of_each_sentence(files):
 
 
 def test_vectara_matches_sources_and_gives_a_reason_where_there_is_no_score(files):
-    tested, learned = corpora.load("vectara", files), corpora.load("vectara_training", files)
+    tested, learned = corpora.load("vectara", files), training.corpora.load("vectara_training", files)
     assert rows(tested.examples, "id", "document", "split") == [
         ["vectara:acme/lm-1:1", "The bill in Gdansk came to €5 in all.", "test"],
     ]
@@ -309,7 +310,7 @@ def test_fave_cites_each_paper_once_and_can_be_taken_apart(files):
 
 
 def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):
-    corpus = corpora.load("summedits", files)
+    corpus = training.corpora.load("summedits", files)
     assert rows(corpus.examples, "id", "split", "origin", "system", "label") == [
         ["summedits:p_og", "validation", "podcast", "original", 1.0],
         ["summedits:p_1", "test", "podcast", "edited", 0.0],
@@ -319,15 +320,15 @@ def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):
 
 
 def test_summac_slices(files):
-    loaded = {name: corpora.load(f"summac_{name}", files).examples for name in ("factcc", "xsumfaith")}
+    loaded = {name: training.corpora.load(f"summac_{name}", files).examples for name in ("factcc", "xsumfaith")}
     assert rows(loaded["factcc"], "id", "split", "label") == [["summac_factcc:factcc_0", "train", 1.0]]
     assert rows(loaded["xsumfaith"], "system", "origin", "label") == [["PtGen", "xsum", 0.0]]
-    cogensumm = corpora.load("summac_cogensumm", files).examples
+    cogensumm = training.corpora.load("summac_cogensumm", files).examples
     assert rows(cogensumm, "id", "split", "system") == [["summac_cogensumm:00aa:see17_org", "test", "see17_org"]]
 
 
 def test_factcg_leaves_out_claims_without_a_document(files):
-    corpus = corpora.load("factcg", files)
+    corpus = training.corpora.load("factcg", files)
     assert rows(corpus.examples, "id", "summary", "label") == [
         ["factcg:stage2:0", "The author of Rain died in Ham.", 1.0]
     ]
@@ -365,10 +366,10 @@ def test_spans_are_written_and_read(files, tmp_path):
 
 
 def test_factcheck_gpt_keeps_stances_and_removes_nul_bytes(files):
-    corpus = corpora.load("factcheck_gpt", files)
+    corpus = training.corpora.load("factcheck_gpt", files)
     assert rows(corpus.gold_claims, "label", "error") == [[1.0, None], [0.0, "refute"], [0.0, "irrelevant"]]
     assert corpus.examples.document.iloc[0] == "The pier of Ham opened in 1902."
-    assert corpus.notes == {"NUL bytes removed": 1, "pairs of claim and evidence that stand again (kept)": 1}
+    assert corpus.notes == {"NUL bytes removed": 1}
 
 
 def test_longsciverify_averages_reviewers_and_mends_ids(files):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+import training.corpora
 from claimwise import corpora
 from claimwise.analysis.measures import auc
 from claimwise.prompts import parsers
@@ -22,7 +23,7 @@ _LOADED = {}
 
 def load(name):
     if name not in _LOADED:
-        _LOADED[name] = corpora.load(name)
+        _LOADED[name] = training.corpora.load(name)
     return _LOADED[name]
 
 
@@ -273,7 +274,7 @@ def test_long_documents():
 def test_a_real_corpus_is_written_byte_for_byte(tmp_path):
     digests = []
     for folder in ("one", "two"):
-        corpora.write(corpora.load("factcheck_gpt"), tmp_path / folder)
+        corpora.write(corpora.load("qags"), tmp_path / folder)
         digests.append(
             {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / folder).iterdir()}
         )

@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from claimwise.corpora import (
     aggrefact,
-    factcg,
-    factcheck_gpt,
     fave,
     frank,
     genaudit,
@@ -21,8 +19,6 @@ from claimwise.corpora import (
     rose,
     sample,
     sample_papers,
-    summac,
-    summedits,
     summeval,
     vectara,
     wice,
@@ -68,17 +64,10 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "wice_spans": wice.load_spans,
     "qags": qags.load,
     "vectara": vectara.load,
-    "vectara_training": vectara.load_training,
     "fave": fave.load,
     "longsciverify": longdoc.load,
     "longeval": longdoc.load_longeval,
-    "summedits": summedits.load,
-    "summac_factcc": summac.load_factcc,
-    "summac_xsumfaith": summac.load_xsumfaith,
-    "summac_cogensumm": summac.load_cogensumm,
-    "factcg": factcg.load,
     "genaudit_usb": genaudit.load,
-    "factcheck_gpt": factcheck_gpt.load,
 }
 
 
