@@ -61,33 +61,8 @@ def test_aggrefact_ftsota(files):
         "The harbour was closed for nine days.",
     ]
     assert rows(corpus.scores, "metric", "score")[0] == ["fenice-t5 (published)", 0.97]
-    assert corpus.notes == {"summaries that two systems wrote word for word, in one split (kept)": 1}
     assert corpus.gold_claims.empty
     assert corpus.preferences.empty
-
-
-def test_aggrefact_exf_counts_tiny_articles_and_pairs_in_both_splits(files):
-    notes = corpora.load("aggrefact_exf", files).notes
-    assert notes == {
-        "examples whose article has fewer than 20 words (kept)": 2,
-        "summaries that two systems wrote word for word, in both splits (kept)": 1,
-    }
-
-
-def test_aggrefact_canonical_has_old_systems_and_published_scores(files):
-    corpus = corpora.load("aggrefact", files)
-    assert rows(corpus.examples, "id", "system", "split", "label") == [
-        ["aggrefact:validation:CLIFF:12:BART", "BART", "validation", 1.0],
-        ["aggrefact:test:XSumFaith:13:PtGen", "PtGen", "test", 0.0],
-        ["aggrefact:test:XSumFaith:13:PtGen:2", "PtGen", "test", 0.0],
-    ]
-    assert rows(corpus.scores, "metric", "score") == [
-        ["DAE (published)", 0.9],
-        ["QuestEval (published)", 0.5],
-        ["DAE (published)", 0.2],
-        ["DAE (published)", 0.3],
-        ["QuestEval (published)", 0.4],
-    ]
 
 
 def test_rose(files):
@@ -101,7 +76,6 @@ def test_rose(files):
     assert corpus.gold_claims.claim.tolist()[:2] == ["Ida Noor won the race", "Ida Noor gave the cup away"]
     first = corpus.recorded_claims[corpus.recorded_claims.example_id == "rose:cnndm_test:0"]
     assert first.decomposer.tolist() == ["fenice-t5", "gpt-3.5-turbo", "gpt-3.5-turbo"]
-    assert corpus.notes == {"references of which llama2-7b made no claim": 1}
     # dialogue turns keep their line breaks
     assert corpus.examples.document.iloc[-1] == "Bo: Late again?\r\nKit: The tram broke down."
 
@@ -306,7 +280,6 @@ def test_fave_cites_each_paper_once_and_can_be_taken_apart(files):
         ("One et al. (1999b)", "Four on lichen", "Lichen again."),
     ]
     assert corpus.questions == {"fave:000": "Does moss grow on glass?"}
-    assert corpus.notes == {"papers without an abstract (kept)": 1}
 
 
 def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):

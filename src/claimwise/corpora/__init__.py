@@ -51,7 +51,6 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "sample_papers": sample_papers.load,
     "aggrefact_ftsota": aggrefact.load_ftsota,
     "aggrefact_exf": aggrefact.load_exf,
-    "aggrefact": aggrefact.load,
     "frank": frank.load,
     "rose": rose.load,
     "summeval": summeval.load,

@@ -43,7 +43,7 @@ class Corpus:
         preferences: which of two summaries people preferred.
         recorded_claims: claims that published systems made.
         scores: published scores, one an example and metric.
-        notes: what the loader left out or noticed, counted, e.g. ``{"three-way ties left out": 19}``.
+        notes: what the loader left out or changed, counted, e.g. ``{"three-way ties left out": 19}``.
         questions: for corpora that answer questions: the question of each example.
         recorded_replies: what published language models replied when they were asked about an example.
         spans: characters of summaries that people marked as unsupported. A summary without any has no error, or none
@@ -163,7 +163,7 @@ class Rows:
         self._rows["scores"].append({**row, "n_claims": 0, "n_unparsed": 0})
 
     def note(self, what: str, count: int = 1) -> None:
-        """Count something that the loader left out or noticed."""
+        """Count something that the loader left out or changed."""
         self.notes[what] += count
 
     def corpus(self) -> Corpus:
