@@ -18,7 +18,6 @@ from claimwise.corpora import (
     qags,
     rose,
     sample,
-    sample_papers,
     summeval,
     vectara,
     wice,
@@ -48,7 +47,7 @@ __all__ = [
 LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "sample": sample.load,
     "sample_presence": sample.load_presence,
-    "sample_papers": sample_papers.load,
+    "sample_papers": sample.load_papers,
     "aggrefact_ftsota": aggrefact.load_ftsota,
     "aggrefact_exf": aggrefact.load_exf,
     "frank": frank.load,
