@@ -255,7 +255,7 @@ def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame,
     dry = DryRun(model)
     for examples, recorded in parts:
         if spec.verify == Aligner.name:  # no language model verifies
-            claims.decomposer(spec.decompose, dry, recorded).decompose(examples)
+            claims.decomposer(spec.decompose, dry, recorded)(examples)
         else:
             evaluate("dry run", spec, dry, examples, recorded=recorded, progress=False)
     return dry.usage
@@ -299,7 +299,7 @@ def _judged_row(judgement: Judgement) -> tuple:
 
 
 def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
-    decomposer = claims.decomposer(spec.decompose, model, recorded)
+    decompose = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
         verifier = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
@@ -307,7 +307,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
         verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
 
     def run(examples: pd.DataFrame):
-        decompositions = decomposer.decompose(examples)
+        decompositions = decompose(examples)
         groups = [[claim.text for claim in d.claims] for d in decompositions]
         verdicts = verifier.verify(examples["document"].tolist(), groups)
         for decomposition, group in zip(decompositions, verdicts, strict=True):
