@@ -7,7 +7,7 @@ with sentences for claims, or with recorded claims, gives their ablations.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
 from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
-from claimwise.models.base import Decomposition, Judgement, Model, Verdict
+from claimwise.models.base import Decomposition, Model, Verdict
 from claimwise.models.cost import Usage
 from claimwise.models.dry_run import DryRun
 from claimwise.models.language import PromptedModel
@@ -216,26 +216,23 @@ def evaluate(
     order = _by_document(examples)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
     steps = bar(len(examples), name, "summary", show=progress)
-    claim_rows: dict[int, Decomposition] = {}
-    verdict_rows: dict[int, list[Verdict]] = {}
-    score_rows: dict[int, tuple] = {}
-    for at in _batches(order, batch):
-        for position, (decomposition, verdicts, row) in zip(at, run(examples.iloc[at]), strict=True):
-            claim_rows[position], verdict_rows[position], score_rows[position] = decomposition, verdicts, row
+    found: list[Any] = [None] * len(examples)
+    for start in range(0, len(order), batch):
+        at = order[start : start + batch].tolist()
+        for position, one in zip(at, run(examples.iloc[at]), strict=True):
+            found[position] = one
         steps.update(len(at))
     steps.close()
     ids = examples["id"].tolist()
+    decompositions, verdicts, rows = ([one[part] for one in found] for part in range(3))
+    scores = pd.DataFrame(
+        [(key, name, *row) for key, row in zip(ids, rows, strict=True)],
+        columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
+    )
     return Evaluation(
-        claims=schema.validate(claim_table(ids, [claim_rows[i] for i in range(len(ids))]), "claims", name),
-        verdicts=schema.validate(verdict_table(ids, [verdict_rows[i] for i in range(len(ids))]), "verdicts", name),
-        scores=schema.validate(
-            pd.DataFrame(
-                [(ids[i], name, *score_rows[i]) for i in range(len(ids))],
-                columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
-            ),
-            "scores",
-            name,
-        ),
+        claims=schema.validate(claim_table(ids, decompositions), "claims", name),
+        verdicts=schema.validate(verdict_table(ids, verdicts), "verdicts", name),
+        scores=schema.validate(scores, "scores", name),
     )
 
 
@@ -279,23 +276,15 @@ def _by_document(examples: pd.DataFrame) -> np.ndarray:
     return np.argsort(documents.to_numpy(), kind="stable")
 
 
-def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
-    for start in range(0, len(order), size):
-        yield order[start : start + size].tolist()
-
-
 def _judged(spec: MetricSpec, model: Model):
     judge = holistic.judge(spec.judge, model)
 
     def run(examples: pd.DataFrame):
         for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
-            yield Decomposition(()), [], _judged_row(judgement)
+            lost = _lost(judgement.score, judgement.reason)
+            yield Decomposition(()), [], (judgement.score, 0, int(lost), judgement.reason)
 
     return run
-
-
-def _judged_row(judgement: Judgement) -> tuple:
-    return judgement.score, 0, int(_lost(judgement.score, judgement.reason)), judgement.reason
 
 
 def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
 
 from claimwise import prompts, text
 from claimwise.models.base import NAN, Judgement, Model
 from claimwise.reasons import Reason
-
-
-class Judge(Protocol):
-    """Scores whole summaries in [0, 1]."""
-
-    name: str
-
-    def judge(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
-        """One judgement a (document, summary) pair, in order."""
-        ...
 
 
 class PromptedJudge:
@@ -68,7 +57,7 @@ def _blank(document: str, summary: str) -> Judgement | None:
     return None if summary.strip() else Judgement(NAN, Reason.EMPTY_SUMMARY)
 
 
-def judge(name: str, model: Model) -> Judge:
+def judge(name: str, model: Model) -> PromptedJudge | WordOverlap:
     """The judge of that name: ``word-overlap``, or a judging prompt put to the model.
 
     Raises:
