@@ -23,18 +23,15 @@ from claimwise.corpora import (
     wice,
 )
 from claimwise.corpora.base import Corpus, CorpusError, read, write
-from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry
-from claimwise.corpora.user import UserFile, read_examples, read_file
+from claimwise.corpora.registry import Registry
+from claimwise.corpora.user import read_examples, read_file
 from claimwise.errors import near
 
 __all__ = [
     "LOADERS",
-    "AlteredFileError",
     "Corpus",
     "CorpusError",
-    "MissingFileError",
     "Registry",
-    "UserFile",
     "load",
     "loader",
     "read",

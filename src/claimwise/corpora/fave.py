@@ -36,16 +36,10 @@ def _papers(entries: list[dict[str, Any]]) -> list[Source]:
     for entry, year, reference in zip(entries, years, plain, strict=True):
         letter = ascii_lowercase[used[reference]] if plain.count(reference) > 1 else ""
         used[reference] += 1
-        papers.append(
-            Source(cited(_surnames(entry), year + letter), _one_line(entry["title"]), entry["summary"].strip())
-        )
+        papers.append(Source(cited(_surnames(entry), year + letter), entry["title"], entry["summary"]))
     return papers
 
 
 def _surnames(entry: dict[str, Any]) -> tuple[str, ...]:
     authors = [surname(author) for author in entry["authors"] if author.strip()]
     return tuple(authors) or (" ".join(entry["title"].split()[:4]),)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -37,18 +37,12 @@ class WordOverlap:
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
         """Clipped unigram precision, as ROUGE counts it."""
-        return [
-            _blank(document, summary) or _overlap(document, summary)
-            for document, summary in zip(documents, summaries, strict=True)
-        ]
-
-
-def _overlap(document: str, summary: str) -> Judgement:
-    wanted = Counter(text.words(summary))
-    if not wanted:
-        return Judgement(NAN, Reason.NO_WORDS)
-    found = wanted & Counter(text.words(document))
-    return Judgement(found.total() / wanted.total())
+        results = []
+        for document, summary in zip(documents, summaries, strict=True):
+            wanted, known = Counter(text.words(summary)), Counter(text.words(document))
+            share = Judgement((wanted & known).total() / wanted.total()) if wanted else Judgement(NAN, Reason.NO_WORDS)
+            results.append(_blank(document, summary) or share)
+        return results
 
 
 def _blank(document: str, summary: str) -> Judgement | None:
