@@ -12,7 +12,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.multitest import multipletests
 
 from claimwise.analysis import bootstrap, measures
-from claimwise.analysis.measures import auc, balanced_accuracy, mean, ratio, tuned_threshold
+from claimwise.analysis.measures import auc, balanced_accuracy, mean, ratio, tuned_accuracy, tuned_threshold
 
 
 def half(found):
@@ -107,11 +107,11 @@ def test_draws_in_which_a_measure_is_undefined_are_left_out():
 def test_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
     rows = scored(30, 1)
     whole = bootstrap.bootstrap_draws(auc, rows["label"], rows["a"], groups=rows["document_id"], draws=50)
-    tuned = bootstrap.tuned_draws(rows, rows, "a", 50, 0)
+    tuned = tuned_draws(rows, rows, "a", 50, 0)
     monkeypatch.setattr(bootstrap, "_CELLS", 200)
     parts = bootstrap.bootstrap_draws(auc, rows["label"], rows["a"], groups=rows["document_id"], draws=50)
     np.testing.assert_array_equal(whole, parts)
-    np.testing.assert_array_equal(tuned, bootstrap.tuned_draws(rows, rows, "a", 50, 0))
+    np.testing.assert_array_equal(tuned, tuned_draws(rows, rows, "a", 50, 0))
 
 
 def test_strata_are_drawn_with_their_rows():
@@ -252,6 +252,32 @@ def test_areas_are_drawn_by_documents_together():
 # ---------------------------------------------------------------- thresholds that are drawn, too
 
 
+def columns(validation, test, column):
+    """What ``tuned_accuracy`` is computed of."""
+    both = pd.concat([validation, test])
+    return both["label"], both[column], np.arange(len(both)) < len(validation)
+
+
+def documents(validation, test):
+    return pd.concat([validation["document_id"], test["document_id"]])
+
+
+def tuned_draws(validation, test, column, draws, seed, **rule):
+    groups = documents(validation, test)
+    made = columns(validation, test, column)
+    return bootstrap.bootstrap_draws(tuned_accuracy, *made, groups=groups, draws=draws, seed=seed, **rule)
+
+
+def tuned_interval(validation, test, column, **options):
+    groups = documents(validation, test)
+    return bootstrap.bootstrap_interval(tuned_accuracy, *columns(validation, test, column), groups=groups, **options)
+
+
+def tuned_difference(validation, test, first, second, **options):
+    both = (columns(validation, test, column) for column in (first, second))
+    return bootstrap.paired_bootstrap(tuned_accuracy, *both, documents(validation, test), **options)
+
+
 def literal_draws(validation, test, draws, seed):
     """Each draw's test accuracy at the threshold that is best on its validation rows, one row after the other."""
     cuts = np.percentile(validation["a"], measures.GRID)
@@ -268,8 +294,8 @@ def test_a_threshold_is_tuned_on_every_draw(first):
     validation, test = scored(60, 1), scored(50, 2)
     test["document_id"] += first
     drawn = list(literal_draws(validation, test, 8, 4))
-    assert bootstrap.tuned_draws(validation, test, "a", 8, 4) == pytest.approx(drawn)
-    found = bootstrap.tuned_interval(validation, test, "a", draws=8, seed=4)
+    assert tuned_draws(validation, test, "a", 8, 4) == pytest.approx(drawn)
+    found = tuned_interval(validation, test, "a", draws=8, seed=4)
     assert [found.low, found.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
     threshold = tuned_threshold(validation["a"], validation["label"])
     assert found.value == balanced_accuracy(test["label"], test["a"] > threshold)
@@ -278,7 +304,7 @@ def test_a_threshold_is_tuned_on_every_draw(first):
 def test_a_draw_with_one_label_only_in_a_part_says_nothing():
     # Of two documents, one with each label, half of the draws take one of them twice.
     rows = pd.DataFrame({"label": [1, 0], "m": [0.9, 0.1], "document_id": [0, 1]})
-    drawn = bootstrap.tuned_draws(rows, rows, "m", 2000, 0)
+    drawn = tuned_draws(rows, rows, "m", 2000, 0)
     assert np.isnan(drawn).mean() == pytest.approx(0.5, abs=0.05)
     assert (drawn[~np.isnan(drawn)] == 1).all()
 
@@ -287,7 +313,7 @@ def test_tuning_adds_to_the_uncertainty_of_a_value():
     validation, test = scored(40, 1, noise=(2.0, 2.0)), scored(800, 2, noise=(2.0, 2.0))
     predicted = test["a"] > tuned_threshold(validation["a"], validation["label"])
     held = bootstrap.bootstrap_interval(balanced_accuracy, test["label"], predicted, groups=test["document_id"])
-    assert half(bootstrap.tuned_interval(validation, test, "a")) > 1.2 * half(held)
+    assert half(tuned_interval(validation, test, "a")) > 1.2 * half(held)
 
 
 def test_tuning_adds_to_the_uncertainty_of_a_difference():
@@ -295,16 +321,16 @@ def test_tuning_adds_to_the_uncertainty_of_a_difference():
     cuts = {column: tuned_threshold(validation[column], validation["label"]) for column in "ab"}
     right = [[(test[column] > cut) == (test["label"] == 1)] for column, cut in cuts.items()]
     held = bootstrap.paired_bootstrap(mean, *right, test["document_id"])
-    assert half(bootstrap.paired_bootstrap_tuned(validation, test, "a", "b")) > 1.2 * half(held)
+    assert half(tuned_difference(validation, test, "a", "b")) > 1.2 * half(held)
 
 
 def test_both_metrics_are_tuned_and_tested_on_the_same_draws():
     validation, test = scored(80, 1), scored(80, 2).assign(document_id=lambda rows: rows["document_id"] + 20)
-    found = bootstrap.paired_bootstrap_tuned(validation, test, "a", "b", draws=400, seed=3)
-    one, other = (bootstrap.tuned_draws(validation, test, column, 400, 3) for column in "ab")
+    found = tuned_difference(validation, test, "a", "b", draws=400, seed=3)
+    one, other = (tuned_draws(validation, test, column, 400, 3) for column in "ab")
     assert [found.low, found.high] == pytest.approx(np.percentile(one - other, [2.5, 97.5]))
     assert found.p == pytest.approx(2 * ((one - other <= 1e-9).sum() + 1) / 401)
-    a, b = (bootstrap.tuned_accuracy(validation, test, column) for column in "ab")
+    a, b = (tuned_accuracy(*columns(validation, test, column)) for column in "ab")
     assert found.value == pytest.approx(a - b)
 
 
@@ -321,13 +347,13 @@ def test_another_rule_for_the_threshold_is_followed_by_value_interval_and_test()
         return sum(means) / 2 if weights is not None else (sum(means) / 2)[0]
 
     held = bootstrap.bootstrap_draws(balanced_accuracy, test["label"], test["a"] > 0.5, groups=test["document_id"])
-    found = bootstrap.tuned_interval(test, test, "a", rule=fixed)  # the same documents are drawn
+    found = tuned_interval(test, test, "a", rule=fixed)  # the same documents are drawn
     assert [found.low, found.high] == pytest.approx(np.percentile(held, [2.5, 97.5]))
-    [drawn] = bootstrap.tuned_draws(validation, test, "a", 1, 0, middle)
+    [drawn] = tuned_draws(validation, test, "a", 1, 0, rule=middle)
     [times] = bootstrap.resample(30, 1, 0)
     v, t = (part.loc[part.index.repeat(times[part["document_id"]])] for part in (validation, test))
     assert drawn == balanced_accuracy(t["label"], t["a"] > v.groupby("label")["a"].mean().mean())
-    gap = bootstrap.paired_bootstrap_tuned(validation, test, "a", "b", draws=50, rule=fixed)
+    gap = tuned_difference(validation, test, "a", "b", draws=50, rule=fixed)
     assert gap.value == balanced_accuracy(test["label"], test["a"] > 0.5) - balanced_accuracy(
         test["label"], test["b"] > 0.5
     )
@@ -335,15 +361,15 @@ def test_another_rule_for_the_threshold_is_followed_by_value_interval_and_test()
 
 def test_a_metric_ties_with_itself_and_with_a_scale_of_itself():
     rows = scored(60, 5).assign(b=lambda rows: 3 * rows["a"])
-    assert bootstrap.paired_bootstrap_tuned(rows, rows, "a", "b", draws=50) == (0, 0, 0, 1)
+    assert tuned_difference(rows, rows, "a", "b", draws=50) == (0, 0, 0, 1)
     assert areas(rows, draws=50) == (0, 0, 0, 1)
 
 
 def test_labels_of_one_class_have_no_comparison():
     rows = scored(20, 1)
     same = rows.assign(label=1)
-    assert np.isnan(bootstrap.paired_bootstrap_tuned(rows, same, "a", "b", draws=20)).all()
-    assert np.isnan(bootstrap.tuned_interval(rows, same, "a", draws=20)).all()
+    assert np.isnan(tuned_difference(rows, same, "a", "b", draws=20)).all()
+    assert np.isnan(tuned_interval(rows, same, "a", draws=20)).all()
     assert np.isnan(areas(same, draws=20)).all()
 
 

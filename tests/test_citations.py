@@ -10,9 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claimwise.corpora.sample import yaml_files
-from claimwise.corpora.sample_papers import FOLDER, Query
-from claimwise.corpora.sample_papers import MISSING as LABELLED_MISSING
+from claimwise.corpora import sample
 from claimwise.metrics.factored.citations import AMBIGUOUS, MISSING, find, resolve
 from claimwise.prompts.sources import separated
 
@@ -52,15 +50,14 @@ def test_a_paper_by_others_and_an_author_of_a_source_is_missing(cited):
     assert [r.reason for r in resolve(f"{cited} agree.", ["Smith (2015)"])] == [MISSING]
 
 
-@pytest.mark.parametrize("file", yaml_files(FOLDER / "papers"), ids=lambda file: file.stem)
-def test_the_samples_sentences_cite_what_their_authors_say(file):
-    query = Query.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-    references = [paper.paper.reference for paper in query.papers]
-    for sentence in chain.from_iterable(summary.sentences for summary in query.summaries):
-        found = resolve(sentence.sentence, references)
-        known = {query.papers[i].id for resolution in found for i in resolution.sources}
-        assert known == {cite for cite in sentence.cites if not cite.startswith(LABELLED_MISSING)}
-        missing = [cite for cite in sentence.cites if cite.startswith(LABELLED_MISSING)]
+@pytest.mark.parametrize("query", sample.entries("papers"), ids=lambda query: query["id"])
+def test_the_samples_sentences_cite_what_their_authors_say(query):
+    references = [sample.source(paper).reference for paper in query["papers"]]
+    for sentence in chain.from_iterable(summary["sentences"] for summary in query["summaries"]):
+        found = resolve(sentence["sentence"], references)
+        known = {query["papers"][i]["id"] for resolution in found for i in resolution.sources}
+        assert known == {cite for cite in sentence["cites"] if not cite.startswith(sample.MISSING)}
+        missing = [cite for cite in sentence["cites"] if cite.startswith(sample.MISSING)]
         assert [str(r.citation)[:4] for r in found if r.reason == MISSING] == [cite[8:12] for cite in missing]
 
 

@@ -21,12 +21,12 @@ def texts(decompositions):
 
 
 def prompted(model):
-    return claims.PromptedDecomposer(model, prompts.load("acueval-decompose-5shot"))
+    return claims.decomposer("acueval-decompose-5shot", model)
 
 
 def test_a_blank_summary_is_not_put_to_the_model():
     model = FakeModel()
-    made = prompted(model).decompose(summaries("It rained. We left.", "", " \n"))
+    made = prompted(model)(summaries("It rained. We left.", "", " \n"))
     assert texts(made) == [["It rained.", "We left."], [], []]
     assert [d.reason for d in made] == [None, "empty summary", "empty summary"]
     assert model.calls["decompose"] == 1
@@ -37,24 +37,26 @@ def test_a_reply_without_claims_keeps_the_models_reason_or_gets_one():
         def decompose(self, passages, prompt):
             return [Decomposition((), "refused"), Decomposition(())]
 
-    made = prompted(Silent()).decompose(summaries("One.", "Two."))
+    made = prompted(Silent())(summaries("One.", "Two."))
     assert [d.reason for d in made] == ["refused", "no claims"]
 
 
 def test_no_summaries_no_claims():
-    assert prompted(FakeModel()).decompose(summaries()) == []
+    assert prompted(FakeModel())(summaries()) == []
 
 
 @given(st.lists(st.sampled_from(["It rained. ", "", "雨が降った。", "Dr. Ames won. Lee lost. ", "\n"]), max_size=5))
 def test_model_free_claims_are_spans_of_the_summary(parts):
-    for decomposer in (claims.Sentences(), claims.WholeSummary()):
-        for summary, made in zip(parts, decomposer.decompose(summaries(*parts)), strict=True):
+    for name in ("sentences", "summary"):
+        for summary, made in zip(parts, claims.decomposer(name, FakeModel())(summaries(*parts)), strict=True):
             assert all(summary[claim.start : claim.end] == claim.text for claim in made.claims)
             assert (made.reason == "empty summary") == (not made.claims) == (not summary.strip())
 
 
 def test_the_whole_summary_is_one_claim():
-    assert texts(claims.WholeSummary().decompose(summaries("It rained. We left."))) == [["It rained. We left."]]
+    assert texts(claims.decomposer("summary", FakeModel())(summaries("It rained. We left."))) == [
+        ["It rained. We left."]
+    ]
 
 
 def test_recorded_claims_come_by_example_in_their_order_and_from_one_system():
@@ -62,16 +64,10 @@ def test_recorded_claims_come_by_example_in_their_order_and_from_one_system():
         [("e1", "t5", 1, "b"), ("e1", "gpt", 0, "x"), ("e1", "t5", 0, "a"), ("e0", "t5", 0, "c")],
         columns=["example_id", "decomposer", "claim_index", "claim"],
     )
-    made = claims.RecordedClaims(recorded, "t5").decompose(summaries("s", "s", "s"))
+    made = claims.decomposer("recorded:t5", FakeModel(), recorded)(summaries("s", "s", "s"))
     assert texts(made) == [["c"], ["a", "b"], []]
     assert [d.reason for d in made] == [None, None, "no claims"]
     assert made[0].claims[0] == Claim("c", None, None)
-
-
-def test_decomposers_by_name():
-    recorded = pd.DataFrame({"example_id": ["e0"], "decomposer": ["t5"], "claim_index": [0], "claim": ["c"]})
-    names = ["sentences", "summary", "acueval-decompose-1shot", "recorded:t5"]
-    assert [claims.decomposer(name, FakeModel(), recorded).name for name in names] == [*names[:3], "t5"]
 
 
 def test_an_unknown_decomposer_lists_the_prompts():

@@ -1,12 +1,13 @@
 """A corpus's tables: validated, kept on disk byte for byte, notes and questions with them."""
 
 import hashlib
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from claimwise import corpora, schema
-from claimwise.corpora.base import TABLES, Corpus, Rows
+from claimwise.corpora.base import TABLES, Rows
 
 
 def toy():
@@ -76,7 +77,7 @@ def test_empty_tables_keep_their_columns_on_disk(tmp_path):
 
 def test_optional_columns_may_be_absent_when_writing(tmp_path):
     corpus = toy()
-    slim = Corpus(**{name: getattr(corpus, name) for name in TABLES} | {"scores": corpus.scores.drop(columns="reason")})
+    slim = replace(corpus, scores=corpus.scores.drop(columns="reason"))
     corpora.write(slim, tmp_path)
     assert corpora.read(tmp_path).scores.reason.tolist() == [None, None]
 

@@ -4,14 +4,17 @@ import gzip
 import math
 import shutil
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import pytest
+import yaml
 
+import training.corpora
 from claimwise import corpora
 from claimwise.corpora import vectara
 from claimwise.corpora.base import Rows
-from claimwise.corpora.registry import Registry, datasets, published_files
+from claimwise.corpora.registry import Registry, git_blob, published_files
 from claimwise.prompts.sources import separated
 
 MINIATURES = Path(__file__).parent / "data" / "corpora"
@@ -19,17 +22,18 @@ MINIATURES = Path(__file__).parent / "data" / "corpora"
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """The published registry, pointed at the miniatures: their commit is "mini", their checksums are not checked."""
+    """The published registry, pointed at the miniatures: their commit is "mini"."""
     mirror = tmp_path_factory.mktemp("mirror")
     shutil.copytree(MINIATURES, mirror, dirs_exist_ok=True)
     rose = next(mirror.rglob("rose_datasets.json"))
     rose.with_name("rose_datasets.json.gz").write_bytes(gzip.compress(rose.read_bytes()))
-    unverified = [replace(file, commit="mini", bytes=None, sha256=None, git_blob=None) for file in published_files()]
-    there = [file for file in unverified if (mirror / file.key).is_file()]
+    small = [replace(file, commit="mini") for file in published_files()]
     # one model stands for the 13 of the leaderboard
-    leaderboard = next(file for file in unverified if file.path.endswith("command/summaries.jsonl"))
+    leaderboard = next(file for file in small if file.path.endswith("command/summaries.jsonl"))
     folder = "v1_dataset_archive/v1_dataset_output/acme/lm-1"
-    there += [replace(leaderboard, path=f"{folder}/{name}.jsonl") for name in ("summaries", "judgments")]
+    small += [replace(leaderboard, path=f"{folder}/{name}.jsonl") for name in ("summaries", "judgments")]
+    there = [file for file in small if (mirror / file.key).is_file()]
+    there = [replace(file, git_blob=git_blob((mirror / file.key).read_bytes())) for file in there]
     return Registry(there, mirror=mirror, raw=mirror / "raw", base="http://127.0.0.1:9")
 
 
@@ -38,9 +42,11 @@ def rows(table, *columns):
 
 
 def test_every_public_corpus_has_a_dataset_entry_and_every_dataset_its_files():
-    described = {name for entry in datasets().values() for name in entry.corpora}
-    assert described | {"sample", "sample_presence", "sample_papers"} == set(corpora.LOADERS)
-    assert {file.dataset for file in published_files()} == set(datasets())
+    datasets = yaml.safe_load(resources.files("claimwise.corpora").joinpath("datasets.yaml").read_text("utf-8"))
+    described = {name for entry in datasets.values() for name in entry["corpora"]}
+    assert described | {"sample", "sample_presence", "sample_papers"} == {*corpora.LOADERS, *training.corpora.LOADERS}
+    assert {file.dataset for file in published_files()} == set(datasets)
+    assert all(entry["homepage"] and entry["licence"] and entry["citation"] for entry in datasets.values())
 
 
 def test_aggrefact_ftsota(files):
@@ -55,33 +61,8 @@ def test_aggrefact_ftsota(files):
         "The harbour was closed for nine days.",
     ]
     assert rows(corpus.scores, "metric", "score")[0] == ["fenice-t5 (published)", 0.97]
-    assert corpus.notes == {"summaries that two systems wrote word for word, in one split (kept)": 1}
     assert corpus.gold_claims.empty
     assert corpus.preferences.empty
-
-
-def test_aggrefact_exf_counts_tiny_articles_and_pairs_in_both_splits(files):
-    notes = corpora.load("aggrefact_exf", files).notes
-    assert notes == {
-        "examples whose article has fewer than 20 words (kept)": 2,
-        "summaries that two systems wrote word for word, in both splits (kept)": 1,
-    }
-
-
-def test_aggrefact_canonical_has_old_systems_and_published_scores(files):
-    corpus = corpora.load("aggrefact", files)
-    assert rows(corpus.examples, "id", "system", "split", "label") == [
-        ["aggrefact:validation:CLIFF:12:BART", "BART", "validation", 1.0],
-        ["aggrefact:test:XSumFaith:13:PtGen", "PtGen", "test", 0.0],
-        ["aggrefact:test:XSumFaith:13:PtGen:2", "PtGen", "test", 0.0],
-    ]
-    assert rows(corpus.scores, "metric", "score") == [
-        ["DAE (published)", 0.9],
-        ["QuestEval (published)", 0.5],
-        ["DAE (published)", 0.2],
-        ["DAE (published)", 0.3],
-        ["QuestEval (published)", 0.4],
-    ]
 
 
 def test_rose(files):
@@ -95,7 +76,6 @@ def test_rose(files):
     assert corpus.gold_claims.claim.tolist()[:2] == ["Ida Noor won the race", "Ida Noor gave the cup away"]
     first = corpus.recorded_claims[corpus.recorded_claims.example_id == "rose:cnndm_test:0"]
     assert first.decomposer.tolist() == ["fenice-t5", "gpt-3.5-turbo", "gpt-3.5-turbo"]
-    assert corpus.notes == {"references of which llama2-7b made no claim": 1}
     # dialogue turns keep their line breaks
     assert corpus.examples.document.iloc[-1] == "Bo: Late again?\r\nKit: The tram broke down."
 
@@ -253,7 +233,7 @@ def test_qags_takes_the_majority_of_each_sentence(files):
 
 
 def test_vectara_matches_sources_and_gives_a_reason_where_there_is_no_score(files):
-    tested, learned = corpora.load("vectara", files), corpora.load("vectara_training", files)
+    tested, learned = corpora.load("vectara", files), training.corpora.load("vectara_training", files)
     assert rows(tested.examples, "id", "document", "split") == [
         ["vectara:acme/lm-1:1", "The bill in Gdansk came to €5 in all.", "test"],
     ]
@@ -300,11 +280,10 @@ def test_fave_cites_each_paper_once_and_can_be_taken_apart(files):
         ("One et al. (1999b)", "Four on lichen", "Lichen again."),
     ]
     assert corpus.questions == {"fave:000": "Does moss grow on glass?"}
-    assert corpus.notes == {"papers without an abstract (kept)": 1}
 
 
 def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):
-    corpus = corpora.load("summedits", files)
+    corpus = training.corpora.load("summedits", files)
     assert rows(corpus.examples, "id", "split", "origin", "system", "label") == [
         ["summedits:p_og", "validation", "podcast", "original", 1.0],
         ["summedits:p_1", "test", "podcast", "edited", 0.0],
@@ -314,15 +293,15 @@ def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):
 
 
 def test_summac_slices(files):
-    loaded = {name: corpora.load(f"summac_{name}", files).examples for name in ("factcc", "xsumfaith")}
+    loaded = {name: training.corpora.load(f"summac_{name}", files).examples for name in ("factcc", "xsumfaith")}
     assert rows(loaded["factcc"], "id", "split", "label") == [["summac_factcc:factcc_0", "train", 1.0]]
     assert rows(loaded["xsumfaith"], "system", "origin", "label") == [["PtGen", "xsum", 0.0]]
-    cogensumm = corpora.load("summac_cogensumm", files).examples
+    cogensumm = training.corpora.load("summac_cogensumm", files).examples
     assert rows(cogensumm, "id", "split", "system") == [["summac_cogensumm:00aa:see17_org", "test", "see17_org"]]
 
 
 def test_factcg_leaves_out_claims_without_a_document(files):
-    corpus = corpora.load("factcg", files)
+    corpus = training.corpora.load("factcg", files)
     assert rows(corpus.examples, "id", "summary", "label") == [
         ["factcg:stage2:0", "The author of Rain died in Ham.", 1.0]
     ]
@@ -360,10 +339,10 @@ def test_spans_are_written_and_read(files, tmp_path):
 
 
 def test_factcheck_gpt_keeps_stances_and_removes_nul_bytes(files):
-    corpus = corpora.load("factcheck_gpt", files)
+    corpus = training.corpora.load("factcheck_gpt", files)
     assert rows(corpus.gold_claims, "label", "error") == [[1.0, None], [0.0, "refute"], [0.0, "irrelevant"]]
     assert corpus.examples.document.iloc[0] == "The pier of Ham opened in 1902."
-    assert corpus.notes == {"NUL bytes removed": 1, "pairs of claim and evidence that stand again (kept)": 1}
+    assert corpus.notes == {"NUL bytes removed": 1}
 
 
 def test_longsciverify_averages_reviewers_and_mends_ids(files):
@@ -377,11 +356,3 @@ def test_longsciverify_averages_reviewers_and_mends_ids(files):
 def test_longeval(files):
     corpus = corpora.load("longeval", files)
     assert rows(corpus.scores, "example_id", "score") == [["longeval:0:bigbird_pegasus", 0.75]]
-
-
-def test_a_broken_file_is_named_with_its_line(files, tmp_path):
-    shutil.copytree(files.mirror / "W4ngatang", tmp_path / "W4ngatang")
-    file = next(tmp_path.rglob("mturk_cnndm.jsonl"))
-    file.write_text(file.read_text() + '{"article": \n')
-    with pytest.raises(ValueError, match=r"mturk_cnndm\.jsonl, line 2: not JSON"):
-        corpora.load("qags", Registry(files.files, mirror=tmp_path))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from claimwise.analysis.easiness import easiness, rouge1_f1, rouge_l_f1
-from claimwise.analysis.easiness_states import StateSimilarity
+from claimwise.analysis.easiness_states import state_similarity
 from claimwise_embedded.encoder import shared_encoder
 from claimwise_embedded.evidence import word_spans
 
@@ -75,7 +75,7 @@ def test_matched_states_by_hand():
         asked.extend(texts)
         return [np.array([VECTORS[word] for word in text.strip(".").split()]).reshape(-1, 3) for text in texts]
 
-    similarity = StateSimilarity(["a b", "c", "a b", "..."], encode)
+    similarity = state_similarity(["a b", "c", "a b", "..."], encode)
     assert asked == ["a b", "c", "..."]
     # c is .6 to a and .8 to b: P = (.6 + .8) / 2, R = .8.
     assert similarity("a b", "c") == pytest.approx(2 * 0.7 * 0.8 / 1.5) == similarity("c", "a b")
@@ -86,7 +86,7 @@ def test_matched_states_by_hand():
 
 def test_matched_states_of_the_encoder_see_meaning_where_words_differ():
     texts = ["The boss left.", "The manager departed.", "Rain fell in Peru."]
-    similarity = StateSimilarity(texts)
+    similarity = state_similarity(texts)
     assert similarity(texts[0], texts[1]) > similarity(texts[0], texts[2])
     assert rouge1_f1(texts[0], texts[1]) == pytest.approx(1 / 3)
 
@@ -95,7 +95,7 @@ def test_states_do_not_depend_on_what_the_process_has_encoded_before():
     # In half precision they do depend on the texts of their batch, which the shared encoder's memory changes.
     texts = ["A man bought a car.", "Someone purchased an old vehicle on the last day of May.", "It rained."]
     shared_encoder().encode(texts[:1], [word_spans(texts[0])])
-    first, second = StateSimilarity(texts), StateSimilarity(texts)
+    first, second = state_similarity(texts), state_similarity(texts)
     assert first(texts[0], texts[1]) == second(texts[0], texts[1])
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from claimwise import corpora as registry
 from claimwise_embedded.verifier import WEIGHTS
+from training.corpora import load
 from training.data import HELD_OUT, SHARES, TEST_SPLITS, TRAINING_SPLITS, VARIANTS
 from training.evaluation import ablation, edit_types, features_alone, held_out, judge_held_out
 from training.learning import Learned, learn
@@ -33,7 +33,7 @@ def main(folder: Path, tables: Path, partial: Path) -> None:
     """
     made = partial / "weights"
     made.mkdir(parents=True, exist_ok=True)
-    material = read(gather({name: registry.load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
+    material = read(gather({name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
     full = learn(material)
     _write(full, material, made)
     measured = material.rows, full.table, full.logits, features_alone(full.table)

@@ -138,7 +138,7 @@ def pairs(corpus: Corpus, teacher: str, model: Model) -> dict[str, list[tuple[st
     examples = corpus.examples.drop_duplicates(["document_id", "summary"]).reset_index(drop=True)
     test = examples["split"] == "test"
     examples = examples[test | ~examples["document_id"].isin(examples.loc[test, "document_id"])]
-    found = claims.decomposer(teacher, model, corpus.recorded_claims).decompose(examples)
+    found = claims.decomposer(teacher, model, corpus.recorded_claims)(examples)
     parts: dict[str, list[tuple[str, Pair, list[str]]]] = {"train": [], "validation": [], "test": []}
     for row, made in zip(examples.itertuples(), found, strict=True):
         texts = [claim.text for claim in made.claims]

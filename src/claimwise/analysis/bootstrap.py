@@ -6,14 +6,14 @@ so that the draws of two metrics can be subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from claimwise.analysis.measures import Array, balanced_accuracy, tuned_threshold
+from claimwise.analysis.measures import Array, balanced_accuracy
 
 #: Draws of a test: more than of an interval, for its p is multiplied by the number of comparisons.
 TEST_DRAWS = 10_000
@@ -62,19 +62,6 @@ def resample(n: int, draws: int, seed: int) -> Array:
     return counts
 
 
-def weights_of_draws(groups: Sequence, draws: int, seed: int) -> Iterator[Array]:
-    """How often each row stands in each bootstrap draw of the groups, (at most draws, n) at a time.
-
-    >>> [weights.sum(axis=1).tolist() for weights in weights_of_draws(["x", "x", "y", "y"], draws=3, seed=0)]
-    [[4, 4, 4]]
-    """
-    codes, names = pd.factorize(np.asarray(groups))
-    counts = resample(len(names), draws, seed)
-    step = max(1, _CELLS // max(len(codes), 1))
-    for at in range(0, draws, step):
-        yield counts[at : at + step][:, codes]
-
-
 def bootstrap_draws(
     measure: Callable, *columns: Sequence, groups: Sequence | None = None, draws: int = 2000, seed: int = 0, **options
 ) -> Array:
@@ -85,9 +72,11 @@ def bootstrap_draws(
     [0.5, 0.5, 0.5]
     """
     columns = [np.asarray(column) for column in columns]
-    groups = np.arange(len(columns[0])) if groups is None else groups
-    parts = [measure(*columns, weights=weights, **options) for weights in weights_of_draws(groups, draws, seed)]
-    return np.concatenate(parts)
+    codes, names = pd.factorize(np.arange(len(columns[0])) if groups is None else np.asarray(groups))
+    counts = resample(len(names), draws, seed)
+    step = max(1, _CELLS // max(len(codes), 1))
+    parts = (counts[at : at + step][:, codes] for at in range(0, draws, step))  # how often each row stands in each draw
+    return np.concatenate([measure(*columns, weights=weights, **options) for weights in parts])
 
 
 def bootstrap_interval(
@@ -132,6 +121,7 @@ def paired_bootstrap(
     groups: Sequence,
     draws: int = TEST_DRAWS,
     seed: int = 0,
+    **options,
 ) -> Difference:
     """How much more of a measure one system has than another on the same rows, drawn over documents.
 
@@ -142,6 +132,7 @@ def paired_bootstrap(
         groups: document ids, (n,).
         draws: number of bootstrap samples; those in which the measure is undefined are left out.
         seed: of the draws.
+        options: of the measure.
 
     Returns:
         First minus second. p is twice the smaller share of draws on one side of zero, the observed sample counted as
@@ -154,126 +145,16 @@ def paired_bootstrap(
     >>> paired_bootstrap(mean, [[1, 0]], [[1, 0]], groups=["a", "b"])
     Difference(value=0.0, low=0.0, high=0.0, p=1.0)
     """
-    value = measure(*first) - measure(*second)
-    drawn = [bootstrap_draws(measure, *columns, groups=groups, draws=draws, seed=seed) for columns in (first, second)]
-    return with_p(value, drawn[0] - drawn[1])
-
-
-def with_p(value: float, drawn: Array) -> Difference:
-    """A difference with the interval and the two-sided p that its draws give it; see ``paired_bootstrap``.
-
-    >>> with_p(0.5, np.array([0.4, 0.6, 0.5]))
-    Difference(value=0.5, low=0.405, high=0.595, p=0.5)
-    """
-    drawn = np.round(drawn[~np.isnan(drawn)], 12)  # so that equal rates tie, whatever their rounding
+    value = measure(*first, **options) - measure(*second, **options)
+    one, other = (
+        bootstrap_draws(measure, *c, groups=groups, draws=draws, seed=seed, **options) for c in (first, second)
+    )
+    drawn = (one - other)[~np.isnan(one - other)].round(12)  # so that equal rates tie, whatever their rounding
     if np.isnan(value) or not len(drawn):
         return Difference(*UNKNOWN, float("nan"))
     low, high = np.percentile(drawn, [2.5, 97.5])
     p = 2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
     return Difference(float(value), float(low), float(high), float(min(1.0, p)))
-
-
-def tuned_interval(
-    validation: pd.DataFrame,
-    test: pd.DataFrame,
-    column: str,
-    draws: int = 2000,
-    seed: int = 0,
-    rule: Callable = tuned_threshold,
-) -> Interval:
-    """Balanced accuracy at the threshold tuned on validation rows, with an interval that counts the tuning in.
-
-    ``bootstrap_interval`` holds the threshold as it was tuned once, which is more certain than it is.
-
-    Args:
-        validation: ``label`` (0 or 1), ``document_id`` and the scores; both labels.
-        test: the same columns.
-        column: the scores' name.
-        draws: number of bootstrap samples; those with one label only in a part are left out.
-        seed: of the draws.
-        rule: how a threshold is chosen: of scores and labels, (n,), one threshold, and with ``weights``, (draws, n), one
-            for each draw, or one for all.
-
-    Returns:
-        NaN where the test rows are all of one label.
-
-    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20})
-    >>> tuned_interval(rows, rows, "m", draws=100)
-    Interval(value=1.0, low=1.0, high=1.0)
-    >>> tuned_interval(rows, rows, "m", draws=100, rule=lambda scores, labels, weights=None: 0.95)
-    Interval(value=0.5, low=0.5, high=0.5)
-    """
-    if test["label"].nunique() < 2:
-        return UNKNOWN
-    low, high = np.nanpercentile(tuned_draws(validation, test, column, draws, seed, rule), [2.5, 97.5])
-    return Interval(tuned_accuracy(validation, test, column, rule), float(low), float(high))
-
-
-def paired_bootstrap_tuned(
-    validation: pd.DataFrame,
-    test: pd.DataFrame,
-    first: str,
-    second: str,
-    draws: int = TEST_DRAWS,
-    seed: int = 0,
-    rule: Callable = tuned_threshold,
-) -> Difference:
-    """Difference in balanced accuracy of two metrics, each at its own threshold, tuned anew on every draw.
-
-    The value is that of the thresholds tuned on all validation rows. Its interval and p count in that other validation
-    documents would have given other thresholds, so that it need not lie in the middle of them. The arguments are those
-    of ``tuned_interval``, with a column for each metric; the result is as in ``paired_bootstrap``.
-
-    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20, "flat": 0.5})
-    >>> difference = paired_bootstrap_tuned(rows, rows, "m", "flat")
-    >>> difference.value, round(difference.p, 4)
-    (0.5, 0.0002)
-    """
-    if test["label"].nunique() < 2:
-        return Difference(*UNKNOWN, float("nan"))
-    value = tuned_accuracy(validation, test, first, rule) - tuned_accuracy(validation, test, second, rule)
-    drawn = [tuned_draws(validation, test, column, draws, seed, rule) for column in (first, second)]
-    return with_p(value, drawn[0] - drawn[1])
-
-
-def tuned_accuracy(
-    validation: pd.DataFrame, test: pd.DataFrame, column: str, rule: Callable = tuned_threshold
-) -> float:
-    """Balanced accuracy of the test rows, cut at the tuned threshold of the validation rows; see ``tuned_interval``.
-
-    >>> rows = pd.DataFrame({"label": [1, 0] * 2, "m": [0.9, 0.1, 0.8, 0.2]})
-    >>> tuned_accuracy(rows, rows.assign(m=[0.9, 0.1, 0.1, 0.1]), "m")
-    0.75
-    """
-    return balanced_accuracy(test["label"], test[column] > rule(validation[column], validation["label"]))
-
-
-def tuned_draws(
-    validation: pd.DataFrame,
-    test: pd.DataFrame,
-    column: str,
-    draws: int,
-    seed: int,
-    rule: Callable = tuned_threshold,
-) -> Array:
-    """Test balanced accuracy of each bootstrap draw at the threshold that its validation rows give, (draws,).
-
-    A draw takes whole documents of both parts together: one that stands in both (SummEval's do) is drawn as often in
-    one as in the other. NaN for draws with one label only in a part. The arguments are those of ``tuned_interval``.
-
-    >>> rows = pd.DataFrame({"label": [1, 0] * 20, "document_id": range(40), "m": [0.9, 0.1] * 20})
-    >>> tuned_draws(rows, rows, "m", 3, seed=0).tolist()
-    [1.0, 1.0, 1.0]
-    """
-    documents = pd.concat([validation["document_id"], test["document_id"]])
-    labels, scores = test["label"].to_numpy(int), test[column].to_numpy(float)
-    parts = []
-    for weights in weights_of_draws(documents, draws, seed):
-        tuning, testing = weights[:, : len(validation)], weights[:, len(validation) :]
-        thresholds = np.broadcast_to(rule(validation[column], validation["label"], weights=tuning), len(weights))
-        accuracy = balanced_accuracy(labels, scores > thresholds[:, None], weights=testing)
-        parts.append(np.where(np.isnan(thresholds), np.nan, accuracy))
-    return np.concatenate(parts)
 
 
 def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: int = 1000, seed: int = 0) -> float:

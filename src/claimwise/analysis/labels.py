@@ -12,14 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from claimwise.analysis.agreement import kendall_summary, kendall_system
-from claimwise.analysis.bootstrap import (
-    bootstrap_interval,
-    paired_bootstrap,
-    paired_bootstrap_tuned,
-    published_interval,
-    tuned_interval,
-)
-from claimwise.analysis.measures import auc, balanced_accuracy, can_be_tuned, tuned_threshold
+from claimwise.analysis.bootstrap import bootstrap_interval, paired_bootstrap, published_interval
+from claimwise.analysis.measures import auc, balanced_accuracy, tuned_accuracy, tuned_threshold
 from claimwise.corpora import Corpus
 
 #: Between the means of fewer systems an order says too little.
@@ -81,7 +75,7 @@ def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], p
 
     def enough(part: pd.DataFrame) -> bool:
         validation, test = validation_and_test(part)
-        return can_be_tuned(validation["label"], test["label"])
+        return len(test) > 0 and validation["label"].nunique() == 2
 
     usable = [metric for metric in metrics if enough(rows.dropna(subset=[metric]))]
     usable = usable if enough(rows.dropna(subset=usable)) else []
@@ -98,7 +92,7 @@ def difference(
         metric: the first.
         against: the second.
         seed: of the 10,000 draws of documents.
-        rule: how a threshold is chosen, as in ``bootstrap.tuned_interval``.
+        rule: how a threshold is chosen, as in ``measures.tuned_accuracy``.
 
     Returns:
         ``difference`` in points of balanced accuracy, both thresholds tuned anew on each draw, and ``auc_difference``, for
@@ -106,7 +100,9 @@ def difference(
         metric and itself there is no p.
     """
     validation, test = validation_and_test(rows)
-    gap = paired_bootstrap_tuned(validation, test, metric, against, seed=seed, rule=rule)
+    both = pd.concat([validation, test])
+    columns = ((both["label"], both[name], both["split"] == "validation") for name in (metric, against))
+    gap = paired_bootstrap(tuned_accuracy, *columns, both["document_id"], seed=seed, rule=rule)
     columns = ((test["label"], test[name]) for name in (metric, against))
     area = paired_bootstrap(auc, *columns, test["document_id"], seed=seed)
     row = {"difference": 100 * gap.value, "difference_low": 100 * gap.low, "difference_high": 100 * gap.high}
@@ -130,7 +126,7 @@ def agreement_table(
         baseline: every metric's difference to this one is tested.
         draws: bootstrap samples of the intervals.
         seed: of all draws.
-        rule: how a threshold is chosen, as in ``bootstrap.tuned_interval``.
+        rule: how a threshold is chosen, as in ``measures.tuned_accuracy``.
 
     Returns:
         ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric, left
@@ -160,7 +156,9 @@ def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: C
     threshold = rule(validation[metric], validation["label"])
     labels, predicted, documents = test["label"], test[metric] > threshold, test["document_id"]
     accuracy = bootstrap_interval(balanced_accuracy, labels, predicted, groups=documents, draws=draws, seed=seed)
-    tuned = tuned_interval(validation, test, metric, draws, seed, rule)
+    both = pd.concat([validation, test])
+    columns, documents = (both["label"], both[metric], both["split"] == "validation"), both["document_id"]
+    tuned = bootstrap_interval(tuned_accuracy, *columns, groups=documents, draws=draws, seed=seed, rule=rule)
     return {
         "n": len(test),
         "faithful": labels.mean(),

@@ -7,7 +7,7 @@ one value a draw, NaN where the draw has rows of one class only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -171,10 +171,32 @@ def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Arr
     return float(found[0]) if weights is None else found
 
 
-def can_be_tuned(validation_labels: Sequence[int], test_labels: Sequence[int]) -> bool:
-    """Whether there are test rows, and validation rows of both labels: all that a threshold needs.
+def tuned_accuracy(
+    labels: Sequence[int],
+    scores: Sequence[float],
+    validation: Sequence[bool],
+    weights: Array | None = None,
+    rule: Callable = tuned_threshold,
+) -> float | Array:
+    """Balanced accuracy of the test rows, cut at the threshold that the validation rows give; tuned anew on every draw.
 
-    >>> can_be_tuned([0, 1], [1]), can_be_tuned([1, 1], [1]), can_be_tuned([0, 1], [])
-    (True, False, False)
+    ``balanced_accuracy`` at a threshold that is held as it was tuned once is more certain than it is. A draw takes whole
+    documents of both parts together: one that stands in both (SummEval's do) is drawn as often in one as in the other.
+
+    Args:
+        labels: 1 faithful, 0 not, of all rows.
+        scores: of all rows.
+        validation: whether a row is one of those that the threshold is tuned on; the others are the test.
+        weights: see above; NaN for draws with one label only in a part.
+        rule: how a threshold is chosen: of scores and labels, (n,), one threshold, and with ``weights``, (draws, n), one
+            for each draw, or one for all.
+
+    >>> tuned_accuracy([1, 0, 1, 0], [0.7, 0.1, 0.9, 0.2], validation=[True, True, False, False])
+    1.0
     """
-    return len(test_labels) > 0 and len(set(validation_labels)) == 2
+    labels, scores, tuned = np.asarray(labels, int), np.asarray(scores, float), np.asarray(validation, bool)
+    if weights is None:
+        return balanced_accuracy(labels[~tuned], scores[~tuned] > rule(scores[tuned], labels[tuned]))
+    thresholds = np.broadcast_to(rule(scores[tuned], labels[tuned], weights=weights[:, tuned]), len(weights))
+    found = balanced_accuracy(labels[~tuned], scores[~tuned] > thresholds[:, None], weights=weights[:, ~tuned])
+    return np.where(np.isnan(thresholds), np.nan, found)

@@ -10,16 +10,6 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-
-def p_value(value: float) -> str:
-    """A p-value as people write it, with its sign.
-
-    >>> p_value(0.0004), p_value(0.25)
-    ('< .001', '= 0.250')
-    """
-    return "< .001" if value < 0.001 else f"= {value:.3f}"
-
-
 #: What stands where a table without caption has no rows.
 NONE = "None in this run."
 #: Names of columns that hold p-values: ``p`` or ``..._p``, also with what it is against and the name of a correction.
@@ -104,7 +94,7 @@ def _number(value, decimals: int) -> str:
 
 
 def _p(value) -> str:
-    return p_value(value).removeprefix("= ") if isinstance(value, float) and not np.isnan(value) else _number(value, 3)
+    return "< .001" if isinstance(value, float) and value < 0.001 else _number(value, 3)
 
 
 def _cell(tag: str, content: str, right: bool) -> str:

@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from claimwise.corpora import (
     aggrefact,
-    factcg,
-    factcheck_gpt,
     fave,
     frank,
     genaudit,
@@ -20,26 +18,20 @@ from claimwise.corpora import (
     qags,
     rose,
     sample,
-    sample_papers,
-    summac,
-    summedits,
     summeval,
     vectara,
     wice,
 )
 from claimwise.corpora.base import Corpus, CorpusError, read, write
-from claimwise.corpora.registry import AlteredFileError, MissingFileError, Registry
-from claimwise.corpora.user import UserFile, read_examples, read_file
+from claimwise.corpora.registry import Registry
+from claimwise.corpora.user import read_examples, read_file
 from claimwise.errors import near
 
 __all__ = [
     "LOADERS",
-    "AlteredFileError",
     "Corpus",
     "CorpusError",
-    "MissingFileError",
     "Registry",
-    "UserFile",
     "load",
     "loader",
     "read",
@@ -52,10 +44,9 @@ __all__ = [
 LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "sample": sample.load,
     "sample_presence": sample.load_presence,
-    "sample_papers": sample_papers.load,
+    "sample_papers": sample.load_papers,
     "aggrefact_ftsota": aggrefact.load_ftsota,
     "aggrefact_exf": aggrefact.load_exf,
-    "aggrefact": aggrefact.load,
     "frank": frank.load,
     "rose": rose.load,
     "summeval": summeval.load,
@@ -68,17 +59,10 @@ LOADERS: dict[str, Callable[[Registry], Corpus]] = {
     "wice_spans": wice.load_spans,
     "qags": qags.load,
     "vectara": vectara.load,
-    "vectara_training": vectara.load_training,
     "fave": fave.load,
     "longsciverify": longdoc.load,
     "longeval": longdoc.load_longeval,
-    "summedits": summedits.load,
-    "summac_factcc": summac.load_factcc,
-    "summac_xsumfaith": summac.load_xsumfaith,
-    "summac_cogensumm": summac.load_cogensumm,
-    "factcg": factcg.load,
     "genaudit_usb": genaudit.load,
-    "factcheck_gpt": factcheck_gpt.load,
 }
 
 
@@ -87,8 +71,8 @@ def load(name: str, files: Registry | None = None) -> Corpus:
 
     Args:
         name: one of ``LOADERS``.
-        files: where to take published files from; the package's registry with the folders that the environment
-            names (CLAIMWISE_MIRROR, CLAIMWISE_RAW), if not given.
+        files: where to take published files from; the package's registry with the mirror that the environment names
+            (CLAIMWISE_MIRROR), if not given.
 
     Raises:
         CorpusError: no corpus has this name.

@@ -43,11 +43,11 @@ class Corpus:
         preferences: which of two summaries people preferred.
         recorded_claims: claims that published systems made.
         scores: published scores, one an example and metric.
-        notes: what the loader left out or noticed, counted, e.g. ``{"three-way ties left out": 19}``.
-        questions: for corpora that answer questions: the question of each example.
         recorded_replies: what published language models replied when they were asked about an example.
         spans: characters of summaries that people marked as unsupported. A summary without any has no error, or none
             whose place is known: its label says which.
+        notes: what the loader left out or changed, counted, e.g. ``{"three-way ties left out": 19}``.
+        questions: for corpora that answer questions: the question of each example.
     """
 
     examples: pd.DataFrame
@@ -55,10 +55,10 @@ class Corpus:
     preferences: pd.DataFrame
     recorded_claims: pd.DataFrame
     scores: pd.DataFrame
+    recorded_replies: pd.DataFrame
+    spans: pd.DataFrame
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
-    recorded_replies: pd.DataFrame = field(default_factory=lambda: _frame([], "recorded_replies"))
-    spans: pd.DataFrame = field(default_factory=lambda: _frame([], "spans"))
 
     def first(self, documents: int | None) -> Corpus:
         """The corpus with the examples of so many documents only, in the order of their ids; None keeps all."""
@@ -163,7 +163,7 @@ class Rows:
         self._rows["scores"].append({**row, "n_claims": 0, "n_unparsed": 0})
 
     def note(self, what: str, count: int = 1) -> None:
-        """Count something that the loader left out or noticed."""
+        """Count something that the loader left out or changed."""
         self.notes[what] += count
 
     def corpus(self) -> Corpus:
@@ -172,12 +172,11 @@ class Rows:
         Raises:
             TableError: a table breaks its schema; the message names corpus, table, row and column.
         """
-        tables = {name: self._table(name) for name in (*TABLES, *RARE)}
+        tables = {}
+        for name, rows in self._rows.items():
+            cleaned = [{key: self._clean(value) for key, value in row.items()} for row in rows]
+            tables[name] = _validated(pd.DataFrame(cleaned), name, f"corpus {self.name}, table {name}")
         return Corpus(**tables, notes=dict(self.notes), questions=dict(self.questions))
-
-    def _table(self, name: str) -> pd.DataFrame:
-        rows = [{key: self._clean(value) for key, value in row.items()} for row in self._rows[name]]
-        return schema.validate(_frame(rows, name), name, f"corpus {self.name}, table {name}")
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str) and "\x00" in value:
@@ -186,20 +185,9 @@ class Rows:
         return value
 
 
-def _frame(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
-    """Rows as a frame with all of a schema's columns, optional ones as objects with None for nothing."""
-    frame = pd.DataFrame(rows, columns=list(schema.SCHEMAS[name].columns))
-    for column, expected in schema.SCHEMAS[name].columns.items():
-        if str(expected.dtype) == "object":
-            values = frame[column].astype(object)
-            frame[column] = values.where(values.notna(), None)
-        else:
-            frame[column] = frame[column].astype(_pandas_type(expected))
-    return frame
-
-
-def _pandas_type(column: Any) -> str:
-    return str(column.dtype) if str(column.dtype) in _ARROW else "str"
+def _validated(table: pd.DataFrame, name: str, source: str) -> pd.DataFrame:
+    """A table with all of a schema's columns, optional ones too."""
+    return schema.validate(table.reindex(columns=list(schema.SCHEMAS[name].columns)), name, source)
 
 
 def write(corpus: Corpus, folder: str | Path) -> None:
@@ -216,11 +204,9 @@ def write(corpus: Corpus, folder: str | Path) -> None:
         if name in RARE and getattr(corpus, name).empty:
             file.unlink(missing_ok=True)
             continue
-        columns = schema.SCHEMAS[name].columns
-        types = pa.schema(
-            [(column, _ARROW.get(str(expected.dtype), pa.string())) for column, expected in columns.items()]
-        )
-        frame = schema.validate(getattr(corpus, name), name, f"{folder}, table {name}").reindex(columns=list(columns))
+        columns = schema.SCHEMAS[name].columns.items()
+        types = pa.schema([(column, _ARROW.get(str(expected.dtype), pa.string())) for column, expected in columns])
+        frame = _validated(getattr(corpus, name), name, f"{folder}, table {name}")
         # without pandas' metadata, which names the versions of pandas and pyarrow
         table = pa.Table.from_pandas(frame, schema=types, preserve_index=False).replace_schema_metadata(None)
         pq.write_table(table, file, compression="zstd")
@@ -240,14 +226,10 @@ def read(folder: str | Path) -> Corpus:
     tables = {}
     for name in (*TABLES, *RARE):
         file = folder / f"{name}.parquet"
-        if not file.is_file():
-            if name in RARE:
-                continue
+        if not file.is_file() and name not in RARE:
             raise FileNotFoundError(
                 f"{file} is not there; `claimwise corpora` writes the tables of the corpora that params.yaml lists "
                 f"under `corpora` (so does `dvc repro`): run it first, with {folder.name!r} among them"
             )
-        tables[name] = schema.validate(
-            _frame(pq.read_table(file).to_pandas().to_dict("records"), name), name, str(file)
-        )
+        tables[name] = _validated(pd.read_parquet(file) if file.is_file() else pd.DataFrame(), name, str(file))
     return Corpus(**tables, **json.loads((folder / "about.json").read_text(encoding="utf-8")))

@@ -16,7 +16,7 @@ def load(files: Registry) -> Corpus:
     """One example a query: the document is its eight abstracts, each under its reference; no summary yet.
 
     The query is in ``Corpus.questions``. Papers of one query that would be cited alike get a letter after the year,
-    a paper without authors is cited by the first words of its title.
+    a paper without authors is cited by the first words of its title. A few papers have no abstract.
     """
     rows = Rows("fave")
     for index, entry in enumerate(read_json(files.fetch("fave", "paper_dataset.json"))):
@@ -24,9 +24,6 @@ def load(files: Registry) -> Corpus:
             f"{index:03d}", document=joined(_papers(entry["papers"])), summary="", system="none", origin="papers"
         )
         rows.questions[example] = entry["query"]
-        without = sum(not paper["summary"].strip() for paper in entry["papers"])
-        if without:
-            rows.note("papers without an abstract (kept)", without)
     return rows.corpus()
 
 
@@ -39,16 +36,10 @@ def _papers(entries: list[dict[str, Any]]) -> list[Source]:
     for entry, year, reference in zip(entries, years, plain, strict=True):
         letter = ascii_lowercase[used[reference]] if plain.count(reference) > 1 else ""
         used[reference] += 1
-        papers.append(
-            Source(cited(_surnames(entry), year + letter), _one_line(entry["title"]), entry["summary"].strip())
-        )
+        papers.append(Source(cited(_surnames(entry), year + letter), entry["title"], entry["summary"]))
     return papers
 
 
 def _surnames(entry: dict[str, Any]) -> tuple[str, ...]:
     authors = [surname(author) for author in entry["authors"] if author.strip()]
     return tuple(authors) or (" ".join(entry["title"].split()[:4]),)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -37,8 +37,8 @@ METRICS = {
     "Rouge L": "ROUGE-L",
 }
 
-#: AggreFact's names of FRANK's systems, as far as AggreFact's files of modern systems have their summaries.
-SYSTEMS = {"bart": "BART", "bert_sum": "BertSum", "BERTS2S": "BERTS2S", "TranS2S": "TranS2S"}
+#: AggreFact's names of FRANK's systems, where they differ.
+SYSTEMS = {"bart": "BART", "bert_sum": "BertSum"}
 
 #: The parts of AggreFact that hold these summaries: XSumFaith's are those that FRANK annotated again.
 _PARTS = ("FRANK", "XSumFaith")

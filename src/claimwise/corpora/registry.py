@@ -1,17 +1,17 @@
 """Every public file that a loader reads: where it is, what it must hash to, and how to get it.
 
-``registry.csv`` names each file by repository, commit and path; ``datasets.yaml`` says whose it is. A file is taken
-from the folder that the environment variable ``CLAIMWISE_MIRROR`` names, where it is there, else downloaded once
-into ``data/raw`` (or the folder ``CLAIMWISE_RAW``); both lay files out as ``<owner>/<repository>/<commit>/<path>``.
+``registry.csv`` names each file by repository, commit, path and git's own id of its content; ``datasets.yaml`` says whose it
+is. A file is taken from the folder that the environment variable ``CLAIMWISE_MIRROR`` names, where it is there, else
+downloaded once into ``data/raw``; both lay files out as ``<owner>/<repository>/<commit>/<path>``.
 """
 
 from __future__ import annotations
 
 import csv
-import difflib
 import fnmatch
 import hashlib
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -21,11 +21,8 @@ from urllib.parse import quote
 
 import pooch
 import requests
-import yaml
 from filelock import FileLock
-from pydantic import BaseModel, ConfigDict
 
-from claimwise.corpora.download import GoneError, ResumingDownloader
 from claimwise.errors import ClaimwiseError
 
 BASE = "https://raw.githubusercontent.com"
@@ -44,28 +41,15 @@ class AlteredFileError(ClaimwiseError):
     """A file is not the one that was published: it is truncated or changed."""
 
 
-class Dataset(BaseModel):
-    """Whose a dataset is and on what terms; ``corpora`` are the loaders that read it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    homepage: str
-    licence: str
-    citation: str
-    corpora: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file at a commit of a public repository, and what is known of its content."""
+    """A file at a commit of a public repository; ``git_blob`` is git's id of its content."""
 
     dataset: str
     repository: str
     commit: str
     path: str
-    bytes: int | None = None
-    sha256: str | None = None
-    git_blob: str | None = None
+    git_blob: str
 
     @property
     def key(self) -> str:
@@ -75,32 +59,31 @@ class RemoteFile:
     def address(self, base: str = BASE) -> str:
         """Its address; commas, equals signs and the like in the path are quoted.
 
-        >>> RemoteFile("d", "owner/repo", "c0ffee", "a/b,c=d e.txt").address()
+        >>> RemoteFile("d", "owner/repo", "c0ffee", "a/b,c=d e.txt", "b10b").address()
         'https://raw.githubusercontent.com/owner/repo/c0ffee/a/b%2Cc%3Dd%20e.txt'
         """
         return f"{base.rstrip('/')}/{quote(self.key)}"
 
-    def problem(self, local: Path) -> str | None:
-        """What is wrong with a local copy (expected and got), or None where it is the published file.
+    def verify(self, local: Path, remedy: str) -> None:
+        """Compare a local copy with what was published.
 
-        The sha256 decides, or, where only that is known, the git blob id: the sha1 of ``blob <size>\\0`` and content.
+        Raises:
+            AlteredFileError: it is another file; the message ends in the remedy.
         """
-        content = local.read_bytes()
-        if self.bytes is not None and len(content) != self.bytes:
-            kind = "truncated" if len(content) < self.bytes else "too long"
-            return f"{kind}: expected {self.bytes} bytes, got {len(content)}"
-        if self.sha256:
-            got = hashlib.sha256(content).hexdigest()
-            return None if got == self.sha256 else f"expected sha256 {self.sha256}, got {got}"
-        if self.git_blob:
-            got = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-            return None if got == self.git_blob else f"expected git blob id {self.git_blob}, got {got}"
-        return None
+        if (got := git_blob(local.read_bytes())) != self.git_blob:
+            raise AlteredFileError(f"{local} is not {self}: got git blob id {got}. {remedy}")
 
     def __str__(self) -> str:
-        size = f"{self.bytes} bytes" if self.bytes is not None else "size not known"
-        known = f"sha256 {self.sha256}" if self.sha256 else f"git blob id {self.git_blob}"
-        return f"{self.path} of {self.repository} ({size}, {known})"
+        return f"{self.path} of {self.repository} (git blob id {self.git_blob})"
+
+
+def git_blob(content: bytes) -> str:
+    """What git calls a file with this content, as in ``git hash-object``.
+
+    >>> git_blob(b"")
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 class Registry:
@@ -111,7 +94,6 @@ class Registry:
         mirror: a folder with copies; never written to.
         raw: where downloads are kept.
         base: the address below which repositories lie.
-        progress: show a bar while downloading.
     """
 
     def __init__(
@@ -121,23 +103,19 @@ class Registry:
         mirror: Path | None = None,
         raw: Path = ROOT / "data" / "raw",
         base: str = BASE,
-        progress: bool = True,
     ) -> None:
-        self.files = tuple(files)
-        self.mirror, self.raw, self.base, self.progress = mirror, raw, base, progress
+        self.files = {(file.dataset, file.path): file for file in files}
+        self.mirror, self.raw, self.base = mirror, raw, base
 
     @classmethod
     def from_environment(cls) -> Registry:
-        """The package's registry with the folders that the environment names."""
+        """The package's registry with the mirror that the environment names."""
         mirror = os.environ.get("CLAIMWISE_MIRROR")
-        raw = os.environ.get("CLAIMWISE_RAW")
-        folders = {"raw": Path(raw)} if raw else {}
-        return cls(published_files(), mirror=Path(mirror) if mirror else None, **folders)
+        return cls(published_files(), mirror=Path(mirror) if mirror else None)
 
     def paths(self, dataset: str, pattern: str = "*") -> list[str]:
         """A dataset's paths that match a shell pattern, in the registry's order."""
-        matches = [file.path for file in self.files if file.dataset == dataset]
-        return [path for path in matches if fnmatch.fnmatchcase(path, pattern)]
+        return [path for name, path in self.files if name == dataset and fnmatch.fnmatchcase(path, pattern)]
 
     def fetch(self, dataset: str, path: str) -> Path:
         """A verified local copy of a file.
@@ -147,57 +125,43 @@ class Registry:
             path: the file's path in its repository.
 
         Raises:
-            KeyError: the registry has no such file; the message lists the nearest.
+            KeyError: the registry has no such file.
             MissingFileError: there is no copy and none can be downloaded.
             AlteredFileError: a copy or a download is not the published file. A mirror is left as it is; a bad
                 download is deleted.
         """
-        file = self._find(dataset, path)
+        file = self.files[dataset, path]
         if self.mirror is not None and (copy := self.mirror / file.key).is_file():
-            problem = file.problem(copy)
-            if problem:
-                raise AlteredFileError(
-                    f"{copy} is not {file}: {problem}. Replace it by {file.address(self.base)}, or take it out of "
-                    "CLAIMWISE_MIRROR to have it downloaded. Nothing was removed."
-                )
+            remedy = (
+                f"Replace it by {file.address(self.base)}, or take it out of CLAIMWISE_MIRROR to have it downloaded."
+            )
+            file.verify(copy, f"{remedy} Nothing was removed.")
             return copy
         kept = self.raw / file.key
-        if kept.is_file():
-            if not file.problem(kept):
-                return kept
-            kept.unlink()
-        return self._download(file, kept)
+        self.raw.mkdir(parents=True, exist_ok=True)
+        # stages run in parallel and may need the same file: one downloads, the others then find it there
+        with FileLock(self.raw / ".lock"):
+            if not kept.is_file():
+                self._download(file)
+            try:
+                file.verify(kept, "It was deleted; run again, or put the file into a mirror (CLAIMWISE_MIRROR).")
+            except AlteredFileError:
+                kept.unlink()
+                raise
+        return kept
 
-    def _find(self, dataset: str, path: str) -> RemoteFile:
-        for file in self.files:
-            if file.dataset == dataset and file.path == path:
-                return file
-        near = difflib.get_close_matches(path, self.paths(dataset), n=3)
-        raise KeyError(f"no file {path!r} in dataset {dataset!r} of the registry; nearest: {near}")
-
-    def _download(self, file: RemoteFile, target: Path) -> Path:
+    def _download(self, file: RemoteFile) -> None:
         address = file.address(self.base)
-        part = target.with_name(target.name + ".part")
         keeper = pooch.create(
             self.raw, base_url="", registry={file.key: None}, urls={file.key: address}, retry_if_failed=2
         )
-        downloader = ResumingDownloader(part, file.problem, file.bytes, self.progress)
-        self.raw.mkdir(parents=True, exist_ok=True)
         try:
-            # stages run in parallel and may need the same file: one downloads, the others then find it there
-            with FileLock(self.raw / ".lock"):
-                return Path(keeper.fetch(file.key, downloader=downloader))
-        except (requests.RequestException, GoneError) as error:
+            keeper.fetch(file.key, downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty()))
+        except requests.RequestException as error:
             mirror = f"it is not in CLAIMWISE_MIRROR={self.mirror}" if self.mirror else "CLAIMWISE_MIRROR is not set"
             raise MissingFileError(
                 f"{file} is missing: {mirror}, and {address} could not be downloaded ({error}). Either run again "
-                f"with network access (a broken download goes on where it stopped), or put the file at "
-                f"<folder>/{file.key} and set CLAIMWISE_MIRROR=<folder>."
-            ) from error
-        except ValueError as error:
-            raise AlteredFileError(
-                f"what {address} sent is not {file}: {error}. The download was deleted; run again, or put the file "
-                f"at <folder>/{file.key} and set CLAIMWISE_MIRROR=<folder>."
+                f"with network access, or put the file at <folder>/{file.key} and set CLAIMWISE_MIRROR=<folder>."
             ) from error
 
 
@@ -205,26 +169,4 @@ class Registry:
 def published_files() -> tuple[RemoteFile, ...]:
     """The files of ``registry.csv``."""
     with (resources.files(__package__) / "registry.csv").open(encoding="utf-8", newline="") as stream:
-        return tuple(
-            RemoteFile(
-                row["dataset"],
-                row["repository"],
-                row["commit"],
-                row["path"],
-                int(row["bytes"]) if row["bytes"] else None,
-                row["sha256"] or None,
-                row["git_blob"] or None,
-            )
-            for row in csv.DictReader(stream)
-        )
-
-
-@cache
-def datasets() -> dict[str, Dataset]:
-    """Licence, citation and homepage of each dataset.
-
-    >>> datasets()["fave"].licence
-    'MIT'
-    """
-    text = (resources.files(__package__) / "datasets.yaml").read_text(encoding="utf-8")
-    return {name: Dataset.model_validate(entry) for name, entry in yaml.safe_load(text).items()}
+        return tuple(RemoteFile(**row) for row in csv.DictReader(stream))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from importlib import resources
 from math import nan
 
@@ -27,34 +26,21 @@ def _source_rows() -> dict[int, int]:
         return {int(row["article_id"]): int(row["source_row"]) for row in read_csv(file)}
 
 
-def load(files: Registry) -> Corpus:
-    """A third of the documents (split ``test``): one example a model and article, no labels. Metric ``hhem-2.3
-    (published)`` in [0, 1].
+def load(files: Registry, tested: bool = True) -> Corpus:
+    """One example a model and article, no labels, of a third of the documents (split ``test``), or of the others
+    (``vectara_training``, split ``train``), to learn from. Metric ``hhem-2.3 (published)`` in [0, 1].
 
     Left out and counted: summaries whose source is not settled, and rows that stand twice. A summary that the
     leaderboard counts as no answer has no score; nor has one whose words (a refusal, mostly) the same model gave to
     several articles: the published scores are by the summary's hash, and cannot be told apart. Preambles ("Here is a
     summary:") are taken off and counted; the published scores are of the replies with them.
     """
-    return _load(files, "vectara", "test", _is_tested)
-
-
-def load_training(files: Registry) -> Corpus:
-    """The documents that ``load`` leaves out, to learn from (split ``train``)."""
-    return _load(files, "vectara_training", "train", lambda document: not _is_tested(document))
-
-
-def _is_tested(document: str) -> bool:
-    return int(document_id(document), 16) % _TESTED == 0
-
-
-def _load(files: Registry, name: str, split: str, chosen: Callable[[str], bool]) -> Corpus:
     # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
     sources = read_csv(
         files.fetch(_DATASET, "leaderboard_summaries.csv"), encoding="gb18030", encoding_errors="replace"
     )
     source_rows = _source_rows()
-    rows = Rows(name)
+    rows = Rows("vectara" if tested else "vectara_training")
     for path in files.paths(_DATASET, "*/summaries.jsonl"):
         model = "/".join(path.split("/")[-3:-1])
         judgements = read_jsonl(files.fetch(_DATASET, path.replace("summaries", "judgments")))
@@ -73,13 +59,13 @@ def _load(files: Registry, name: str, split: str, chosen: Callable[[str], bool])
                 continue
             seen.add(article)
             document = sources[source_rows[article]]["source"].replace("\ufffd", "€")
-            if not chosen(document):
+            if (int(document_id(document), 16) % _TESTED == 0) != tested:
                 continue
             example = rows.example(
                 model,
                 article,
                 document=document,
-                split=split,
+                split="test" if tested else "train",
                 summary=_summary(entry["summary"], rows),
                 system=model,
                 origin="leaderboard",

@@ -86,7 +86,6 @@ def marked_runs(claim: str, tokens: Sequence[str], marks: Sequence[bool]) -> lis
 
 _CHUNKS = "code_and_resources/entailment_inputs/oracle_chunks/claim"
 _OUTPUTS = "code_and_resources/model_outputs/entailment_classification/oracle_chunks"
-_REPLIES, _SUBCLAIM_REPLIES = f"{_OUTPUTS}/claim", f"{_OUTPUTS}/subclaim"
 
 
 def load_chunks(files: Registry) -> Corpus:
@@ -103,25 +102,20 @@ def load_chunks(files: Registry) -> Corpus:
         _gold(rows, example, entry)
         if split == "test":
             known[entry["claim"], tuple(entry["meta"]["chunk_idx"])] = example
-    for path in files.paths("wice", f"{_REPLIES}/*"):
-        model = re.search("entailment=([^/]+)", path)[1]
-        for entry in read_jsonl(files.fetch("wice", path)):
-            rows.replied(known[_asked(entry["prompt"])], model, "explained", "recorded-verify-label", entry["response"])
+    for model, claim, sentences, reply in _replies(files, "claim"):
+        rows.replied(known[claim, tuple(sentences)], model, "explained", "recorded-verify-label", reply)
     return rows.corpus()
 
 
-def _asked(prompt: str) -> tuple[str, tuple[int, ...]]:
-    """The claim that a recorded prompt asks about, after its examples, and the numbers of the sentences that it shows."""
-    claim, sentences = _shown(prompt)
-    return claim, tuple(sentences)
-
-
-def _shown(prompt: str) -> tuple[str, dict[int, str]]:
-    """The same with the sentences, by number."""
-    asked = prompt.rsplit("<input>", 1)[1]
-    claim = re.search("<claim>(.*?)</claim>", asked, re.DOTALL)[1]
-    sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", asked, re.DOTALL)
-    return claim, {int(number): sentence for number, sentence in sentences}
+def _replies(files: Registry, what: str) -> Iterator[tuple[str, str, dict[int, str], str]]:
+    """Replies on record: the model, the claim and the excerpt that it was shown (sentences by number), and the reply."""
+    for path in files.paths("wice", f"{_OUTPUTS}/{what}/*"):
+        model = re.search("entailment=([^/]+)", path)[1]
+        for entry in read_jsonl(files.fetch("wice", path)):
+            asked = entry["prompt"].rsplit("<input>", 1)[1]  # after the prompt's examples
+            claim = re.search("<claim>(.*?)</claim>", asked, re.DOTALL)[1]
+            sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", asked, re.DOTALL)
+            yield model, claim, {int(number): sentence for number, sentence in sentences}, entry["response"]
 
 
 def load_subclaims(files: Registry) -> Corpus:
@@ -135,15 +129,15 @@ def load_subclaims(files: Registry) -> Corpus:
     partly = {entry["claim"] for _, _, entry in _entries(files, "data/non_supported_tokens")}
     articles = [entry for _, _, entry in _entries(files, "data/entailment_retrieval/claim")]
     seen: set[tuple[str, tuple[int, ...]]] = set()
-    [path] = files.paths("wice", f"{_SUBCLAIM_REPLIES}/*")
-    for number, reply in enumerate(read_jsonl(files.fetch("wice", path))):
-        claim, sentences = _shown(reply["prompt"])
+    for number, (model, claim, sentences, reply) in enumerate(_replies(files, "subclaim")):
         if (asked := (claim, tuple(sentences))) in seen:
             rows.note("replies to a prompt that stands again (left out)")
             continue
         seen.add(asked)
         whole = [entry for entry in articles if _holds(entry["evidence"], sentences)]
-        label = "partially_supported" if claim in partly else _common({entry["label"] for entry in whole})
+        labels = {entry["label"] for entry in whole}
+        label = labels.pop() if labels in ({"supported"}, {"not_supported"}) else None
+        label = "partially_supported" if claim in partly else label
         supported = math.nan if label is None else int(label == "supported")
         example = rows.example(
             whole[0]["meta"]["id"],
@@ -159,15 +153,9 @@ def load_subclaims(files: Registry) -> Corpus:
             rows.note("excerpts of a sub-claim without a label")
         else:
             rows.gold(example, [{"claim": claim, "label": supported, "error": None if supported else label}])
-        model = re.search("entailment=([^/]+)", path)[1]
-        rows.replied(example, model, "explained", "recorded-verify-label", reply["response"])
+        rows.replied(example, model, "explained", "recorded-verify-label", reply)
     return rows.corpus()
 
 
 def _holds(article: Sequence[str], sentences: Mapping[int, str]) -> bool:
     return all(number < len(article) and article[number].strip() == text.strip() for number, text in sentences.items())
-
-
-def _common(labels: set[str]) -> str | None:
-    """The label that the parts of claims with these labels have, if all have one and the same."""
-    return labels.pop() if labels in ({"supported"}, {"not_supported"}) else None

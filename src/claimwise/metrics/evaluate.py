@@ -7,7 +7,7 @@ with sentences for claims, or with recorded claims, gives their ablations.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
 from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
-from claimwise.models.base import Decomposition, Judgement, Model, Verdict
+from claimwise.models.base import Decomposition, Model, Verdict
 from claimwise.models.cost import Usage
 from claimwise.models.dry_run import DryRun
 from claimwise.models.language import PromptedModel
@@ -216,26 +216,23 @@ def evaluate(
     order = _by_document(examples)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
     steps = bar(len(examples), name, "summary", show=progress)
-    claim_rows: dict[int, Decomposition] = {}
-    verdict_rows: dict[int, list[Verdict]] = {}
-    score_rows: dict[int, tuple] = {}
-    for at in _batches(order, batch):
-        for position, (decomposition, verdicts, row) in zip(at, run(examples.iloc[at]), strict=True):
-            claim_rows[position], verdict_rows[position], score_rows[position] = decomposition, verdicts, row
+    found: list[Any] = [None] * len(examples)
+    for start in range(0, len(order), batch):
+        at = order[start : start + batch].tolist()
+        for position, one in zip(at, run(examples.iloc[at]), strict=True):
+            found[position] = one
         steps.update(len(at))
     steps.close()
     ids = examples["id"].tolist()
+    decompositions, verdicts, rows = ([one[part] for one in found] for part in range(3))
+    scores = pd.DataFrame(
+        [(key, name, *row) for key, row in zip(ids, rows, strict=True)],
+        columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
+    )
     return Evaluation(
-        claims=schema.validate(claim_table(ids, [claim_rows[i] for i in range(len(ids))]), "claims", name),
-        verdicts=schema.validate(verdict_table(ids, [verdict_rows[i] for i in range(len(ids))]), "verdicts", name),
-        scores=schema.validate(
-            pd.DataFrame(
-                [(ids[i], name, *score_rows[i]) for i in range(len(ids))],
-                columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
-            ),
-            "scores",
-            name,
-        ),
+        claims=schema.validate(claim_table(ids, decompositions), "claims", name),
+        verdicts=schema.validate(verdict_table(ids, verdicts), "verdicts", name),
+        scores=schema.validate(scores, "scores", name),
     )
 
 
@@ -255,7 +252,7 @@ def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame,
     dry = DryRun(model)
     for examples, recorded in parts:
         if spec.verify == Aligner.name:  # no language model verifies
-            claims.decomposer(spec.decompose, dry, recorded).decompose(examples)
+            claims.decomposer(spec.decompose, dry, recorded)(examples)
         else:
             evaluate("dry run", spec, dry, examples, recorded=recorded, progress=False)
     return dry.usage
@@ -279,27 +276,19 @@ def _by_document(examples: pd.DataFrame) -> np.ndarray:
     return np.argsort(documents.to_numpy(), kind="stable")
 
 
-def _batches(order: np.ndarray, size: int) -> Iterator[list[int]]:
-    for start in range(0, len(order), size):
-        yield order[start : start + size].tolist()
-
-
 def _judged(spec: MetricSpec, model: Model):
     judge = holistic.judge(spec.judge, model)
 
     def run(examples: pd.DataFrame):
         for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
-            yield Decomposition(()), [], _judged_row(judgement)
+            lost = _lost(judgement.score, judgement.reason)
+            yield Decomposition(()), [], (judgement.score, 0, int(lost), judgement.reason)
 
     return run
 
 
-def _judged_row(judgement: Judgement) -> tuple:
-    return judgement.score, 0, int(_lost(judgement.score, judgement.reason)), judgement.reason
-
-
 def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
-    decomposer = claims.decomposer(spec.decompose, model, recorded)
+    decompose = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
         verifier = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
@@ -307,7 +296,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
         verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
 
     def run(examples: pd.DataFrame):
-        decompositions = decomposer.decompose(examples)
+        decompositions = decompose(examples)
         groups = [[claim.text for claim in d.claims] for d in decompositions]
         verdicts = verifier.verify(examples["document"].tolist(), groups)
         for decomposition, group in zip(decompositions, verdicts, strict=True):

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
 
 from claimwise import prompts, text
 from claimwise.models.base import NAN, Judgement, Model
 from claimwise.reasons import Reason
-
-
-class Judge(Protocol):
-    """Scores whole summaries in [0, 1]."""
-
-    name: str
-
-    def judge(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
-        """One judgement a (document, summary) pair, in order."""
-        ...
 
 
 class PromptedJudge:
@@ -48,18 +37,12 @@ class WordOverlap:
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
         """Clipped unigram precision, as ROUGE counts it."""
-        return [
-            _blank(document, summary) or _overlap(document, summary)
-            for document, summary in zip(documents, summaries, strict=True)
-        ]
-
-
-def _overlap(document: str, summary: str) -> Judgement:
-    wanted = Counter(text.words(summary))
-    if not wanted:
-        return Judgement(NAN, Reason.NO_WORDS)
-    found = wanted & Counter(text.words(document))
-    return Judgement(found.total() / wanted.total())
+        results = []
+        for document, summary in zip(documents, summaries, strict=True):
+            wanted, known = Counter(text.words(summary)), Counter(text.words(document))
+            share = Judgement((wanted & known).total() / wanted.total()) if wanted else Judgement(NAN, Reason.NO_WORDS)
+            results.append(_blank(document, summary) or share)
+        return results
 
 
 def _blank(document: str, summary: str) -> Judgement | None:
@@ -68,7 +51,7 @@ def _blank(document: str, summary: str) -> Judgement | None:
     return None if summary.strip() else Judgement(NAN, Reason.EMPTY_SUMMARY)
 
 
-def judge(name: str, model: Model) -> Judge:
+def judge(name: str, model: Model) -> PromptedJudge | WordOverlap:
     """The judge of that name: ``word-overlap``, or a judging prompt put to the model.
 
     Raises:

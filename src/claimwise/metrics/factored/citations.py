@@ -266,18 +266,13 @@ def _same_name(cited: str, source: str) -> bool:
 _REFERENCE = re.compile(r"(?P<names>.+?)(?P<others> et al\.)? \((?P<year>[^()]+)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reference:
-    names: tuple[str, ...]
-    year: str
-    et_al: bool
-
-
-def _parsed(reference: str) -> _Reference:
+def _parsed(reference: str) -> Citation:
+    """A source's name, as if it were cited by it."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise ValueError(f"expected a reference such as 'Ling and Roy (2009a)', got {reference!r}")
-    return _Reference(tuple(match["names"].split(" and ")), match["year"].lower(), bool(match["others"]))
+    names, year = tuple(match["names"].split(" and ")), match["year"].lower()
+    return Citation(0, len(reference), names, year, bool(match["others"]))
 
 
 def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
@@ -302,7 +297,7 @@ def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
     return [_resolution(citation, named) for citation in find(text, known)]
 
 
-def _resolution(citation: Citation, named: Sequence[_Reference]) -> Resolution:
+def _resolution(citation: Citation, named: Sequence[Citation]) -> Resolution:
     # A word and a comma before the names may have been read as one of them ("In Peru, Ling and Roy"), so shorter lists
     # are tried too; what an "and" joins to the last name is a name.
     joined = len(citation.names) > 1 and not citation.et_al
@@ -315,7 +310,7 @@ def _resolution(citation: Citation, named: Sequence[_Reference]) -> Resolution:
     return Resolution(citation, (), MISSING)
 
 
-def _fit(names: Sequence[str], citation: Citation, source: _Reference) -> tuple[int, ...] | None:
+def _fit(names: Sequence[str], citation: Citation, source: Citation) -> tuple[int, ...] | None:
     """How well a source fits a citation, None where it does not: year's letter, number of names, spelling."""
     if citation.year[:4] != source.year[:4] or not _same_name(names[0], source.names[0]):
         return None

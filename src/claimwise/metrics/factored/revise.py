@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import pandas as pd
-
 from claimwise import prompts
 from claimwise.metrics.factored.sentences import Statement, statements
 from claimwise.metrics.verify import SUPPORTED
@@ -220,33 +218,3 @@ def _criticise_last_drafts(
         else:
             draft.stopped = UNJUDGED if draft.unread else CLEAN if group else UNCHECKED
     return feedback
-
-
-def as_version(examples: pd.DataFrame, summaries: Sequence[str], name: str) -> pd.DataFrame:
-    """The examples with other summaries; ``original`` keeps the ones they had, ``version`` names the new ones."""
-    return examples.assign(original=examples["summary"], summary=list(summaries), version=name)
-
-
-def refined_versions(
-    examples: pd.DataFrame, model: Model, *, critique_prompt: str, revise_prompt: str, rounds: int
-) -> tuple[pd.DataFrame, list[list[Draft]]]:
-    """Every summary after each round of ``refine``, whose arguments these are, as a table.
-
-    Returns:
-        The examples once a version: ``original``, ``round 1`` and so on, as long as any summary changes (one whose
-        rounds ended keeps its result), with the new ``summary`` and the ``original`` one; and every summary's drafts.
-
-    >>> from claimwise import models
-    >>> examples = pd.DataFrame({"document": ["It rained."], "summary": ["It rained. It snowed."]})
-    >>> names = {"critique_prompt": "factored-critique-claim", "revise_prompt": "factored-revise-critiques"}
-    >>> table, _ = refined_versions(examples, models.load({"kind": "lexical"}), **names, rounds=3)
-    >>> table[["version", "summary"]].to_numpy().tolist()
-    [['original', 'It rained. It snowed.'], ['round 1', 'It rained.']]
-    """
-    texts = examples["document"].tolist(), examples["summary"].tolist()
-    history = refine(model, *texts, critique_prompt=critique_prompt, revise_prompt=revise_prompt, rounds=rounds)
-    frames = [as_version(examples, texts[1], "original")]
-    for number in range(1, max((drafts[-1].round for drafts in history), default=0) + 1):
-        after = [[draft.summary for draft in drafts if draft.round <= number][-1] for drafts in history]
-        frames.append(as_version(examples, after, f"round {number}"))
-    return pd.concat(frames, ignore_index=True), history

@@ -6,9 +6,9 @@ whole document. The last two are only read for claims whose score so far is unde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -255,17 +255,11 @@ class Aligner:
         probabilities = np.zeros((len(pairs), 3))
         order = sorted(range(len(pairs)), key=lambda i: (pairs[i][0], len(pairs[i][1]) + len(pairs[i][2])))
         for scope, group in groupby(order, key=lambda i: pairs[i][0]):
-            for block in _batched(group, BLOCK):
+            same = list(group)
+            for block in (same[start : start + BLOCK] for start in range(0, len(same), BLOCK)):
                 _, premises, claims = zip(*(pairs[i] for i in block), strict=True)
                 probabilities[block] = self._model.entail(premises, claims, scope)
         return probabilities
-
-
-def _batched(items: Iterable[int], size: int) -> Iterator[list[int]]:
-    """Items in lists of ``size``, the last maybe shorter."""
-    iterator = iter(items)
-    while part := list(islice(iterator, size)):
-        yield part
 
 
 def _runs(claim: _Claim, size: int) -> Premises:
