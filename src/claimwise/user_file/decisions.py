@@ -5,6 +5,8 @@ Every function takes the scored rows of a file: ``score`` beside the columns of 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -106,13 +108,18 @@ def shortened(threshold: float, scores: pd.Series) -> float:
     return next(near for near in rounded if np.array_equal(scores > near, scores > threshold))
 
 
-def untuned(rows: pd.DataFrame) -> str:
+def untuned(rows: pd.DataFrame, carried: Collection[str]) -> str:
     """Why a file with labels has no threshold; for one that ``tuned`` found none for.
 
-    >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}))
-    >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}))
+    Args:
+        rows: the scored rows.
+        carried: columns that the file has.
+
+    >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}), ["split"])
+    >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}), [])
     ("labelled rows found: 2 of split 'test'", '')
-    >>> untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["dev"] * 2, "label": [1, 0]})).split("; ")[1]
+    >>> rows = pd.DataFrame({"score": [0.2, 0.6], "split": ["dev"] * 2, "label": [1, 0]})
+    >>> untuned(rows, ["split"]).split("; ")[1]
     'label 1 means faithful: are the labels the other way round?'
     """
     labelled = _labelled(rows)
@@ -127,6 +134,11 @@ def untuned(rows: pd.DataFrame) -> str:
             f"{area:.3f}); {_TURNED if area < 0.5 else other}"
         )
     split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
+    if "split" not in carried:
+        return (
+            f"  nothing decided: no threshold is tuned on the rows that it is reported on. Give the file a column 'split', "
+            f"{split!r} {other} in some labelled rows of both kinds, or say a threshold with --threshold"
+        )
     found = ", ".join(f"{count} of split {name!r}" for name, count in labelled["split"].value_counts().items())
     return (
         f"  nothing decided: to tune a threshold give some labelled rows of both kinds the split {split!r} {other}, or say "

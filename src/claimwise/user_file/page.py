@@ -15,7 +15,7 @@ from claimwise import text
 from claimwise.metrics import Evaluation
 from claimwise.metrics.verify import SUPPORTED, probability
 from claimwise.user_file.decisions import decisions
-from claimwise.user_file.output import nearest
+from claimwise.user_file.output import nearest, verdict
 
 #: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
 MOST = 300
@@ -91,12 +91,12 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
 
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
     support = claim.probability
-    verdict = "unread" if pd.isna(support) else "supported" if support >= SUPPORTED else "unsupported"
+    word = verdict(support) or "unread"
     evidence = nearest(document, claim.claim, claim)
     return {
         "text": claim.claim,
-        "support": None if verdict == "unread" else support,
-        "verdict": verdict,
+        "support": None if word == "unread" else support,
+        "verdict": word,
         "reason": claim.reason,
         "evidence": evidence,
         # A language model reads all of a document and singles nothing out.
