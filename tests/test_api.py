@@ -12,6 +12,7 @@ from fakes import FakeModel
 import claimwise
 from claimwise import metrics
 from claimwise.errors import ClaimwiseError
+from claimwise.user_file import bands
 
 CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
 
@@ -84,6 +85,26 @@ def test_claims_of_ones_own_are_verified_as_they_stand():
         ClaimwiseError, match="'holistic' judges whole summaries and verifies no claims; take one of acue"
     ):
         claimwise.check(RAIN, "It rained.", "holistic")
+
+
+def test_a_score_that_says_little_is_not_called_faithful():
+    score = claimwise.score(RAIN, "It snowed.")
+    assert claimwise.verdict(score) == "not sure"
+    assert claimwise.check(RAIN, ["It snowed.", RAIN])["verdict"].tolist() == ["not sure", "supported"]
+    with pytest.raises(ClaimwiseError, match="metric 'word-overlap': no bounds are known; tune a threshold"):
+        claimwise.verdict(0.5, "word-overlap")
+
+
+def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
+    acueval = metrics.specification("acueval", metrics.DEFAULT_METRICS)
+    shipped = {"kind": "embedded"}
+    band = bands.of_summaries("acueval", acueval, shipped)
+    assert 0 < band.low < band.high < 1
+    assert band.right > 0.6
+    other = acueval.model_copy(update={"aggregate": "min"})
+    assert bands.of_summaries("acueval", other, shipped) is None
+    assert bands.of_summaries("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"}) is None
+    assert bands.of_claims(acueval, {"kind": "openai"}) == bands.HALF
 
 
 def test_what_the_package_offers_is_listed():

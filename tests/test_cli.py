@@ -273,6 +273,31 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert len(served.requests) == 3
 
 
+def test_what_the_embedded_model_cannot_tell_it_says():
+    rows = [
+        {"document": "It rained in Rome.", "summary": "It snowed."},
+        {"document": "Jensen beat Ferrer in two sets on Sunday.", "summary": "Ferrer beat Jensen."},
+        {"document": "It rained in Rome.", "summary": "It rained in Rome."},
+        {"document": "It rained in Rome.", "summary": ""},
+    ]
+    arguments = ["score", write(rows), "--claims", "claims.csv", "--page", "mine.html"]
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    found = pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist()
+    assert found == ["not sure", "not sure", "faithful", ""]
+    assert "1 faithful (from 0.86 on), 0 not faithful (below 0.18), 2 not sure" in done.output
+    assert "on a corpus left out they decided 58 % of the rows, 70 % of these rightly" in done.output
+    claims = pd.read_csv("claims.csv")
+    assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
+    page = Path("mine.html").read_text(encoding="utf-8")
+    assert '<span class="decision soft">not sure</span>' in page
+    assert page.count('<li class="not-sure"') == 2
+    CliRunner().invoke(cli.app, [*arguments, "--threshold", "0.1"])
+    told = pd.read_csv("mine.acueval.csv")
+    assert told["faithful"].tolist()[:3] == [1, 1, 1]  # as was asked for
+    assert "verdict" not in told
+
+
 def test_a_server_needs_no_settings(served):
     Path("params.yaml").unlink()
     arguments = ["score", write(GOOD[:2]), "--model", "openai", "--base-url", served.url, "--name", "org/m"]

@@ -23,7 +23,7 @@ from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 from claimwise.params import ParamsError, read_yaml
 from claimwise.paths import PARAMS
-from claimwise.user_file import output
+from claimwise.user_file import bands, decisions, output
 from claimwise.user_file.warnings import warnings as doubts
 
 #: What is asked where no other model is named.
@@ -112,7 +112,7 @@ def check(
 
     Returns:
         One row a claim, in order: ``claim``, ``support`` in [0, 1] (NaN with a ``reason``), ``verdict`` (``supported``,
-        ``unsupported``, or empty), and ``evidence``, the nearest of the sentences that were looked at, best first.
+        ``unsupported``, ``not sure`` where the embedded model cannot tell, or empty), and ``evidence``, the nearest of the sentences that were looked at, best first.
 
     Raises:
         ClaimwiseError: there is no such metric or model, the metric makes no claims, or a text is none.
@@ -127,7 +127,7 @@ def check(
     given = recorded({"1": texts})
     found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
     _warn(engine, examples)
-    claims = output.claim_table(found, examples)
+    claims = output.claim_table(found, examples, bands.of_claims(spec, _entry_of(engine)))
     return claims[["claim", "support", "reason", "verdict", "evidence"]]
 
 
@@ -161,9 +161,30 @@ def _document(given: Any) -> str:
 
 def _warn(model: Model, examples: pd.DataFrame) -> None:
     """What a file is warned of on its way to the same model."""
-    kind = DEFAULT_MODELS.get(model.name, {}).get("kind", "")
-    for doubt in doubts(kind, examples, ()):
+    for doubt in doubts(_entry_of(model).get("kind", ""), examples, ()):
         warnings.warn(doubt, stacklevel=3)
+
+
+def _entry_of(model: Model) -> Mapping[str, str]:
+    """That of a default model, however it was given."""
+    return DEFAULT_MODELS.get(model.name, {})
+
+
+def verdict(score: float, metric: str = "acueval") -> str:
+    """What a score by the embedded model says of a summary: ``faithful``, ``not faithful``, or ``not sure``.
+
+    The bounds were fitted on public validation rows (``tools/bands.py``); texts of another kind need labels of their own.
+
+    Raises:
+        ClaimwiseError: no bounds are known for the metric.
+
+    >>> verdict(0.95), verdict(0.57), verdict(0.1)
+    ('faithful', 'not sure', 'not faithful')
+    """
+    band = bands.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
+    if band is None:
+        raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
+    return decisions.verdicts(pd.Series([score]), band)[0]
 
 
 def _texts(name: str, given: str | Iterable[str]) -> list:

@@ -5,7 +5,8 @@ Every function takes the scored rows of a file: ``score`` beside the columns of 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,10 @@ from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import ClaimwiseError
+from claimwise.user_file.bands import NOT_SURE, Band
+
+#: The column of what the default bounds say, in words.
+VERDICT = "verdict"
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
@@ -47,6 +52,32 @@ def decisions(scores: pd.Series, threshold: float) -> pd.Series:
     [1, 0, <NA>]
     """
     return (scores > threshold).astype("Int64").mask(scores.isna())
+
+
+def verdicts(scores: pd.Series, band: Band) -> list[str]:
+    """What the scores say where no threshold is known: faithful, not faithful, not sure, or nothing without a score.
+
+    >>> verdicts(pd.Series([0.95, 0.5, 0.1, None]), Band(0.2, 0.9))
+    ['faithful', 'not sure', 'not faithful', '']
+    """
+    return [band.word(score, "faithful", "not faithful") for score in scores]
+
+
+def band_report(words: Sequence[str], band: Band) -> str:
+    """How many verdicts there are of each kind, where their bounds come from, and how right they were there.
+
+    >>> print(band_report(["faithful", "not sure"], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
+      1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure: bounds of the embedded model, fitted on 1722 public
+      validation rows (news); on a corpus left out they decided 50 % of the rows, 70 % of these rightly (50 is chance);
+      for texts of your own kind give labels, or --threshold
+    """
+    count = Counter(words)
+    return (
+        f"  {count['faithful']} faithful (from {band.high:g} on), {count['not faithful']} not faithful (below {band.low:g}), "
+        f"{count[NOT_SURE]} not sure: bounds of the embedded model, fitted on {band.n} public\n  validation rows "
+        f"({band.fitted_on}); on a corpus left out they decided {100 * band.decided:.0f} % of the rows, "
+        f"{100 * band.right:.0f} % of these rightly (50 is chance);\n  for texts of your own kind give labels, or --threshold"
+    )
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:

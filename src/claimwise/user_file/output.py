@@ -21,15 +21,19 @@ from claimwise import text
 from claimwise.corpora.user_rows import stem
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
-from claimwise.metrics.verify import SUPPORTED, probability
+from claimwise.metrics.verify import probability
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import ranked
+from claimwise.user_file.bands import HALF, Band
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3
 
 #: What a result's name may end in: a reader takes it for what its name says.
 _KINDS = {"the scores": (".csv", ".jsonl"), "the claims": (".csv",), "the page": (".html", ".htm")}
+
+#: What a claim's verdict is called, yes and no.
+SUPPORT = ("supported", "unsupported")
 
 #: In the place of a file: the standard output.
 STDOUT = Path("-")
@@ -186,7 +190,9 @@ def _missing(value: Any) -> bool:
     return not isinstance(value, list | dict) and pd.isna(value)
 
 
-def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
+def with_claims(
+    scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF
+) -> pd.DataFrame:
     """Scores with each row's claims in a further column, as JSON lines hold them: text, support, verdict, evidence, start, end.
 
     An aligned claim has ``p_entail`` too, by which it is supported or not (``verify.probability``).
@@ -195,6 +201,7 @@ def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataF
         scores: one row an example with ``id``, in the order of the examples.
         evaluation: what ``metrics.evaluate`` returned for the examples.
         examples: the examples table.
+        band: between its bounds a claim's verdict is "not sure".
 
     >>> from claimwise import metrics, models
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained."]})
@@ -203,7 +210,7 @@ def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataF
     >>> with_claims(pd.DataFrame({"id": ["a"], "score": [1.0]}), found, examples)["claims"][0]
     [{'text': 'It rained.', 'support': 1.0, 'verdict': 'supported', 'evidence': ['It rained.'], 'start': 0, 'end': 10}]
     """
-    claims = claim_table(evaluation, examples).rename(columns={"claim": "text"})
+    claims = claim_table(evaluation, examples, band).rename(columns={"claim": "text"})
     columns = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
     columns = [name for name in columns if name in claims]
     cells = claims[columns].astype(object)
@@ -212,12 +219,13 @@ def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataF
     return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
 
 
-def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
+def claim_report(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
     """Every claim with its support and the nearest of the sentences it was checked against, best first (``nearest``).
 
     Args:
         evaluation: what ``metrics.evaluate`` returned for the examples.
         examples: the examples table.
+        band: between its bounds a claim's verdict is "not sure".
 
     >>> from claimwise import metrics, models
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained. Ann left."]})
@@ -226,22 +234,13 @@ def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame
     >>> claim_report(found, examples)[["id", "claim", "support", "evidence"]].values.tolist()
     [['a', 'It rained.', 1.0, 'It rained.'], ['a', 'Ann left.', 0.0, 'It rained.']]
     """
-    rows = claim_table(evaluation, examples)
+    rows = claim_table(evaluation, examples, band)
     columns = ["example_id", "claim_index", "claim", "support", "verdict", "reason", "start", "end"]
     columns += [column for column in (*ALIGNMENT_COLUMNS, "evidence") if column in rows]
     return rows[columns].assign(evidence=rows["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
 
 
-def verdict(probability: float) -> str:
-    """What the probability that a document supports a claim says, in a word; empty where there is none.
-
-    >>> verdict(0.7), verdict(0.2), verdict(float("nan"))
-    ('supported', 'unsupported', '')
-    """
-    return "" if pd.isna(probability) else "supported" if probability >= SUPPORTED else "unsupported"
-
-
-def claim_table(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
+def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
     """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first."""
     rows = evaluation.judged_claims()
     documents = examples.set_index("id")["document"]
@@ -249,7 +248,7 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
     for row in rows.itertuples():
         sentences = text.sentences(documents[row.example_id])
         evidence.append([sentences[i].text for i in nearest(documents[row.example_id], row.claim, row)])
-    verdicts = [verdict(value) for value in probability(rows)]
+    verdicts = [band.word(value, *SUPPORT) for value in probability(rows)]
     return rows.assign(verdict=verdicts, evidence=pd.Series(evidence, rows.index, dtype=object))
 
 

@@ -19,7 +19,7 @@ from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.reasons import Reason
 from claimwise.schema import TableError
-from claimwise.user_file import decisions, output
+from claimwise.user_file import bands, decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
@@ -63,7 +63,7 @@ def score(
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
             (``decisions.tuned``); without such rows of both labels, or where it is right of them no more often than a
-            coin, nothing is decided.
+            coin, nothing is decided but what ``bands`` knows of the embedded model (a further column, ``verdict``).
         prompt: prompts, by name or by path, that take the place of the metric's of the same role.
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
         limit: score the first so many rows only; all of them are read and checked.
@@ -98,7 +98,14 @@ def score(
         claims = claims or output.claims_beside(out)
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
-    ours = [*_COLUMNS, decisions.DECISION, *(["claims"] if output.nests(out) else [])]
+    band = bands.of_summaries(metric, spec, entry) if threshold is None else None
+    claim_band = bands.of_claims(spec, entry)
+    ours = [
+        *_COLUMNS,
+        decisions.DECISION,
+        *([decisions.VERDICT] if band else []),
+        *(["claims"] if output.nests(out) else []),
+    ]
     if twice := [name for name in carried if name in ours]:
         raise TableError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
     doubts = warnings(entry.get("kind"), examples, prompt) if asked else ()
@@ -118,15 +125,27 @@ def score(
     cut = threshold if threshold is not None else decisions.tuned(rows)
     if cut is not None:
         scores[decisions.DECISION] = decisions.decisions(scores["score"], cut)
+    band = band if cut is None else None
+    if band:
+        scores[decisions.VERDICT] = decisions.verdicts(scores["score"], band)
     written = pd.concat([scores, carried], axis=1)
-    output.write(output.with_claims(written, evaluation, examples) if output.nests(out) else written, out)
+    output.write(output.with_claims(written, evaluation, examples, claim_band) if output.nests(out) else written, out)
     if claims is not None:
-        output.write(output.claim_report(evaluation, examples), claims)
+        output.write(output.claim_report(evaluation, examples, claim_band), claims)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
         with output.whole(page) as new:
-            html = render(evaluation, examples, metric=metric, model=asked, source=file.name, threshold=cut)
+            html = render(
+                evaluation,
+                examples,
+                metric=metric,
+                model=asked,
+                source=file.name,
+                threshold=cut,
+                band=band,
+                claim_band=claim_band,
+            )
             new.write_text(html, encoding="utf-8")
 
     shown = STDIN_NAME if out == output.STDOUT else out
@@ -142,6 +161,7 @@ def score(
         *decisions.by_system(rows),
         *decisions.ranking(rows),
         *([decided] if decided else []),
+        *([decisions.band_report(scores[decisions.VERDICT].tolist(), band)] if band else []),
     ):
         say(line)
     if unscored.sum() == len(scores):
