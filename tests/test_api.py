@@ -3,13 +3,16 @@
 import math
 import subprocess
 import sys
+import warnings
 
 import pandas as pd
 import pytest
 from fakes import FakeModel
 
 import claimwise
+from claimwise import metrics
 from claimwise.errors import ClaimwiseError
+from claimwise.user_file import bands
 
 CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
 
@@ -32,7 +35,7 @@ def test_a_model_is_named_described_or_given():
         CAT, summary, "sentences", {"kind": "lexical"}
     )
     with pytest.raises(
-        ClaimwiseError, match=r"unknown model 'gpt'; there are: embedded, .*; for another give its entry"
+        ClaimwiseError, match=r"unknown model 'gpt'; there are: embedded, .*; for another give its kind and options"
     ):
         claimwise.score(CAT, summary, model="gpt")
     with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'; did you mean 'acueval'"):
@@ -42,6 +45,77 @@ def test_a_model_is_named_described_or_given():
 def test_the_embedded_model_is_what_a_call_asks():
     right, wrong = claimwise.score(CAT, ["The cat sat on the mat.", "The dog ran off to Paris."])
     assert 0 <= wrong < 0.5 < right <= 1
+
+
+def test_another_language_is_warned_of_as_in_a_file():
+    german = "Am Montag kündigte der Bürgermeister von Köln an, dass die Schule im Dorf nicht geöffnet wird."
+    with pytest.warns(UserWarning, match="the summaries seem not to be English.* in Python model="):
+        claimwise.score(german, german, "sentences")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        claimwise.score(german, german, "word-overlap")
+
+
+def test_a_frame_of_documents_and_summaries_is_enough():
+    frame = pd.DataFrame({"document": [RAIN, CAT], "summary": ["It rained.", "A dog barked."]}, index=[7, 7])
+    found = metrics.evaluate(
+        "m", metrics.specification("sentences", metrics.DEFAULT_METRICS), FakeModel(), frame, progress=False
+    )
+    assert found.scores[["example_id", "score"]].to_numpy().tolist() == [["1", 1.0], ["2", 0.0]]
+
+
+def test_contexts_in_the_place_of_a_document_are_read_as_one():
+    contexts = [RAIN, CAT]
+    assert claimwise.score(contexts, "The cat sat in Rome.", model=FakeModel()) == 1
+    assert claimwise.score([contexts, RAIN], ["The cat sat in Rome."] * 2, model=FakeModel()) == [1, 2 / 5]
+
+
+def test_claims_of_ones_own_are_verified_as_they_stand():
+    model = FakeModel()
+    claims = ["The cat sat on the mat. It rained in Rome.", "The dog ran far off.", " "]
+    found = claimwise.check([CAT, RAIN], claims, model=model)
+    assert found["claim"].tolist() == claims
+    assert found["support"].tolist() == pytest.approx([1, 1 / 5, math.nan], nan_ok=True)
+    assert found["verdict"].tolist() == ["supported", "unsupported", ""]
+    assert found["reason"].tolist() == [None, None, "empty claim"]
+    assert found["evidence"][0][0] == CAT
+    assert model.calls["decompose"] == 0
+    assert claimwise.check(RAIN, "It rained.", "fenice")["verdict"].item() == "supported"
+    with pytest.raises(
+        ClaimwiseError, match="'holistic' judges whole summaries and verifies no claims; take one of acue"
+    ):
+        claimwise.check(RAIN, "It rained.", "holistic")
+
+
+def test_a_score_that_says_little_is_not_called_faithful():
+    score = claimwise.score(RAIN, "It snowed.")
+    assert claimwise.verdict(score) == "not sure"
+    assert claimwise.check(RAIN, ["It snowed.", RAIN])["verdict"].tolist() == ["not sure", "supported"]
+    with pytest.raises(ClaimwiseError, match="metric 'word-overlap': no bounds are known; tune a threshold"):
+        claimwise.verdict(0.5, "word-overlap")
+
+
+def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
+    acueval = metrics.specification("acueval", metrics.DEFAULT_METRICS)
+    shipped = {"kind": "embedded"}
+    band = bands.of_summaries("acueval", acueval, shipped)
+    assert 0 < band.low < band.high < 1
+    assert band.right > 0.6
+    other = acueval.model_copy(update={"aggregate": "min"})
+    assert bands.of_summaries("acueval", other, shipped) is None
+    assert bands.of_summaries("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"}) is None
+    assert bands.of_claims(acueval, {"kind": "openai"}) == bands.HALF
+
+
+def test_what_the_package_offers_is_listed():
+    assert {"check", "score", "__version__"} <= set(dir(claimwise))
+
+
+def test_no_message_of_python_speaks_of_a_file_that_it_does_not_read():
+    for model in ("gpt", 3):
+        with pytest.raises(ClaimwiseError) as caught:
+            claimwise.score(CAT, "The cat sat.", model=model)
+        assert "params.yaml" not in str(caught.value)
 
 
 def test_without_a_score_there_is_a_warning():
@@ -71,7 +145,7 @@ def test_what_is_no_model_is_told_what_is(model):
 @pytest.mark.parametrize(
     ("document", "summary", "message"),
     [
-        ([CAT], "The cat sat.", "expected one document for one summary, got 1"),
+        ([CAT, 3], "The cat sat.", "document: expected a text, or a list of texts that are read as one, got ..The cat"),
         ([CAT, RAIN], ["The cat sat."], "2 documents and 1 summaries; give each summary its document"),
         (CAT, ["The cat sat.", 3], "row 1 .*column 'summary': expected text, got 3"),
         (CAT, None, "summary: expected a text or several .*, got None"),

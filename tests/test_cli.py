@@ -1,5 +1,6 @@
 """The command line end to end on users' files, without a model: what is written, and what a mistake is told."""
 
+import io
 import json
 import re
 import subprocess
@@ -19,6 +20,7 @@ from claimwise import cli
 from claimwise.metrics import DEFAULT_METRICS
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import CLAIMS
+from claimwise.prompts import names
 
 GOOD = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
@@ -271,6 +273,135 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert len(served.requests) == 3
 
 
+def test_what_the_embedded_model_cannot_tell_it_says():
+    rows = [
+        {"document": "It rained in Rome.", "summary": "It snowed."},
+        {"document": "Jensen beat Ferrer in two sets on Sunday.", "summary": "Ferrer beat Jensen."},
+        {"document": "It rained in Rome.", "summary": "It rained in Rome."},
+        {"document": "It rained in Rome.", "summary": ""},
+    ]
+    arguments = ["score", write(rows), "--claims", "claims.csv", "--page", "mine.html"]
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    found = pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist()
+    assert found == ["not sure", "not sure", "faithful", ""]
+    assert "1 faithful (from 0.86 on), 0 not faithful (below 0.18), 2 not sure" in done.output
+    assert "on a corpus left out they decided 58 % of the rows, 70 % of these rightly" in done.output
+    claims = pd.read_csv("claims.csv")
+    assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
+    page = Path("mine.html").read_text(encoding="utf-8")
+    assert '<span class="decision soft">not sure</span>' in page
+    assert page.count('<li class="not-sure"') == 2
+    CliRunner().invoke(cli.app, [*arguments, "--threshold", "0.1"])
+    told = pd.read_csv("mine.acueval.csv")
+    assert told["faithful"].tolist()[:3] == [1, 1, 1]  # as was asked for
+    assert "verdict" not in told
+
+
+def test_a_server_needs_no_settings(served):
+    Path("params.yaml").unlink()
+    arguments = ["score", write(GOOD[:2]), "--model", "openai", "--base-url", served.url, "--name", "org/m"]
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv("mine.acueval.org-m.csv")
+    assert table["score"].tolist() == [0.75, 0.75]
+    assert table["scorer"].tolist() == ["org/m"] * 2
+    assert {body["model"] for _, body, _ in served.requests} == {"org/m"}
+    left_out = CliRunner().invoke(cli.app, [*arguments[:2], *arguments[4:], "--out", "other.csv"])
+    assert left_out.exit_code == 0, left_out.output
+
+
+def test_a_name_takes_the_place_of_the_one_in_the_settings(served):
+    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:2]), "--model", "served", "--name", "other"])
+    assert done.exit_code == 0, done.output
+    assert {body["model"] for _, body, _ in served.requests} == {"other"}
+
+
+def test_what_there_is_is_listed_a_line_each():
+    def lines(*arguments):
+        done = CliRunner().invoke(cli.app, arguments)
+        assert done.exit_code == 0, done.output
+        return done.output.splitlines()
+
+    assert "word-overlap     word-overlap" in lines("metrics")
+    assert "acueval          acueval-decompose-5shot, acueval-verify-zeroshot, mean" in lines("metrics")
+    listed = lines("prompts")
+    assert len(listed) == len(names())
+    assert any(line.startswith("acueval-verify-zeroshot ") and " verify " in line for line in listed)
+    Path("params.yaml").unlink()
+    assert [line.split()[0] for line in lines("models")] == ["embedded", "embedded-zero-shot", "lexical"]
+    assert "lexical              lexical (word overlap, nothing learned)" in lines("models")
+
+
+def test_several_files_and_a_folder_are_one_table_with_a_system_a_file():
+    Path("runs").mkdir()
+    rows = [{key: row[key] for key in ("document", "summary")} for row in GOOD]
+    write(rows[:2], "runs/gpt.jsonl")
+    write(rows[1:2], "runs/t5.jsonl")
+    done = score("runs")
+    assert done.exit_code == 0, done.output
+    assert "2 files: runs/gpt.jsonl, runs/t5.jsonl" in done.stderr
+    table = pd.read_csv("runs.word-overlap.csv")
+    assert table["id"].tolist() == ["runs/gpt.jsonl:1", "runs/gpt.jsonl:2", "runs/t5.jsonl:1"]
+    assert table["file"].tolist() == ["runs/gpt.jsonl"] * 2 + ["runs/t5.jsonl"]
+    assert table["score"].tolist() == pytest.approx([1, 0.25, 0.25])
+    assert "gpt: 0.625" in done.stdout
+    several = score("runs/gpt.jsonl", "runs/t5.jsonl")
+    assert several.exit_code == 0, several.output
+    assert Path("scores.word-overlap.csv").read_bytes() == Path("runs.word-overlap.csv").read_bytes()
+
+
+def test_a_result_in_a_folder_is_no_example(monkeypatch, capsys):
+    Path("runs").mkdir()
+    score(write(GOOD, "runs/gpt.jsonl"))
+    assert Path("runs/gpt.word-overlap.csv").is_file()
+    assert score("runs").exit_code == 0
+    assert len(pd.read_csv("runs.word-overlap.csv")) == len(GOOD)
+    Path("none").mkdir()
+    assert "none: no file of examples in this folder; expected .jsonl" in fail(monkeypatch, capsys, "score", "none")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json"])
+def test_the_standard_input_is_scored_to_the_standard_output(kind):
+    frame = pd.DataFrame(GOOD)
+    given = frame.to_csv(index=False) if kind == "csv" else frame.to_json(orient="records", lines=kind == "jsonl")
+    done = CliRunner().invoke(cli.app, ["score", "-", "--metric", "word-overlap"], input=given)
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(io.StringIO(done.stdout))
+    assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
+    assert "standard input: 5 summaries, mean 0.417" in done.stderr
+    assert not list(Path().glob("*.csv"))
+    wrong = CliRunner().invoke(cli.app, ["score", "-"], input="document,text\na,b\n")
+    assert "standard input, line 2: column 'summary' is missing" in str(wrong.exception)
+
+
+def test_claims_of_ones_own_are_verified_and_nothing_is_decomposed():
+    rows = [{"document": ["It rained in Rome.", "Ann slept."], "claims": ["It rained.", "The dog ran off."], "n": 7}]
+    done = CliRunner().invoke(cli.app, ["score", write(rows), "--model", "lexical"])
+    assert done.exit_code == 0, done.output
+    scored, claims = pd.read_csv("mine.acueval.lexical.csv"), pd.read_csv("mine.acueval.lexical.claims.csv")
+    assert scored[["n_claims", "n"]].to_numpy().tolist() == [[2, 7]]
+    assert claims[["claim", "verdict"]].to_numpy().tolist() == [
+        ["It rained.", "supported"],
+        ["The dog ran off.", "unsupported"],
+    ]
+    assert claims["evidence"][0] == "It rained in Rome."
+
+
+def test_a_column_of_claims_beside_other_texts_is_named():
+    pd.DataFrame({"document": ["It rained in Rome."], "claim": ["It rained. Ann slept."]}).to_csv(
+        "mine.csv", index=False
+    )
+    told = CliRunner().invoke(cli.app, ["score", "mine.csv"])
+    assert "are these claims of your own? Say so: --column claims=claim" in str(told.exception)
+    arguments = ["score", "mine.csv", "--column", "claims=claim", "--model", "lexical"]
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    assert pd.read_csv("mine.acueval.lexical.claims.csv")["claim"].tolist() == ["It rained. Ann slept."]
+    none = CliRunner().invoke(cli.app, [*arguments, "--metric", "holistic"])
+    assert "metric 'holistic' judges whole summaries and verifies no claims" in str(none.exception)
+
+
 def test_a_server_that_is_not_there_is_a_message_within_seconds(served, monkeypatch, capsys):
     served.shutdown()
     served.server_close()
@@ -285,7 +416,6 @@ def test_cache_stats_and_prune():
     runner = CliRunner()
     assert runner.invoke(cli.app, ["cache", "stats"]).output == "embedded\tverify\t1 calls\t0.0 MB\n"
     prune = ["cache", "prune"]
-    assert runner.invoke(cli.app, [*prune, "--model", "other"]).output == "calls.sqlite: 0 calls deleted\n"
     assert runner.invoke(cli.app, [*prune, "--all"]).output == "calls.sqlite: 1 calls deleted\n"
     assert runner.invoke(cli.app, ["cache", "stats"]).output == "no calls\n"
 
@@ -296,6 +426,10 @@ def test_cache_stats_and_prune():
         ([], "calls.sqlite: say what to delete, either --model NAME (`cache stats` lists them) or --all"),
         (["--all", "--model", "embedded"], "calls.sqlite: say what to delete, either --model NAME"),
         (["--all", "--params", "parms.yaml"], "parms.yaml is not there"),
+        (
+            ["--model", "embeded"],
+            "calls.sqlite: no calls of a model 'embeded'; did you mean 'embedded'?; there are those of",
+        ),
     ],
 )
 def test_nothing_is_deleted_that_was_not_named(monkeypatch, capsys, arguments, message):

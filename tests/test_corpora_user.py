@@ -97,7 +97,12 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
             [{**GOOD, "document": "a\x00b"}],
             "line 1, column 'document': found .* .a NUL byte at character 1., expected text without",
         ),
-        ([{**GOOD, "document": ["It rained."]}], "line 1, column 'document': found .* .no text., expected text"),
+        ([{**GOOD, "document": ["It rained.", 1]}], "line 1, column 'document': found .* .no text., expected text"),
+        (
+            [{"document": "It rained.", "claims": [1]}],
+            "line 1, column 'claims': found .1., expected a text or a list of t",
+        ),
+        ([{"document": "It rained.", "claims": ["Rain."]}], "claims and no summary, which `claimwise score` reads"),
         ([{**GOOD, "summary": 12}], "line 1, column 'summary': found 12 .no text., expected text"),
         ([{**GOOD, "system": ["x"]}], "line 1, column 'system': found .* .no text."),
         (
@@ -501,3 +506,13 @@ def test_splits_are_the_notebooks_own_in_any_spelling_and_others_stay_as_they_ar
         *("validation", "validation"),
         *("Train", "tests"),
     ]
+
+
+def test_a_document_may_be_a_list_of_contexts(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    file.write_text(json.dumps(GOOD | {"document": ["It rained.", "Ann slept."]}))
+    assert read_examples(file)["document"].item() == "It rained.\n\nAnn slept."
+    pd.DataFrame({"document": [["It rained.", "Ann slept."]], "summary": ["Rain."]}).to_parquet(
+        tmp_path / "mine.parquet"
+    )
+    assert read_examples(tmp_path / "mine.parquet")["document"].item() == "It rained.\n\nAnn slept."

@@ -7,6 +7,7 @@ checkpoint, so that nothing is slow and the numbers of models mean nothing.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -125,6 +126,22 @@ def executed(project, request):
             run.cancel()
 
 
+def assert_few_in_words(file):
+    """Of the numbers that `dvc exp show` prints, a column each."""
+    values = json.loads(file.read_text(encoding="utf-8"))
+    assert 1 <= len(values) <= 6, file
+    for name, value in values.items():
+        assert " " in name, name
+        assert value is None or isinstance(value, int | float), name
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "tables").glob("*/*.json")), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_committed_headlines_are_few(file):
+    assert_few_in_words(file)
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_runs_where_it_stands(name, executed, project):
     outputs = [output for cell in executed[name].result().cells if cell.cell_type == "code" for output in cell.outputs]
@@ -137,7 +154,7 @@ def test_it_runs_where_it_stands(name, executed, project):
     shown = set().union(*(output.get("data", {}) for output in outputs))
     assert {"text/html", "image/png"} <= shown
     assert list((project / "tables" / "sample" / name).glob("*.csv"))
-    assert (project / "tables" / "sample" / f"{name}.json").is_file()
+    assert_few_in_words(project / "tables" / "sample" / f"{name}.json")
     assert list((project / "figures" / "sample" / name).glob("*.png"))
 
 

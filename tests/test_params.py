@@ -26,8 +26,9 @@ GOOD = {
         },
         "public": {"corpora": ["rose"], "score": {"rose": {"metrics": ["word-overlap"], "documents": 5}}},
     },
-    "leaderboard": {"seed": 0, "draws": 10},
+    "leaderboard": {"seed": 0, "draws": 10, "metric": "word-overlap", "beside": []},
 }
+SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 
 
 def write(folder, content):
@@ -43,8 +44,8 @@ def explain(folder, content):
     return str(caught.value)
 
 
-def changed(*place, to):
-    content = copy.deepcopy(GOOD)
+def changed(*place, to, of=GOOD):
+    content = copy.deepcopy(of)
     inner = content
     for key in place[:-1]:
         inner = inner[key]
@@ -62,8 +63,8 @@ def test_a_good_file(tmp_path):
 
 def test_a_notebook_gets_its_section_that_of_the_dataset_data_and_model(tmp_path):
     read = params.read(write(tmp_path, GOOD))
-    expected = {"data": "sample", "model": "embedded", "seed": 0, "draws": 10, "corpus": "sample"}
-    assert read.parameters("leaderboard") == expected
+    given = GOOD["leaderboard"] | {"data": "sample", "model": "embedded", "corpus": "sample"}
+    assert read.parameters("leaderboard") == given
 
 
 def test_a_notebook_without_a_section_or_without_one_for_the_dataset(tmp_path):
@@ -133,11 +134,11 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
         (changed("data", to="smaple"), ["data: found 'smaple', expected one of `datasets`", "did you mean 'sample'?"]),
         (changed("model", to="gpt"), ["model: found 'gpt', expected one of `models`: embedded, server"]),
         (changed("notebooks", to=["leaderbord"]), ["notebooks: found 'leaderbord'", "did you mean 'leaderboard'?"]),
-        (changed("score", "metric", to=["x"]), ["params.yaml, score.metric: Extra inputs"]),
+        (changed("score", "metric", to=["x"]), ["params.yaml, score: unknown key 'metric'; did you mean 'metrics'?"]),
         (changed("score", "metrics", to=["word-overlpa"]), ["score.metrics: found 'word-overlpa'", "word-overlap"]),
         (
             changed("datasets", "public", "score", "rose", to={"metrics": [], "document": 3}),
-            ["params.yaml, datasets.public.score.rose.document: Extra inputs"],
+            ["params.yaml, datasets.public.score.rose: unknown key 'document'; did you mean 'documents'?"],
         ),
         (
             changed("datasets", "public", "score", "rose", "documents", to="few"),
@@ -175,6 +176,86 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
 def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
     message = explain(tmp_path, content)
     assert all(part in message for part in parts), message
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        ("meta_evaluation.draws", "many", "meta_evaluation.draws: Input should be a valid integer, found 'many'"),
+        ("acu_generation.seed", "zero", "acu_generation.seed: Input should be a valid integer, found 'zero'"),
+        ("acu_generation.seed", "0", "acu_generation.seed: Input should be a valid integer, found '0'"),
+        ("preference_bias.draws", 0, "preference_bias.draws: Input should be greater than or equal to 1, found 0"),
+        ("refinement.per_origin", "two", "refinement.per_origin: Input should be a valid integer, found 'two'"),
+        ("embedded_model.pooling", "max", "embedded_model.pooling: Input should be 'min' or 'mean', found 'max'"),
+        (
+            "leaderboard.metric",
+            "acuval",
+            "leaderboard.metric: found 'acuval', expected one of the metrics that `score` runs on sample: acueval, "
+            "factored, sentences, holistic, word-overlap, fenice; did you mean 'acueval'?",
+        ),
+        ("leaderboard.metrik", "x", "leaderboard: unknown key 'metrik'; did you mean 'metric'?"),
+        ("leaderboard", 5, "leaderboard: Input should be a valid dictionary, found 5"),
+        (
+            "leaderbord",
+            {},
+            "leaderbord: unknown section; did you mean 'leaderboard'?; expected one of academic_summaries",
+        ),
+        (
+            "meta_evaluation.baseline",
+            "x",
+            "meta_evaluation: found 'x', expected one of `metrics` of this section: acue",
+        ),
+        (
+            "acu_verification.reference",
+            "acueval-verify-fewshot-doc",
+            "acu_verification.reference: no prompt named 'acu",
+        ),
+        (
+            "acu_generation.prompts",
+            ["acueval-verify-zeroshot"],
+            "acu_generation.prompts.0: prompt 'acueval-verify-zeroshot' is for verify, expected one for decompose: ",
+        ),
+        ("acu_generation.prompts", ["mine.txt"], "acu_generation.prompts.0: no prompt file 'mine.txt' in "),
+        (
+            "datasets.sample.leaderboard.corpus",
+            "smaple",
+            "datasets.sample.leaderboard.corpus: found 'smaple', expected one of the dataset's `corpora`: sample, sample_presence, "
+            "sample_papers; did you mean 'sample'?",
+        ),
+        (
+            "embedded_model.variants",
+            ["embeded"],
+            "embedded_model.variants.0: found 'embeded', expected one of `models`",
+        ),
+        (
+            "models.embedded.weights",
+            "zeroshot",
+            "models.embedded: kind embedded: option 'weights': found 'zeroshot'; Input should be 'supervised' or",
+        ),
+        ("models.embedded.kind", "embeded", "models.embedded: unknown kind of model 'embeded'; expected embedded, "),
+        ("metrics.acueval.aggregate", "men", "metrics.acueval: metric 'acueval' in the settings: aggregate: Input"),
+        ("metrics.acueval.verify", "none", "metrics.acueval: no prompt named 'none'; there are: acueval-verify-"),
+        (
+            "factored_verification.methods.factored.verify",
+            "factored-verify-fewsht",
+            "factored_verification.methods.factored: no prompt named 'factored-verify-fewsht'; did you mean 'factored-",
+        ),
+    ],
+)
+def test_of_a_wrong_value_key_value_and_what_is_allowed_are_said_in_a_line(tmp_path, place, value, told):
+    message = explain(tmp_path, changed(*place.split("."), to=value, of=SHIPPED))
+    assert message.splitlines()[0].startswith(f"{tmp_path / 'params.yaml'}, {told}")
+
+
+def test_a_notebook_that_is_not_run_may_wait(tmp_path):
+    content = changed("leaderboard", "metric", to="acuval") | {"notebooks": []}
+    with pytest.raises(ParamsError, match=r"leaderboard\.metric: found 'acuval'"):
+        params.read(write(tmp_path, content)).parameters("leaderboard")
+
+
+def test_a_notebook_of_ones_own_has_a_section_without_schema(tmp_path):
+    content = changed("datasets", "sample", "mine", to={}) | {"mine": {"shade": 3}, "notebooks": ["mine"]}
+    assert params.read(write(tmp_path, content)).parameters("mine")["shade"] == 3
 
 
 def test_settings_cannot_be_changed():

@@ -44,7 +44,7 @@ def settings(tmp_path, monkeypatch):
             "models": {"embedded": {"kind": "embedded"}},
             "cache": "calls.sqlite",
             "metrics": DEFAULT_METRICS,
-            "notebooks": [],
+            "notebooks": ["toy"],
             "score": {"metrics": list(DEFAULT_METRICS)},
             "datasets": {data: {"corpora": [], "toy": {}} | dataset},
             "toy": toy or {},
@@ -141,7 +141,7 @@ def test_a_shipped_or_public_corpus_is_loaded_by_name(own, monkeypatch):
 def model(settings, monkeypatch):
     """The fake in place of whatever model the settings name, with the cache they name."""
     fake = FakeModel()
-    monkeypatch.setattr(models, "load", lambda entry, cache=None: CachedModel(fake, ResponseCache(cache)))
+    monkeypatch.setattr(models, "load", lambda entry, cache=None: CachedModel(fake, ResponseCache(cache or ":memory:")))
     return fake
 
 
@@ -267,7 +267,35 @@ def test_a_model_that_mostly_does_not_follow_the_prompt_is_told_of_at_once(
     assert said == told
 
 
+def test_what_the_settings_no_longer_name_is_removed(model, settings):
+    prepare("one", 1)
+    prepare("two", 1)
+    stages.score(scored(settings, one=BOTH, two=BOTH), "acueval")
+    [folder] = stages.score(scored(settings, two=BOTH), "acueval")
+    assert [path.name for path in folder.parent.iterdir()] == ["two"]
+
+
 # notebook
+
+
+@pytest.mark.parametrize("command", [["corpora"], ["evaluate", "acueval"], ["notebook", "leaderboard"]])
+def test_a_wrong_value_stops_every_stage_before_it_removes_anything(tmp_path, monkeypatch, capsys, command):
+    given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    given["leaderboard"]["draws"] = "many"
+    Path(tmp_path, "params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    kept = [
+        Path(f"{kind}/sample/{name}/a.csv") for kind, name in [("tables", "leaderboard"), ("data/corpora", "sample")]
+    ]
+    for file in kept:
+        file.parent.mkdir(parents=True)
+        file.write_text("a")
+    monkeypatch.setattr("sys.argv", ["claimwise", *command])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    line = "params.yaml, leaderboard.draws: Input should be a valid integer, found 'many'"
+    assert capsys.readouterr().err == f"error: {tmp_path / line}\n"
+    assert all(file.read_text() == "a" for file in kept)
 
 
 @pytest.fixture
@@ -296,6 +324,15 @@ def test_two_runs_give_the_same_bytes_and_leave_the_source_alone(toy):
     record = json.loads(Path("tables/sample/toy/run.json").read_text())
     assert record["parameters"] == {"data": "sample", "model": "embedded", "below": 2}
     assert record["model"] == {"kind": "embedded"}
+
+
+def test_tables_of_an_earlier_run_do_not_stay(toy):
+    stale = [Path(f"{kind}/sample/toy/old.csv") for kind in ("tables", "figures")]
+    for file in stale:
+        file.parent.mkdir(parents=True)
+        file.touch()
+    toy(below=2)
+    assert not any(file.exists() for file in stale)
 
 
 def test_a_failed_run_leaves_the_traceback_to_read(toy):

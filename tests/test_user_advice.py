@@ -66,7 +66,7 @@ def served(tmp_path, monkeypatch):
 
 
 def score():
-    return score_file(Path("mine.jsonl"), "acueval", None, None, None, None, Path("params.yaml"))
+    return score_file([Path("mine.jsonl")], "acueval", None, None, None, None, Path("params.yaml"))
 
 
 def test_a_model_that_refuses_is_not_the_files_fault(served):

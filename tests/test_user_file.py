@@ -63,7 +63,7 @@ SPLIT = [
 
 
 def score(file="mine.jsonl", metric="word-overlap", *, model=None, out=None, claims=None, page=None, **options):
-    return user_file.score(Path(file), metric, model, out, claims, page, Path("params.yaml"), **options)
+    return user_file.score([Path(file)], metric, model, out, claims, page, Path("params.yaml"), **options)
 
 
 def write(rows, name="mine.jsonl"):
@@ -145,11 +145,6 @@ def test_a_place_without_permission_is_said_before_anything_is_asked(monkeypatch
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
     with pytest.raises(ClaimwiseError, match=r"the scores cannot be written, .* is read-only"):
         score()
-
-
-def test_a_folder_in_the_place_of_the_file_is_a_message():
-    with pytest.raises(IsADirectoryError, match=r"is a folder; name one \.jsonl"):
-        score(".")
 
 
 def test_word_overlap_is_no_models_score(capsys):
@@ -336,6 +331,20 @@ def test_a_file_in_a_folder_that_takes_no_other_is_written_itself(folder, monkey
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != folder.resolve())  # root may write everywhere
     with output.whole(Path("scores.csv")) as new:
         assert new == Path("scores.csv")
+
+
+def test_a_file_without_splits_is_not_told_of_splits_that_it_lacks(capsys):
+    write([{"document": "It rained.", "summary": text, "label": label} for text, label in (("Rain.", 1), ("Sun.", 0))])
+    score()
+    printed = capsys.readouterr().out
+    assert "Give the file a column 'split', 'validation' (or valid, val, dev) in some labelled rows" in printed
+    assert "split 'test'" not in printed
+
+
+def test_a_page_that_is_no_page_by_its_name_is_refused(folder):
+    write(ROWS)
+    with pytest.raises(ClaimwiseError, match=r"x\.txt: the page .* ends in \.html or \.htm, got '\.txt'"):
+        score(page=Path("x.txt"))
 
 
 def test_a_misspelt_label_is_told_of(capsys):

@@ -17,8 +17,7 @@ from claimwise.analysis.systems import answered, of_all_systems
 PLACES = ("Tarn", "Leeds", "Oslo", "Kyoto", "Lima", "Perth", "Bern", "Cork")
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def stories():
     """Eight stories, half of them for validation: one system copies, one invents, one refuses every second time."""
     rows = []
     for number, place in enumerate(PLACES):
@@ -31,23 +30,38 @@ def project(tmp_path_factory):
             split = "validation" if number < 4 else "test"
             row = {"document": f"A mill burned in {place} on Monday.", "summary": summary, "label": label}
             rows.append(row | {"system": who, "split": split})
-    rows.append(
-        rows[0] | {"document": "A dam broke.", "summary": "A dam broke.", "split": "train"}
-    )  # of one system only
+    return rows
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Makes a project of a user's rows, with their scores."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("own"))
-        shutil.copytree(ROOT / "data" / "published", "data/published")
-        shutil.copytree(ROOT / "notebooks", "notebooks")
-        Path("data/own").mkdir()
-        pd.DataFrame(rows).to_csv("data/own/mine.csv", index=False)
-        given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8")) | {"data": "own", "model": "lexical"}
-        given["metrics"]["fenice"] = given["metrics"]["sentences"]  # NLI is not what is tested here
-        Path("params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
-        settings = params.read("params.yaml")
-        stages.prepare_corpora(settings)
-        for metric in settings.score.metrics:
-            stages.score(settings, metric)
-        yield settings
+
+        def make(rows):
+            patch.chdir(tmp_path_factory.mktemp("own"))
+            shutil.copytree(ROOT / "data" / "published", "data/published")
+            shutil.copytree(ROOT / "notebooks", "notebooks")
+            Path("data/own").mkdir()
+            pd.DataFrame(rows).to_csv("data/own/mine.csv", index=False)
+            given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+            given |= {"data": "own", "model": "lexical"}
+            given["metrics"]["fenice"] = given["metrics"]["sentences"]  # NLI is not what is tested here
+            Path("params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
+            settings = params.read("params.yaml")
+            stages.prepare_corpora(settings)
+            for metric in settings.score.metrics:
+                stages.score(settings, metric)
+            return settings
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def project(prepared):
+    rows = stories()
+    one_system = {"document": "A dam broke.", "summary": "A dam broke.", "split": "train"}
+    return prepared([*rows, rows[0] | one_system])
 
 
 def run(name, settings):
@@ -65,8 +79,8 @@ def test_metrics_are_compared_by_ones_own_labels(project):
     assert table.loc["acueval", ["balanced_accuracy", "difference", "p"]].tolist() == [100, 0, 1]
     pairs = pd.read_csv(tables / "pairs.csv")
     assert pairs[["difference", "auc_difference"]].eq(0).all(axis=None)
-    headline = json.loads(Path("tables/own/meta_evaluation.json").read_text())["mine"]
-    assert headline["balanced accuracy (%)"]["word overlap"] == 100
+    headline = json.loads(Path("tables/own/meta_evaluation.json").read_text())
+    assert headline["AUC of word overlap, mean"] == 1
 
 
 def test_ones_own_systems_are_ranked_by_their_answers(project):
@@ -103,3 +117,14 @@ def test_what_counts_as_an_answer(summary, expected):
 def test_documents_that_not_every_system_summarised_are_left_out():
     rows = pd.DataFrame({"document_id": ["1", "1", "2", "3", "3"], "system": ["a", "b", "a", "b", "a"]})
     assert of_all_systems(rows).index.tolist() == [0, 1, 3, 4]
+
+
+def test_without_validation_rows_what_needs_no_threshold_is_given_and_the_rest_is_said(prepared):
+    rows = [{name: value for name, value in row.items() if name != "split"} for row in stories()]
+    tables = run("meta_evaluation", prepared(rows))
+    table = pd.read_csv(tables / "balanced_accuracy.csv").set_index("metric")
+    assert table.loc["word-overlap", ["n", "auc"]].tolist() == [20, 1]
+    assert table["balanced_accuracy"].isna().all()
+    report = Path("reports/own/meta_evaluation.ipynb").read_text(encoding="utf-8")
+    assert "No threshold is tuned: that takes validation rows of both labels" in report
+    assert "nan %" not in report

@@ -51,6 +51,18 @@ def test_a_file_in_another_language_of_latin_script_is_warned_of(language):
     assert warned("lexical", summaries=sentences) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Am Montag kündigte der Bürgermeister von Köln die Schließung der Schule an, was das Dorf nicht will.",
+        "Le maire de la ville a annoncé la fermeture des écoles du village.",
+        "El alcalde anunció el martes el cierre de las escuelas del pueblo.",
+    ],
+)
+def test_one_row_is_enough_where_its_function_words_are_another_languages(text):
+    assert ["seem not to be English" in warning for warning in warned(summaries=[text])] == [True]
+
+
 def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
     headlines = [span.text for span in text.sentences(ENGLISH)]
     assert warned(summaries=headlines, documents=[ENGLISH]) == []
@@ -70,11 +82,11 @@ def test_html_is_counted_and_warned_of_once(kind):
     assert "2 documents and 3 summaries hold HTML" in warning
     assert warned(kind, summaries=rows[3:]) == []
     [warning] = warned(kind, summaries=rows[:1])
-    assert warning.startswith("warning: 1 summary holds HTML")
+    assert warning.startswith("1 summary holds HTML")
     [warning] = warned(kind, summaries=rows[:2])
-    assert warning.startswith("warning: 2 summaries hold HTML")
+    assert warning.startswith("2 summaries hold HTML")
     [warning] = warned(kind, summaries=rows[3:], documents=["<p>It rained."])
-    assert warning.startswith("warning: 1 document holds HTML")
+    assert warning.startswith("1 document holds HTML")
     assert warned("openai", summaries=rows) == []
 
 
@@ -157,9 +169,9 @@ def test_layouts_are_counted_in_one_warning_each():
     broken, numbers = textwrap.fill(PROSE, 40), "1. It rained.\n2. It snowed."
     both = warned("embedded", summaries=[broken, numbers, "Key points:\n- It rained.", "It rained."])
     assert both == [
-        "warning: 1 summary looks hard-wrapped (a line goes on in the next one): every line is read as a sentence; join the "
+        "1 summary looks hard-wrapped (a line goes on in the next one): every line is read as a sentence; join the "
         "lines before",
-        "warning: 2 summaries have numbered lists, headings or lead-ins, which are read as claims; take them off before",
+        "2 summaries have numbered lists, headings or lead-ins, which are read as claims; take them off before",
     ]
     first, second = warned("lexical", summaries=[broken, broken, numbers])
     assert "2 summaries look hard-wrapped" in first

@@ -10,8 +10,15 @@ warnings.filterwarnings("ignore", message="IProgress not found")
 __version__ = "0.1.0"
 
 
+__all__ = ["check", "score", "verdict"]
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
 def __getattr__(name: str):
-    """``claimwise.score``, imported where it is asked for: every module imports the package, few of them a model."""
-    if name == "score":
-        return import_module("claimwise.api").score
+    """The functions of ``api``, imported where they are asked for: every module imports the package, few of them a model."""
+    if name in __all__:
+        return getattr(import_module("claimwise.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

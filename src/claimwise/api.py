@@ -6,7 +6,7 @@ Neither this nor ``claimwise score`` needs a project: metrics, models and the ca
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
@@ -16,11 +16,15 @@ import pooch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise import models, prompts
+from claimwise.corpora.user import GIVEN, joined, recorded
 from claimwise.errors import ClaimwiseError, near, shorten
-from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
+from claimwise.metrics import DEFAULT_METRICS, MetricSpec, evaluate, specification
+from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 from claimwise.params import ParamsError, read_yaml
 from claimwise.paths import PARAMS
+from claimwise.user_file import bands, decisions, output
+from claimwise.user_file.warnings import warnings as doubts
 
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
@@ -30,13 +34,16 @@ DEFAULT_MODELS: dict[str, dict[str, str]] = {
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
 }
+_ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
-@overload
-def score(document: str, summary: str, metric: str = ..., model: str | Mapping[str, Any] | Model = ...) -> float: ...
 @overload
 def score(
-    document: str | Iterable[str],
+    document: str | Iterable[str], summary: str, metric: str = ..., model: str | Mapping[str, Any] | Model = ...
+) -> float: ...
+@overload
+def score(
+    document: str | Iterable[str | list[str]],
     summary: Iterable[str],
     metric: str = ...,
     model: str | Mapping[str, Any] | Model = ...,
@@ -47,16 +54,17 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
     ``metrics.evaluate`` gives claims and verdicts, too.
 
     Args:
-        document: a text, or one for each summary.
+        document: a text, or one for each summary; a list in the place of a text (contexts, pages) is read as one.
         summary: a text, or several (a list, a column of a data frame). A missing one among several (None, NaN) is an
             empty text, as in files; so is a missing document.
         metric: one of ``metrics.DEFAULT_METRICS``.
-        model: one of ``DEFAULT_MODELS`` (it is loaded once), an entry as params.yaml has them, e.g.
+        model: one of ``DEFAULT_MODELS`` (it is loaded once), a kind of model and its options (docs/models.md), e.g.
             ``{"kind": "openai", "model": "gpt-4.1-mini"}``, or what ``models.load`` made of one: a second call then knows
             what the first one asked.
 
     Returns:
-        NaN where there is no score, and a warning with the reason.
+        NaN where there is no score, and a warning with the reason. What a model may misread (another language than
+        English, HTML) is warned of, too.
 
     Raises:
         ClaimwiseError: there is no such metric or model, a text is none, or there are not as many documents as summaries.
@@ -67,25 +75,116 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
     [1.0, 0.3333333333333333]
     """
     summaries = _texts("summary", summary)
-    documents = [document] * len(summaries) if isinstance(document, str) else _texts("document", document)
-    if isinstance(summary, str) and not isinstance(document, str):
-        raise ClaimwiseError(
-            f"expected one document for one summary, got {len(documents)}; join them, or give summaries, too"
-        )
+    if isinstance(summary, str) or isinstance(document, str):
+        documents = [_document(document)] * len(summaries)
+    else:
+        documents = [joined(text) for text in _texts("document", document)]
     if len(documents) != len(summaries):
         raise ClaimwiseError(
             f"{len(documents)} documents and {len(summaries)} summaries; give each summary its document"
         )
-    ids = [str(number) for number in range(len(summaries))]
-    examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
-    spec = specification(metric, DEFAULT_METRICS)
-    scores = evaluate(metric, spec, _model(model), examples, progress=False).scores
+    examples = pd.DataFrame({"document": documents, "summary": summaries}, dtype=object)
+    spec, engine = specification(metric, DEFAULT_METRICS), _model(model)
+    scores = evaluate(metric, spec, engine, examples, progress=False).scores
+    if spec.judge != WordOverlap.name:
+        _warn(engine, examples)
     if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
         warnings.warn(
             f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}", stacklevel=2
         )
     found = scores["score"].tolist()
     return found[0] if isinstance(summary, str) else found
+
+
+def check(
+    document: str | Iterable[str],
+    claims: str | Iterable[str],
+    metric: str = "acueval",
+    model: str | Mapping[str, Any] | Model = DEFAULT_MODEL,
+) -> pd.DataFrame:
+    """Whether a document supports claims of your own; they are verified as they stand, nothing is decomposed.
+
+    Args:
+        document: a text, or several that are read as one (contexts).
+        claims: a text, or several.
+        metric: whose verifier is asked; one that makes claims.
+        model: as ``score`` takes it.
+
+    Returns:
+        One row a claim, in order: ``claim``, ``support`` in [0, 1] (NaN with a ``reason``), ``verdict`` (``supported``,
+        ``unsupported``, ``not sure`` where the embedded model cannot tell, or empty), and ``evidence``, the nearest of the sentences that were looked at, best first.
+
+    Raises:
+        ClaimwiseError: there is no such metric or model, the metric makes no claims, or a text is none.
+
+    >>> found = check("It rained in Rome. Ann slept.", ["It rained.", "The sun shone."], model="lexical")
+    >>> found[["claim", "verdict", "evidence"]].values.tolist()
+    [['It rained.', 'supported', ['It rained in Rome.']], ['The sun shone.', 'unsupported', ['It rained in Rome.']]]
+    """
+    texts = _texts("claims", claims)
+    spec, engine = own_claims(metric, specification(metric, DEFAULT_METRICS)), _model(model)
+    examples = pd.DataFrame({"id": ["1"], "document": [_document(document)], "summary": ["\n".join(map(str, texts))]})
+    given = recorded({"1": texts})
+    found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
+    _warn(engine, examples)
+    claims = output.claim_table(found, examples, bands.of_claims(spec, _entry_of(engine)))
+    return claims[["claim", "support", "reason", "verdict", "evidence"]]
+
+
+def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
+    """The metric on claims that are there: only its verifier is asked.
+
+    Args:
+        name: the metric's.
+        spec: what it is made of.
+        prompt: the user's prompts.
+
+    Raises:
+        ClaimwiseError: it makes no claims, or a prompt is for making some.
+    """
+    if spec.judge:
+        having = ", ".join(known for known, entry in DEFAULT_METRICS.items() if "verify" in entry)
+        raise ClaimwiseError(f"metric {name!r} judges whole summaries and verifies no claims; take one of {having}")
+    if unused := [one for one in prompt if prompts.load(one).role == "decompose"]:
+        raise ClaimwiseError(f"prompt {unused[0]!r} makes claims, and these examples have their own; leave it out")
+    return spec.model_copy(update={"decompose": f"recorded:{GIVEN}"})
+
+
+def _document(given: Any) -> str:
+    document = joined(_texts("document", given))
+    if not isinstance(document, str):
+        raise ClaimwiseError(
+            f"document: expected a text, or a list of texts that are read as one, got {shorten(given)}"
+        )
+    return document
+
+
+def _warn(model: Model, examples: pd.DataFrame) -> None:
+    """What a file is warned of on its way to the same model."""
+    for doubt in doubts(_entry_of(model).get("kind", ""), examples, ()):
+        warnings.warn(doubt, stacklevel=3)
+
+
+def _entry_of(model: Model) -> Mapping[str, str]:
+    """That of a default model, however it was given."""
+    return DEFAULT_MODELS.get(model.name, {})
+
+
+def verdict(score: float, metric: str = "acueval") -> str:
+    """What a score by the embedded model says of a summary: ``faithful``, ``not faithful``, or ``not sure``.
+
+    The bounds were fitted on public validation rows (``tools/bands.py``); texts of another kind need labels of their own.
+
+    Raises:
+        ClaimwiseError: no bounds are known for the metric.
+
+    >>> verdict(0.95), verdict(0.57), verdict(0.1)
+    ('faithful', 'not sure', 'not faithful')
+    """
+    band = bands.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
+    if band is None:
+        raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
+    return decisions.verdicts(pd.Series([score]), band)[0]
 
 
 def _texts(name: str, given: str | Iterable[str]) -> list:
@@ -105,7 +204,7 @@ def _model(model: str | Mapping[str, Any] | Model) -> Model:
         return models.load(model)
     if not any(callable(getattr(model, role, None)) for role in prompts.ROLES):
         raise ClaimwiseError(
-            f"model: expected a name ({', '.join(DEFAULT_MODELS)}), an entry as params.yaml has them, or what "
+            f"model: expected a name ({', '.join(DEFAULT_MODELS)}), a mapping {_ENTRY}, or what "
             f"models.load made of one, got {shorten(model)}"
         )
     return model
@@ -116,7 +215,7 @@ def _named(name: str) -> Model:
     if name not in DEFAULT_MODELS:
         raise models.ModelError(
             f"unknown model {name!r}{near(name, DEFAULT_MODELS)}; there are: {', '.join(DEFAULT_MODELS)}; for another "
-            "give its entry, as params.yaml has them: model={'kind': 'openai', 'model': ...}"
+            f"give its kind and options: model={_ENTRY}"
         )
     return models.load(DEFAULT_MODELS[name])
 

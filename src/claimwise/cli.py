@@ -14,8 +14,8 @@ from claimwise import __version__
 
 HELP = """Break summaries into claims, verify each against its document, and score.
 
-`score` takes a file of yours and needs no settings; the others are stages of the pipeline, which `dvc repro` runs in
-order, and read params.yaml.
+`score` takes files of yours and needs no settings; `metrics`, `models` and `prompts` list what it can be told; the others are
+stages of the pipeline, which `dvc repro` runs in order, and read params.yaml.
 """
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=HELP, pretty_exceptions_enable=False)
@@ -55,17 +55,29 @@ def options(
 @app.command()
 def score(
     file: Annotated[
-        Path, typer.Argument(help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with document, summary")
+        list[Path],
+        typer.Argument(
+            help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with document and summary (or claims of your own); "
+            "several, a folder of them, or - (standard input: csv or JSON lines)"
+        ),
     ],
     column: Annotated[
         list[str] | None,
         typer.Option(
             help="FIELD=COLUMN, where the file calls it otherwise: --column document=article; may be repeated. Fields: "
-            "document, summary, id (if there is none, the row's number), label, system, origin, split"
+            "document, summary, claims (verified as they stand), id (if there is none, the row's number), label, system, "
+            "origin, split"
         ),
     ] = None,
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
     model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="of an OpenAI-compatible server, for --model openai (no params.yaml needed)")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="the model's name there, or for --model transformers a folder or hub id of a checkpoint"),
+    ] = None,
     prompt: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,8 +87,8 @@ def score(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="where to write the scores: .csv, or .jsonl with claims; default: FILE.METRIC.csv, with the model or "
-            "prompt that you chose"
+            help="where to write the scores: .csv, .jsonl with claims, or - (standard output); default: FILE.METRIC.csv, "
+            "with the model or prompt that you chose"
         ),
     ] = None,
     claims: Annotated[
@@ -119,9 +131,40 @@ def score(
             prompt=prompt or (),
             columns=parse_columns(column or ()),
             limit=limit,
+            options={key: value for key, value in (("base_url", base_url), ("model", name)) if value is not None},
         )
     if scores is not None and fail_under is not None and falls_short(scores, fail_under):
         raise typer.Exit(1)
+
+
+@app.command()
+def metrics(params: Params = PARAMS) -> None:
+    """List the metrics, a line each: how claims are made and verified, and what makes a score of the verdicts."""
+    from claimwise.api import read_settings
+
+    for name, entry in read_settings(params).metrics.items():
+        parts = entry.get("judge") or ", ".join(str(entry.get(key)) for key in ("decompose", "verify", "aggregate"))
+        typer.echo(f"{name:<16} {parts}")
+
+
+@app.command("models")
+def list_models(params: Params = PARAMS) -> None:
+    """List the models, a line each; the first is the one that is asked where none is named."""
+    from claimwise.api import read_settings
+    from claimwise.models import describe
+
+    settings = read_settings(params)
+    for name in dict.fromkeys([settings.model, *settings.models]):
+        typer.echo(f"{name:<20} {describe(settings.models[name])}")
+
+
+@app.command("prompts")
+def list_prompts() -> None:
+    """List the prompts, a line each: what it is for, and where it comes from."""
+    from claimwise.prompts import load, names
+
+    for prompt in map(load, names()):
+        typer.echo(f"{prompt.name:<34} {prompt.role:<10} {prompt.source}")
 
 
 @app.command()
@@ -188,11 +231,16 @@ def prune(
     params: Params = PARAMS,
 ) -> None:
     """Delete a model's finished calls, or all, at once and for good: asking them again is computed, or paid for, again."""
-    from claimwise.errors import ClaimwiseError
+    from claimwise.errors import ClaimwiseError, near
 
     path, cache = _cache(params)
     if every == (model is not None):
         raise ClaimwiseError(f"{path}: say what to delete, either --model NAME (`cache stats` lists them) or --all")
+    known = {row[0] for row in cache.stats()}
+    if model is not None and model not in known:
+        raise ClaimwiseError(
+            f"{path}: no calls of a model {model!r}{near(model, known)}; there are those of {', '.join(known) or 'none'}"
+        )
     typer.echo(f"{path}: {cache.prune(model)} calls deleted")
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
-from claimwise.errors import ClaimwiseError, near
+from claimwise.errors import ClaimwiseError, near, shorten
+from claimwise.metrics import specification
 from claimwise.paths import PARAMS, plain
+from claimwise.sections import SECTIONS, Strict, check_model, check_prompts, listed
 from claimwise.strict_yaml import Loader
 
 #: The entry of ``datasets`` that reads the user's files.
@@ -22,18 +24,14 @@ class ParamsError(ClaimwiseError):
     """params.yaml is malformed; the message names the file and the key."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ScoredCorpus(_Strict):
+class ScoredCorpus(Strict):
     """What the score stage does with one corpus: these metrics, on the first so many documents (None: all)."""
 
     metrics: list[str]
     documents: int | None = Field(default=None, ge=1)
 
 
-class ScoreSettings(_Strict):
+class ScoreSettings(Strict):
     """The ``score`` section: the metrics that have a stage."""
 
     metrics: list[str]
@@ -64,6 +62,7 @@ class Dataset(BaseModel):
 
     corpora: Annotated[dict[str, dict[str, str]], BeforeValidator(_with_columns)]
     score: dict[str, ScoredCorpus] = Field(default_factory=dict)
+    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
 
     @property
     def sections(self) -> dict[str, dict[str, Any]]:
@@ -71,18 +70,12 @@ class Dataset(BaseModel):
         return dict(self.model_extra or {})
 
 
-def _listed(name: str, place: str, known: Collection[str], where: str) -> None:
-    """Refuse a name that another key of the file does not list.
-
-    >>> _listed("acuevl", "score.metrics", ["acueval", "fenice"], "metrics")
-    Traceback (most recent call last):
-    ...
-    ValueError: score.metrics: found 'acuevl', expected one of `metrics`: acueval, fenice; did you mean 'acueval'?
-    """
-    if name not in known:
-        raise ValueError(
-            f"{place}: found {name!r}, expected one of `{where}`: {', '.join(known) or 'none'}{near(name, known)}"
-        )
+def _listed(name: str, place: str, known: Mapping[str, Any] | list[str], where: str) -> None:
+    """Refuse a name that another key of the file does not list."""
+    try:
+        listed(name, known, f"`{where}`")
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 class Settings(BaseModel):
@@ -98,6 +91,7 @@ class Settings(BaseModel):
     datasets: dict[str, Dataset]
     notebooks: list[str]
     cache: str
+    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
 
     _file: Path = PrivateAttr(Path(PARAMS))
 
@@ -142,7 +136,7 @@ class Settings(BaseModel):
         """The parameters of a notebook: its section, that of the same name under the chosen dataset, ``data`` and ``model``.
 
         Raises:
-            ParamsError: there is no such section (with a suggestion), or none for this dataset.
+            ParamsError: there is no such section (with a suggestion), none for this dataset, or a value in it is wrong.
         """
         if notebook not in self.sections:
             raise ParamsError(f"{self._file} has no section {notebook!r}{near(notebook, self.sections)}")
@@ -152,7 +146,31 @@ class Settings(BaseModel):
                 f"{self._file}, datasets.{self.data} has no section {notebook!r}, which says what that notebook reads "
                 f"there; it has {', '.join(here) or 'none'}: add one, or take the notebook out of `notebooks`"
             )
-        return {"data": self.data, "model": self.model} | self.sections[notebook] | here[notebook]
+        if wrong := list(self.wrong_parameters(notebook)):
+            raise ParamsError("\n".join(f"{self._file}, {line}" for line in wrong))
+        return self._merged(notebook)
+
+    def _merged(self, notebook: str) -> dict[str, Any]:
+        here = self.dataset.sections[notebook]
+        return {"data": self.data, "model": self.model} | self.sections[notebook] | here
+
+    def wrong_parameters(self, notebook: str) -> Iterator[str]:
+        """What a notebook cannot take of its sections, a line each; nothing of a notebook that has no schema."""
+        known = {
+            "corpora": self.dataset.corpora,
+            "models": self.models,
+            "metrics": self.metrics,
+            "scored": {corpus: scored.metrics for corpus, scored in self.dataset.score.items()},
+        }
+        if notebook not in SECTIONS:
+            return
+        try:
+            SECTIONS[notebook].model_validate(self._merged(notebook), context=known)
+        except ValidationError as error:
+            for found in error.errors():
+                own = {*found["loc"][:1]} <= {*self.sections[notebook]}
+                here = "" if own else f"datasets.{self.data}."
+                yield told(here + ".".join(map(str, (notebook, *found["loc"]))), found)
 
     def model_entry(self, name: str) -> dict[str, Any]:
         """An entry of ``models``.
@@ -178,12 +196,50 @@ def read(path: str | Path) -> Settings:
         result = Settings.model_validate(content)
     except ValidationError as error:
         lines = [
-            f"{path}, {'.'.join(map(str, e['loc'])) or 'top level'}: {e['msg']}{_misspelt(e['loc'], e['type'], content)}"
-            for e in error.errors()
+            told(".".join(map(str, e["loc"])), e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()
         ]
-        raise ParamsError("\n".join(lines)) from None
-    result._file = path
+    else:
+        result._file = path
+        lines = list(dict.fromkeys([*_wrong_entries(result), *_wrong_sections(result)]))
+    if lines:
+        raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result
+
+
+def told(place: str, error: Mapping[str, Any]) -> str:
+    """What pydantic found, as a line: where, what was expected, and what stands there.
+
+    >>> told("meta_evaluation.draws", {"type": "int_type", "msg": "Input should be a valid integer", "input": "many"})
+    "meta_evaluation.draws: Input should be a valid integer, found 'many'"
+    """
+    said = error["msg"].removeprefix("Value error, ")
+    found = "" if error["type"] in ("value_error", "missing") else f", found {shorten(error['input'])}"
+    return f"{place}: {said}{found}" if place else f"{said}{found}"
+
+
+def _wrong_entries(settings: Settings) -> Iterator[str]:
+    """Malformed metrics, and what is asked for and cannot be: other models and prompts may be notes for another day."""
+    for name in settings.metrics:
+        try:
+            spec = specification(name, settings.metrics)
+            if name in settings.score.metrics:
+                check_prompts(spec)
+        except ClaimwiseError as error:
+            yield f"metrics.{name}: {error}"
+    try:
+        check_model(settings.models[settings.model])
+    except ClaimwiseError as error:
+        yield f"models.{settings.model}: {error}"
+
+
+def _wrong_sections(settings: Settings) -> Iterator[str]:
+    """Sections that no notebook has, and wrong values in those of the notebooks that are run on the chosen dataset."""
+    for name in settings.sections:
+        if name not in SECTIONS and name not in settings.notebooks:
+            expected = f"expected one of {', '.join(SECTIONS)}, or a notebook of yours that `notebooks` names"
+            yield f"{name}: unknown section{near(name, SECTIONS)}; {expected}"
+        elif name in settings.notebooks and name in settings.dataset.sections:
+            yield from settings.wrong_parameters(name)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,14 @@ def prepare_corpora(settings: Settings) -> list[Path]:
         if settings.data == OWN:
             for lack in lacks(corpus.examples, corpus.preferences):
                 typer.echo(f"{folder}: {lack}", err=True)
+    _keep_only(folders, paths.corpus_folder(settings.data, "any").parent)
     return folders
+
+
+def _keep_only(folders: list[Path], base: Path) -> None:
+    """Remove what an earlier run wrote and this one did not: DVC leaves a stage's results to the stage (``persist``)."""
+    for other in set(filter(Path.is_dir, base.glob("*"))) - set(folders):
+        shutil.rmtree(other)
 
 
 def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
@@ -97,6 +105,7 @@ def score(settings: Settings, metric: str) -> list[Path]:
             evaluation.write(base / name, record | _counts(evaluation))
             _warn(metric, name, evaluation)
             folders.append(base / name)
+    _keep_only(folders, base)
     return folders
 
 
@@ -172,6 +181,9 @@ def notebook(settings: Settings, name: str) -> Path:
     copy = root / "reports" / settings.data / source.name
     given = _parameters(settings, name, source)
     copy.parent.mkdir(parents=True, exist_ok=True)
+    tables = root / "tables" / settings.data / name
+    for old in (tables, root / "figures" / settings.data / name):
+        shutil.rmtree(old, ignore_errors=True)
     try:
         papermill.execute_notebook(
             source,
@@ -187,10 +199,9 @@ def notebook(settings: Settings, name: str) -> Path:
     finally:
         if copy.is_file():
             normalise(copy)
-    run = root / "tables" / settings.data / name / "run.json"
-    run.parent.mkdir(parents=True, exist_ok=True)
+    tables.mkdir(parents=True, exist_ok=True)
     record = {"parameters": given, "model": settings.model_entry(settings.model), "versions": models.versions()}
-    run.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (tables / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return copy
 
 

@@ -135,17 +135,21 @@ def agreement_table(
         ``published_interval`` (the papers' narrower ±), ``auc``, what ``difference`` says of it and the baseline; and of
         test and validation rows, for no threshold is asked, Kendall's ``kendall_system`` over ``systems``
         (``LEAST_SYSTEMS`` or more) and ``kendall_summary`` over ``kendall_documents`` with people's ratings.
-        A metric that ``comparable`` leaves out has no numbers, and ``n`` 0.
+        A metric that ``comparable`` leaves out has no numbers, and ``n`` 0. Where the validation rows have not both labels,
+        there is no threshold for any metric, but ``auc`` over the test rows with a score.
     """
     table = []
     for group, part in rows.groupby("group"):
         usable, scored = comparable(part, metrics)
+        untuned = validation_and_test(part)[0]["label"].nunique() < 2
         unscored = part[part["split"] == "test"][list(metrics)].isna().sum()
         for metric in metrics:
             row = {"group": group, "metric": metric, "n": 0, "unscored": int(unscored[metric])}
             if metric in usable:
                 row |= _agreement(scored, metric, draws, seed, rule) | _order(scored, metric)
                 row |= difference(scored, metric, baseline, seed, rule) if baseline in usable else {}
+            elif untuned:
+                row |= _ranked(part, metric) | _order(part, metric)
             table.append(row)
     return pd.DataFrame(table, columns=_COLUMNS)
 
@@ -171,6 +175,14 @@ def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: C
         "published_interval": 100 * published_interval(labels, predicted, seed=seed),
         "auc": auc(labels, test[metric]),
     }
+
+
+def _ranked(rows: pd.DataFrame, metric: str) -> dict[str, float]:
+    """What needs no threshold."""
+    test = validation_and_test(rows)[1].dropna(subset=[metric])
+    if test["label"].nunique() < 2:
+        return {}
+    return {"n": len(test), "faithful": test["label"].mean(), "auc": auc(test["label"], test[metric])}
 
 
 def _order(scored: pd.DataFrame, metric: str) -> dict[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -63,20 +62,22 @@ class Results:
         plt.close(figure)
         return figure
 
-    def metrics(self, values: Mapping[str, Any]) -> None:
-        """Write headline numbers as json, for ``dvc metrics show``; NaN becomes null."""
-        text = json.dumps(_plain(values), indent=2, ensure_ascii=False)
+    def metrics(self, values: Mapping[str, float | None]) -> None:
+        """Write headline numbers as json, for ``dvc exp show``, which has a column for each; NaN becomes null.
+
+        Args:
+            values: by their names in words, six at most; all else is in tables.
+        """
+        text = json.dumps({name: _plain(value) for name, value in values.items()}, indent=2, ensure_ascii=False)
         self._tables.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
-    """Numbers as json has them, with six significant digits.
+def _plain(value: float | None) -> float | None:
+    """A number as json has it, with six significant digits.
 
-    >>> _plain({"a": {"b": 2 / 3}, "c": float("nan"), "n": np.int64(3)})
-    {'a': {'b': 0.666667}, 'c': None, 'n': 3}
+    >>> _plain(2 / 3), _plain(float("nan")), _plain(np.int64(3))
+    (0.666667, None, 3)
     """
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, float | np.floating):
         return None if np.isnan(value) else float(f"{value:.6g}")
     return int(value) if isinstance(value, np.integer) else value

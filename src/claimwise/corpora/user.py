@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,19 +15,25 @@ from typing import Any
 import pandas as pd
 
 from claimwise import schema
-from claimwise.corpora.user_rows import Row, read_rows, stem
+from claimwise.corpora.user_rows import STDIN, STDIN_NAME, Row, read_rows, stem
 from claimwise.errors import shorten
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
-FIELDS = ("id", "document", "summary", "label", "system", "origin", "split")
+FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
 
 _TEXTS = ("document", "summary")
 _DEFAULTS = {"system": "user", "origin": "user", "split": "test"}
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
 
-#: What other tools and corpora call the two texts; a name is suggested, never taken unasked.
-_ALIASES = {"document": ("article", "source", "context"), "summary": ("highlights", "response", "reference")}
+#: What other tools and corpora call the texts; a name is suggested, never taken unasked.
+_ALIASES = {
+    "document": ("article", "source", "context", "contexts", "retrieved_contexts"),
+    "summary": ("highlights", "response", "reference", "answer", "actual_output"),
+}
+
+#: What names claims of the user's own in a table of recorded ones.
+GIVEN = "given"
 
 #: Numbers that JSON has no word for, as Python writes them; a carried one stays a text rather than nothing.
 _NOT_JSON = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
@@ -43,11 +49,33 @@ class UserFile:
             they stand there, if under another name in the file by ours), a row an example in the same order: texts of a
             csv, of other files any JSON value; None where the row has none.
         hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
+        claims: a table of schema ``recorded_claims`` where the rows have claims of their own, else None.
     """
 
     examples: pd.DataFrame
     carried: pd.DataFrame
     hints: tuple[str, ...]
+    claims: pd.DataFrame | None = None
+
+
+def recorded(claims: Mapping[str, Iterable[str]]) -> pd.DataFrame:
+    """Claims of the user's own, by example, as a table of schema ``recorded_claims``.
+
+    >>> recorded({"a": ["It rained."]}).values.tolist()
+    [['a', 'given', 0, 'It rained.']]
+    """
+    rows = [(key, GIVEN, place, claim) for key, group in claims.items() for place, claim in enumerate(group)]
+    return pd.DataFrame(rows, columns=["example_id", "decomposer", "claim_index", "claim"])
+
+
+def joined(document: Any) -> Any:
+    """A document that is given as a list of texts (retrieved contexts, pages) as one; any other value as it is.
+
+    >>> joined(["It rained.", "Ann left."])
+    'It rained.\\n\\nAnn left.'
+    """
+    texts = isinstance(document, list | tuple) and all(isinstance(part, str) for part in document)
+    return "\n\n".join(document) if texts else document
 
 
 def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -60,6 +88,10 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
     [['1', 'mine', 'It rained.', 'user', 1.0]]
     """
     found = read_file(path, columns)
+    if found.claims is not None:
+        raise TableError(
+            f"{path}: rows with claims and no summary, which `claimwise score` reads; add a column 'summary'"
+        )
     for hint in found.hints:
         warnings.warn(hint, stacklevel=2)
     return found.examples
@@ -71,7 +103,9 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     Args:
         path: a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
             ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
-            ``system``, ``origin`` and ``split``. A text may be empty or null. Where no row has an ``id``, it is the row's
+            ``system``, ``origin`` and ``split``. A text may be empty or null; a document may be a list of texts, which are
+            read as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with
+            both, ``claims`` is read where ``columns`` names it). ``-`` is the standard input, csv or JSON. Where no row has an ``id``, it is the row's
             number as text: 1, 2, 3, ... in the file's order, of the examples only (header and blank lines do not count).
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
@@ -87,25 +121,77 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     """
     path, columns = Path(path), columns or {}
     rows = read_rows(path)
+    path = Path(STDIN_NAME) if path == STDIN else path
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
     _refuse_wrapped(rows, columns, path)
     rows = _renamed(rows, columns, path)
     known = {name for _, row in rows for name in row}
-    required = [name for name in FIELDS if name in _TEXTS or (name == "id" and name in known)]
+    own = "claims" in known and ("claims" in columns or "summary" not in known)
+    texts = ("document", "claims") if own else _TEXTS
+    required = [name for name in FIELDS if name in texts or (name == "id" and name in known)]
     for place, row in rows:
         if lacking := [name for name in required if name not in row]:
             raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
+    read = ("id", *_TEXTS, *texts)
     carried = [
-        {name: _carried(row[name], f"{path}, {place}, column {name!r}") for name in row if name not in ("id", *_TEXTS)}
+        {name: _carried(row[name], f"{path}, {place}, column {name!r}") for name in row if name not in read}
         for place, row in rows
     ]
+    claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
+    if own:  # what is shown as the summary
+        summaries = ["\n".join(group) for group in claims]
+        rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
+    examples = _examples(rows, path)
     beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
     return UserFile(
-        examples=_examples(rows, path),
+        examples=examples,
         carried=beside.where(beside.notna(), None),
-        hints=tuple(_hints(list(beside), set(FIELDS) - known, path)),
+        hints=tuple(_hints(list(beside), set(FIELDS) - {"claims"} - known, path)),
+        claims=recorded(dict(zip(examples["id"], claims, strict=True))) if own else None,
     )
+
+
+def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> UserFile:
+    """Several files as one: an id begins with its file, a system without name is its file's, ``file`` is carried.
+
+    >>> import tempfile
+    >>> files = [Path(tempfile.mkdtemp(), name) for name in ("gpt.csv", "t5.csv")]
+    >>> _ = [file.write_text("document,summary\\nIt rained.,Rain.\\n") for file in files]
+    >>> found = read_files(files)
+    >>> found.examples["system"].tolist(), [Path(key).name for key in found.examples["id"]]
+    (['gpt', 't5'], ['gpt.csv:1', 't5.csv:1'])
+    """
+    if len(paths) == 1:
+        return read_file(paths[0], columns)
+    found = [read_file(path, columns) for path in paths]
+    if len({one.claims is None for one in found}) > 1:
+        raise TableError(f"{paths[0]} and others: some have a summary and some have claims; score them apart")
+    parts, carried, claims = [], [], []
+    for path, one in zip(paths, found, strict=True):
+        if "file" in one.carried:
+            raise TableError(f"{path}: column 'file' would stand twice; rename it")
+        ids = f"{path}:" + one.examples["id"]
+        system = one.examples["system"] if "system" in one.carried else stem(path)
+        parts.append(one.examples.assign(id=ids, system=system))
+        carried.append(one.carried.assign(file=str(path)))
+        if one.claims is not None:
+            claims.append(one.claims.assign(example_id=f"{path}:" + one.claims["example_id"]))
+    beside = pd.concat(carried, ignore_index=True)
+    return UserFile(
+        examples=pd.concat(parts, ignore_index=True),
+        carried=beside.astype(object).where(beside.notna(), None),
+        hints=tuple(hint for one in found for hint in one.hints),
+        claims=pd.concat(claims, ignore_index=True) if claims else None,
+    )
+
+
+def _claims(value: Any, where: str) -> list[str]:
+    """A row's claims of its own; none where the cell is empty."""
+    claims = value if isinstance(value, list) else [] if _blank(value) else [value]
+    if not all(isinstance(claim, str) for claim in claims):
+        raise TableError(f"{where}, column 'claims': found {shorten(value)}, expected a text or a list of texts")
+    return claims
 
 
 def parse_columns(entries: Iterable[str]) -> dict[str, str]:
@@ -130,8 +216,10 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
 
 def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
     """The rows as a validated ``examples`` table; what cannot be filled in or read is left for the schema to refuse."""
-    table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in FIELDS}, dtype=object)
+    fields = [name for name in FIELDS if name != "claims"]
+    table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in fields}, dtype=object)
     # null is what an empty field of a csv becomes on its way through a data frame: no text, unscored with that reason
+    table["document"] = table["document"].map(joined)
     for name in _TEXTS:
         table[name] = ["" if _absent(value) else value for value in table[name]]
     for name, default in _DEFAULTS.items():
@@ -227,6 +315,8 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
     if field == "id":
         return f"{said}; give every row one, or none: the number of a row is its id then"
     others = [name for name in row if name not in FIELDS]
+    if field == "summary" and "claim" in others:
+        return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
     near = nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
     asked = f"did you mean {near!r}? Say so" if near else "say which one holds it"
     return f"{said}; {asked}: {_how(field, near or 'NAME', path)}, or add it"

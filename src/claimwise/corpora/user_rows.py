@@ -14,7 +14,7 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from claimwise.schema import TableError
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 KINDS = (".jsonl", ".json", *_SEPARATORS, ".parquet")
 EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+
+#: The standard input where a file is expected, and what messages call it.
+STDIN, STDIN_NAME = Path("-"), "standard input"
 
 #: A row and its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
 Row = tuple[str, dict[str, Any]]
@@ -44,10 +47,35 @@ def stem(path: Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
+def expanded(given: Sequence[Path]) -> list[Path]:
+    """The files that are given, a folder as those in it; there, what is named after another file is a result of it.
+
+    Raises:
+        FileNotFoundError: a folder has none.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("a.csv", "a.acueval.csv", "b.jsonl", "notes.txt"):
+    ...     (folder / name).touch()
+    >>> [path.name for path in expanded([folder])]
+    ['a.csv', 'b.jsonl']
+    """
+    return [file for path in given for file in (_in_folder(path) if path.is_dir() else [path])]
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    files = [path for path in sorted(folder.iterdir()) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
+    stems = {stem(path) for path in files}
+    found = [file for file in files if not any(stem(file).startswith(f"{other}.") for other in stems)]
+    if not found:
+        raise FileNotFoundError(f"{folder}: no file of examples in this folder; expected {EXPECTED}")
+    return found
+
+
 def read_rows(path: Path) -> list[Row]:
     """Every row with its place.
 
-    A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines. Fields of
+    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines. Fields of
     csv and tsv are text: nothing becomes a number, an empty field is an empty text.
 
     Raises:
@@ -55,6 +83,8 @@ def read_rows(path: Path) -> list[Row]:
         FileNotFoundError: there is no such file.
         TableError: the file is none of these kinds, or not what its name says.
     """
+    if path == STDIN:
+        return list(_standard_input(_utf_8(sys.stdin.buffer.read(), path), Path(STDIN_NAME)))
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
     if not path.is_file():
@@ -65,7 +95,7 @@ def read_rows(path: Path) -> list[Row]:
     kind = Path(path.stem if packed else path.name).suffix.lower()
     if kind in (".jsonl", ".json"):
         text = _decoded(path, packed)
-        return list(_json_array(text, path) if kind == ".json" and _is_one_value(text) else _json_lines(text, path))
+        return list(_json(text, path) if kind == ".json" else _json_lines(text, path))
     if kind in _SEPARATORS:
         return list(_separated(_decoded(path, packed), path, _SEPARATORS[kind]))
     if kind == ".parquet" and not packed:
@@ -73,16 +103,30 @@ def read_rows(path: Path) -> list[Row]:
     raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
 
 
+def _standard_input(text: str, path: Path) -> Iterator[Row]:
+    return _json(text, path) if text.lstrip()[:1] in ("{", "[") else _separated(text, path, ",")
+
+
 def _decoded(path: Path, packed: bool) -> str:
     content = path.read_bytes()
     try:
-        return (gzip.decompress(content) if packed else content).decode("utf-8-sig")
+        return _utf_8(gzip.decompress(content) if packed else content, path)
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path}: not a gzip file, or a truncated one ({error})") from None
+
+
+def _utf_8(content: bytes, path: Path) -> str:
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         found = "it is UTF-16, Excel's 'Unicode text'" if wide else f"byte 0x{error.object[error.start]:02x}"
         raise TableError(f"{path}, byte {error.start}: not UTF-8 ({found}); save the file as UTF-8") from None
+
+
+def _json(text: str, path: Path) -> Iterator[Row]:
+    """An array, or as many files have it, an object a line."""
+    return _json_array(text, path) if _is_one_value(text) else _json_lines(text, path)
 
 
 def _json_lines(text: str, path: Path) -> Iterator[Row]:

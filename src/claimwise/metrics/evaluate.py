@@ -195,7 +195,8 @@ def evaluate(
         name: the metric's name, for the ``metric`` column.
         spec: what it is made of.
         model: plays the roles.
-        examples: a table of schema ``examples``; of its columns only id, document and summary are needed.
+        examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id`` the
+            row's number, from 1, is the id.
         recorded: published claims, for ``recorded:`` decomposers.
         batch: examples a step; finished steps are in the response cache whatever happens later.
         progress: show a bar with an estimate of the time left on standard error.
@@ -204,15 +205,17 @@ def evaluate(
         Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.
 
     Raises:
-        MetricError: the examples lack a column or a text, or an id stands twice.
+        MetricError: the examples lack a document or a summary, or an id stands twice.
         ClaimwiseError: the metric names a prompt that is not there, or one for another role.
 
     >>> from claimwise import models
     >>> spec, model = specification("sentences", DEFAULT_METRICS), models.load({"kind": "lexical"})
-    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained all day."], "summary": ["It rained. Ann left."]})
+    >>> examples = pd.DataFrame({"document": ["It rained all day."], "summary": ["It rained. Ann left."]})
     >>> evaluate("sentences", spec, model, examples, progress=False).scores.values.tolist()
-    [['a', 'sentences', 0.5, 2, 0, None]]
+    [['1', 'sentences', 0.5, 2, 0, None]]
     """
+    if "id" not in examples:
+        examples = examples.assign(id=[str(number) for number in range(1, len(examples) + 1)])
     order = _by_document(examples)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
     steps = bar(len(examples), name, "summary", show=progress)
@@ -262,7 +265,7 @@ def _by_document(examples: pd.DataFrame) -> np.ndarray:
     """Positions of the examples, summaries of one document together, so that a backend reads the document once."""
     if missing := [name for name in ("id", "document", "summary") if name not in examples]:
         raise MetricError(
-            f"examples lack the column {missing[0]!r}; expected id, document and summary, got "
+            f"examples lack the column {missing[0]!r}; expected document, summary and, if there is one, id, got "
             f"{', '.join(map(str, examples.columns))} (claimwise.corpora.read_examples reads and checks a file)"
         )
     for name in ("id", "document", "summary"):

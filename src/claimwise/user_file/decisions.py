@@ -5,6 +5,9 @@ Every function takes the scored rows of a file: ``score`` beside the columns of 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Sequence
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -13,6 +16,10 @@ from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import ClaimwiseError
+from claimwise.user_file.bands import NOT_SURE, Band
+
+#: The column of what the default bounds say, in words.
+VERDICT = "verdict"
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
@@ -45,6 +52,32 @@ def decisions(scores: pd.Series, threshold: float) -> pd.Series:
     [1, 0, <NA>]
     """
     return (scores > threshold).astype("Int64").mask(scores.isna())
+
+
+def verdicts(scores: pd.Series, band: Band) -> list[str]:
+    """What the scores say where no threshold is known: faithful, not faithful, not sure, or nothing without a score.
+
+    >>> verdicts(pd.Series([0.95, 0.5, 0.1, None]), Band(0.2, 0.9))
+    ['faithful', 'not sure', 'not faithful', '']
+    """
+    return [band.word(score, "faithful", "not faithful") for score in scores]
+
+
+def band_report(words: Sequence[str], band: Band) -> str:
+    """How many verdicts there are of each kind, where their bounds come from, and how right they were there.
+
+    >>> print(band_report(["faithful", "not sure"], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
+      1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure: bounds of the embedded model, fitted on 1722 public
+      validation rows (news); on a corpus left out they decided 50 % of the rows, 70 % of these rightly (50 is chance);
+      for texts of your own kind give labels, or --threshold
+    """
+    count = Counter(words)
+    return (
+        f"  {count['faithful']} faithful (from {band.high:g} on), {count['not faithful']} not faithful (below {band.low:g}), "
+        f"{count[NOT_SURE]} not sure: bounds of the embedded model, fitted on {band.n} public\n  validation rows "
+        f"({band.fitted_on}); on a corpus left out they decided {100 * band.decided:.0f} % of the rows, "
+        f"{100 * band.right:.0f} % of these rightly (50 is chance);\n  for texts of your own kind give labels, or --threshold"
+    )
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -106,13 +139,18 @@ def shortened(threshold: float, scores: pd.Series) -> float:
     return next(near for near in rounded if np.array_equal(scores > near, scores > threshold))
 
 
-def untuned(rows: pd.DataFrame) -> str:
+def untuned(rows: pd.DataFrame, carried: Collection[str]) -> str:
     """Why a file with labels has no threshold; for one that ``tuned`` found none for.
 
-    >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}))
-    >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}))
+    Args:
+        rows: the scored rows.
+        carried: columns that the file has.
+
+    >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}), ["split"])
+    >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}), [])
     ("labelled rows found: 2 of split 'test'", '')
-    >>> untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["dev"] * 2, "label": [1, 0]})).split("; ")[1]
+    >>> rows = pd.DataFrame({"score": [0.2, 0.6], "split": ["dev"] * 2, "label": [1, 0]})
+    >>> untuned(rows, ["split"]).split("; ")[1]
     'label 1 means faithful: are the labels the other way round?'
     """
     labelled = _labelled(rows)
@@ -127,6 +165,11 @@ def untuned(rows: pd.DataFrame) -> str:
             f"{area:.3f}); {_TURNED if area < 0.5 else other}"
         )
     split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
+    if "split" not in carried:
+        return (
+            f"  nothing decided: no threshold is tuned on the rows that it is reported on. Give the file a column 'split', "
+            f"{split!r} {other} in some labelled rows of both kinds, or say a threshold with --threshold"
+        )
     found = ", ".join(f"{count} of split {name!r}" for name, count in labelled["split"].value_counts().items())
     return (
         f"  nothing decided: to tune a threshold give some labelled rows of both kinds the split {split!r} {other}, or say "

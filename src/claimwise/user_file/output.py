@@ -8,11 +8,12 @@ import json
 import os
 import re
 import shutil
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pandas as pd
 
@@ -20,14 +21,22 @@ from claimwise import text
 from claimwise.corpora.user_rows import stem
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
+from claimwise.metrics.verify import probability
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import ranked
+from claimwise.user_file.bands import HALF, Band
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3
 
 #: What a result's name may end in: a reader takes it for what its name says.
-_KINDS = {"the scores": (".csv", ".jsonl"), "the claims": (".csv",)}
+_KINDS = {"the scores": (".csv", ".jsonl"), "the claims": (".csv",), "the page": (".html", ".htm")}
+
+#: What a claim's verdict is called, yes and no.
+SUPPORT = ("supported", "unsupported")
+
+#: In the place of a file: the standard output.
+STDOUT = Path("-")
 
 
 def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
@@ -47,11 +56,20 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     return file.parent / ".".join([stem(file), *parts, "csv"])
 
 
-def check(file: Path, out: Path, claims: Path | None, page: Path | None) -> None:
+def claims_beside(out: Path) -> Path | None:
+    """Where claims go if no place is named, and the scores do not hold them.
+
+    >>> claims_beside(Path("mine.acueval.csv")).name, claims_beside(Path("mine.jsonl"))
+    ('mine.acueval.claims.csv', None)
+    """
+    return None if nests(out) or out == STDOUT else out.with_name(f"{stem(out)}.claims.csv")
+
+
+def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | None) -> None:
     """Refuse a place that is taken or cannot be written to.
 
     Args:
-        file: the examples.
+        files: the examples.
         out: for the scores.
         claims: for the claims, if anywhere.
         page: for the page, if anywhere.
@@ -60,14 +78,14 @@ def check(file: Path, out: Path, claims: Path | None, page: Path | None) -> None
         ClaimwiseError: a result would be written over the examples or another result, or cannot be written there at all.
         IsADirectoryError: one of the places is a folder.
 
-    >>> check(Path("mine.csv"), Path("scores.csv"), Path("scores.csv"), None)
+    >>> check([Path("mine.csv")], Path("scores.csv"), Path("scores.csv"), None)
     Traceback (most recent call last):
     ...
     claimwise.errors.ClaimwiseError: scores.csv: the claims would be written over the scores; name another file for the claims
     """
-    taken = {file.resolve(): "the examples"}
+    taken = {file.resolve(): "the examples" for file in files}
     for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
-        if path is None:
+        if path in (None, STDOUT):
             continue
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
@@ -137,6 +155,9 @@ def write(table: pd.DataFrame, path: Path) -> None:
     >>> (folder / "scores.csv").read_text().split(), (folder / "scores.jsonl").read_text().splitlines()[1]
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
+    if path == STDOUT:
+        _write_csv(table, sys.stdout)
+        return
     with whole(path) as new:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
@@ -147,7 +168,7 @@ def write(table: pd.DataFrame, path: Path) -> None:
             _write_csv(table, new)
 
 
-def _write_csv(table: pd.DataFrame, path: Path) -> None:
+def _write_csv(table: pd.DataFrame, path: Path | TextIO) -> None:
     """Values that are no text as JSON; every cell is read back as it was written.
 
     By itself Python's writer leaves a bare carriage return unquoted, and every reader takes it for the end of the row.
@@ -169,37 +190,42 @@ def _missing(value: Any) -> bool:
     return not isinstance(value, list | dict) and pd.isna(value)
 
 
-def with_claims(scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
-    """Scores with each row's claims in a further column, as JSON lines hold them: text, support, evidence, start, end.
+def with_claims(
+    scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF
+) -> pd.DataFrame:
+    """Scores with each row's claims in a further column, as JSON lines hold them: text, support, verdict, evidence, start, end.
 
-    An aligned claim has ``p_entail`` too, by which it is supported or not (``verification.probability``).
+    An aligned claim has ``p_entail`` too, by which it is supported or not (``verify.probability``).
 
     Args:
         scores: one row an example with ``id``, in the order of the examples.
         evaluation: what ``metrics.evaluate`` returned for the examples.
         examples: the examples table.
+        band: between its bounds a claim's verdict is "not sure".
 
     >>> from claimwise import metrics, models
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained."]})
     >>> spec = metrics.specification("sentences", metrics.DEFAULT_METRICS)
     >>> found = metrics.evaluate("m", spec, models.load({"kind": "lexical"}), examples, progress=False)
     >>> with_claims(pd.DataFrame({"id": ["a"], "score": [1.0]}), found, examples)["claims"][0]
-    [{'text': 'It rained.', 'support': 1.0, 'evidence': ['It rained.'], 'start': 0, 'end': 10}]
+    [{'text': 'It rained.', 'support': 1.0, 'verdict': 'supported', 'evidence': ['It rained.'], 'start': 0, 'end': 10}]
     """
-    claims = _with_evidence(evaluation, examples).rename(columns={"claim": "text"})
-    columns = [name for name in ("text", "support", "p_entail", "evidence", "start", "end") if name in claims]
+    claims = claim_table(evaluation, examples, band).rename(columns={"claim": "text"})
+    columns = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
+    columns = [name for name in columns if name in claims]
     cells = claims[columns].astype(object)
     cells = cells.where(cells.notna(), None)  # JSON has no NaN
     nested = {key: cells.loc[rows.index].to_dict("records") for key, rows in claims.groupby("example_id")}
     return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
 
 
-def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
+def claim_report(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
     """Every claim with its support and the nearest of the sentences it was checked against, best first (``nearest``).
 
     Args:
         evaluation: what ``metrics.evaluate`` returned for the examples.
         examples: the examples table.
+        band: between its bounds a claim's verdict is "not sure".
 
     >>> from claimwise import metrics, models
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained. Ann left."]})
@@ -208,21 +234,22 @@ def claim_report(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame
     >>> claim_report(found, examples)[["id", "claim", "support", "evidence"]].values.tolist()
     [['a', 'It rained.', 1.0, 'It rained.'], ['a', 'Ann left.', 0.0, 'It rained.']]
     """
-    rows = _with_evidence(evaluation, examples)
-    columns = ["example_id", "claim_index", "claim", "support", "reason", "start", "end"]
+    rows = claim_table(evaluation, examples, band)
+    columns = ["example_id", "claim_index", "claim", "support", "verdict", "reason", "start", "end"]
     columns += [column for column in (*ALIGNMENT_COLUMNS, "evidence") if column in rows]
     return rows[columns].assign(evidence=rows["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
 
 
-def _with_evidence(evaluation: Evaluation, examples: pd.DataFrame) -> pd.DataFrame:
-    """Every claim with its verdict, whose evidence is the nearest sentences themselves."""
+def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
+    """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first."""
     rows = evaluation.judged_claims()
     documents = examples.set_index("id")["document"]
     evidence = []
     for row in rows.itertuples():
         sentences = text.sentences(documents[row.example_id])
         evidence.append([sentences[i].text for i in nearest(documents[row.example_id], row.claim, row)])
-    return rows.assign(evidence=pd.Series(evidence, rows.index, dtype=object))
+    verdicts = [band.word(value, *SUPPORT) for value in probability(rows)]
+    return rows.assign(verdict=verdicts, evidence=pd.Series(evidence, rows.index, dtype=object))
 
 
 def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:

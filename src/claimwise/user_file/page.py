@@ -13,9 +13,10 @@ import pandas as pd
 
 from claimwise import text
 from claimwise.metrics import Evaluation
-from claimwise.metrics.verify import SUPPORTED, probability
-from claimwise.user_file.decisions import decisions
-from claimwise.user_file.output import nearest
+from claimwise.metrics.verify import probability
+from claimwise.user_file.bands import HALF, NOT_SURE, Band
+from claimwise.user_file.decisions import decisions, verdicts
+from claimwise.user_file.output import SUPPORT, nearest
 
 #: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
 MOST = 300
@@ -29,6 +30,8 @@ def render(
     model: str,
     source: str,
     threshold: float | None = None,
+    band: Band | None = None,
+    claim_band: Band = HALF,
 ) -> str:
     """The page of an evaluation, lowest scores first.
 
@@ -38,7 +41,10 @@ def render(
         metric: the metric's name, for the title.
         model: the model's name, likewise; empty where none was asked.
         source: where the examples came from, likewise.
-        threshold: a summary is shown as faithful above it, as not faithful otherwise; without one nothing is decided.
+        threshold: a summary is shown as faithful above it, as not faithful otherwise.
+        band: without a threshold, a summary is shown as faithful above it, as not faithful below, else as not sure;
+            without either nothing is decided.
+        claim_band: the same of claims.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})
@@ -52,10 +58,12 @@ def render(
     """
     scored = examples.merge(evaluation.scores, left_on="id", right_on="example_id", suffixes=("", "_score"))
     decided = None if threshold is None else decisions(scored["score"], threshold)
-    scored = scored.assign(faithful=decided).sort_values("score", kind="stable")
+    words = verdicts(scored["score"], band) if band and threshold is None else ""
+    scored = scored.assign(faithful=decided, verdict=words).sort_values("score", kind="stable")
     shown = scored.head(MOST)
     judged = evaluation.judged_claims()
     judged["probability"] = probability(judged)
+    judged["verdict"] = [claim_band.word(value, *SUPPORT) or "unread" for value in judged["probability"]]
     by_example = dict(list(judged.groupby("example_id")))
     return _template().render(
         metric=metric,
@@ -67,7 +75,11 @@ def render(
         unread=int((evaluation.verdicts["support"].isna() if len(evaluation.verdicts) else scored["n_unparsed"]).sum()),
         n_claims=len(evaluation.verdicts),
         aligned="p_entail" in judged,
-        n_unsupported=int((judged["probability"] < SUPPORTED).sum()),
+        n_unsupported=int((judged["verdict"] == SUPPORT[1]).sum()),
+        n_not_sure=int((judged["verdict"] == NOT_SURE).sum()),
+        claim_band=claim_band,
+        band=band if threshold is None else None,
+        n_verdicts=scored["verdict"].value_counts().to_dict(),
         threshold=threshold,
         n_faithful=None if decided is None else int(decided.sum()),
         examples=[_example(row, by_example.get(row.id)) for row in shown.itertuples()],
@@ -82,6 +94,7 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
         "label": None if pd.isna(row.label) else int(row.label),
         "score": None if pd.isna(row.score) else row.score,
         "faithful": None if pd.isna(row.faithful) else bool(row.faithful),
+        "verdict": row.verdict,
         "reason": row.reason,
         "summary": row.summary,
         "document": _pieces(row.document, sentences),
@@ -91,12 +104,11 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
 
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
     support = claim.probability
-    verdict = "unread" if pd.isna(support) else "supported" if support >= SUPPORTED else "unsupported"
     evidence = nearest(document, claim.claim, claim)
     return {
         "text": claim.claim,
-        "support": None if verdict == "unread" else support,
-        "verdict": verdict,
+        "support": None if pd.isna(support) else support,
+        "verdict": claim.verdict,
         "reason": claim.reason,
         "evidence": evidence,
         # A language model reads all of a document and singles nothing out.

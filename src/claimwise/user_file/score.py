@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import typer
 
 from claimwise import api, models, prompts
-from claimwise.corpora import read_file
+from claimwise.corpora.user import read_files
+from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded
 from claimwise.errors import ClaimwiseError, near
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.reasons import Reason
 from claimwise.schema import TableError
-from claimwise.user_file import decisions, output
+from claimwise.user_file import bands, decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
@@ -26,7 +29,7 @@ _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most o
 
 
 def score(
-    file: Path,
+    files: Sequence[Path],
     metric: str,
     model: str | None,
     out: Path | None,
@@ -39,11 +42,14 @@ def score(
     prompt: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame | None:
-    """Score every example of a file and write the csv; returns what was written.
+    """Score every example and write the csv; returns what was written.
 
     Args:
-        file: examples with document, summary and, where there are any, id, label, system; see ``corpora.read_file``.
+        files: examples with document, summary (or claims) and, where there are any, id, label, system; see
+            ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``-`` is the standard input,
+            whose scores go to the standard output if no other place is named.
         metric: a metric of the settings.
         model: a model of the settings; the one that they choose, if not given.
         out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
@@ -57,10 +63,12 @@ def score(
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
             one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
             (``decisions.tuned``); without such rows of both labels, or where it is right of them no more often than a
-            coin, nothing is decided.
+            coin, nothing is decided but what ``bands`` knows of the embedded model (a further column, ``verdict``).
         prompt: prompts, by name or by path, that take the place of the metric's of the same role.
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
         limit: score the first so many rows only; all of them are read and checked.
+        options: of the model, in the place of those in the settings or beside them; with one of them ``model`` may be a
+            kind that the settings do not have.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong, and nothing is asked or written; or
@@ -69,69 +77,119 @@ def score(
     decisions.check(threshold)
     settings = api.read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)
-    model = model or settings.model
-    if model not in settings.models:
-        place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
-        raise models.ModelError(
-            f"unknown model {model!r}{near(model, settings.models)}; {place}: {', '.join(settings.models)}"
-        )
-    asked = "" if spec.judge == WordOverlap.name else model
+    model = model or ("openai" if options else settings.model)
+    entry = _entry(model, settings, params, options or {})
+    asked = "" if spec.judge == WordOverlap.name else str((options or {}).get("model", model))
+    file = _called(files)
+    if out is None and file == STDIN:
+        out = output.STDOUT
     out = out or output.beside(file, metric, [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt])
-    output.check(file, out, claims, page)
+    say = partial(typer.echo, err=out == output.STDOUT)
+    read = expanded(files)
+    if len(read) > len(files):
+        typer.echo(f"{len(read)} files: {', '.join(map(str, read))}", err=True)
+    output.check(read, out, claims, page)
 
-    found = read_file(file, columns)
+    found = read_files(read, columns)
+    file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
+    if found.claims is not None:
+        spec = api.own_claims(metric, spec, prompt)
+        claims = claims or output.claims_beside(out)
     if len(examples) < len(found.examples):
-        typer.echo(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
-    ours = [*_COLUMNS, decisions.DECISION, *(["claims"] if output.nests(out) else [])]
+        say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
+    band = bands.of_summaries(metric, spec, entry) if threshold is None else None
+    claim_band = bands.of_claims(spec, entry)
+    ours = [
+        *_COLUMNS,
+        decisions.DECISION,
+        *([decisions.VERDICT] if band else []),
+        *(["claims"] if output.nests(out) else []),
+    ]
     if twice := [name for name in carried if name in ours]:
         raise TableError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
-    doubts = warnings(settings.models[model]["kind"], examples, prompt) if asked else ()
-    for line in (*found.hints, *(() if dry_run else doubts)):
+    doubts = warnings(entry.get("kind"), examples, prompt) if asked else ()
+    for line in (*found.hints, *(() if dry_run else (f"warning: {doubt}" for doubt in doubts))):
         typer.echo(line, err=True)
 
-    engine = models.load(settings.models[model], settings.cache)
-    estimated = estimate(spec, engine, [(examples, None)])
+    engine = models.load(entry, settings.cache)
+    estimated = estimate(spec, engine, [(examples, found.claims)])
     if dry_run:
         typer.echo(cost.forecast(estimated))
         return None
     with cost.watched(metric, engine, estimated) as progress:
-        evaluation = evaluate(metric, spec, engine, examples, progress=progress)
+        evaluation = evaluate(metric, spec, engine, examples, recorded=found.claims, progress=progress)
 
     scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)[_COLUMNS]
     rows = examples.assign(score=scores["score"])
     cut = threshold if threshold is not None else decisions.tuned(rows)
     if cut is not None:
         scores[decisions.DECISION] = decisions.decisions(scores["score"], cut)
+    band = band if cut is None else None
+    if band:
+        scores[decisions.VERDICT] = decisions.verdicts(scores["score"], band)
     written = pd.concat([scores, carried], axis=1)
-    output.write(output.with_claims(written, evaluation, examples) if output.nests(out) else written, out)
+    output.write(output.with_claims(written, evaluation, examples, claim_band) if output.nests(out) else written, out)
     if claims is not None:
-        output.write(output.claim_report(evaluation, examples), claims)
+        output.write(output.claim_report(evaluation, examples, claim_band), claims)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
         with output.whole(page) as new:
-            html = render(evaluation, examples, metric=metric, model=asked, source=file.name, threshold=cut)
+            html = render(
+                evaluation,
+                examples,
+                metric=metric,
+                model=asked,
+                source=file.name,
+                threshold=cut,
+                band=band,
+                claim_band=claim_band,
+            )
             new.write_text(html, encoding="utf-8")
 
+    shown = STDIN_NAME if out == output.STDOUT else out
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    typer.echo(f"{out}: {len(scores)} summaries{by}, {mean}{unscored.sum()} without a score")
-    decided = decisions.untuned(rows) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
+    say(f"{shown}: {len(scores)} summaries{by}, {mean}{unscored.sum()} without a score")
+    decided = (
+        decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
+    )
     for line in (
         *(f"  {count} x {reason}" for reason, count in unscored.items()),
         *decisions.by_system(rows),
         *decisions.ranking(rows),
         *([decided] if decided else []),
+        *([decisions.band_report(scores[decisions.VERDICT].tolist(), band)] if band else []),
     ):
-        typer.echo(line)
+        say(line)
     if unscored.sum() == len(scores):
         raise ClaimwiseError(
-            f"{out}: none of {len(scores)} summaries could be scored, for the reasons above; "
+            f"{shown}: none of {len(scores)} summaries could be scored, for the reasons above; "
             f"{advice(unscored.index, file, spec)}"
         )
     return scores
+
+
+def _called(files: Sequence[Path]) -> Path:
+    """What stands for the examples in messages and in the name of a result: the file, the folder, or all of them."""
+    if len(files) > 1:
+        return Path("scores")
+    return files[0].resolve() if files[0].name in ("", "..") else files[0]
+
+
+def _entry(model: str, settings: api.UserSettings, params: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The model's entry of the settings, with the options of the command line."""
+    if model in settings.models:
+        return settings.models[model] | dict(options)
+    if options and model in ("openai", "transformers"):
+        return {"kind": model, **options}
+    place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
+    hint = "; or --model openai (or transformers) with --name" if model in ("openai", "transformers") else ""
+    raise models.ModelError(
+        f"unknown model {model!r}{near(model, settings.models)}; {place}: {', '.join(settings.models)}{hint}"
+    )
 
 
 def falls_short(scores: pd.DataFrame, least: float) -> bool:

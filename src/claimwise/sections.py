@@ -1,0 +1,313 @@
+"""What may stand in the notebooks' sections of params.yaml: one class a notebook, checked when the settings are read.
+
+A stage reads the settings first, so that a wrong value is a line and nothing has been removed or asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+
+from claimwise import models, paths, prompts
+from claimwise.errors import near
+from claimwise.metrics import MetricSpec, specification
+from claimwise.models.cost import Prices
+
+
+class Strict(BaseModel):
+    """A mapping of settings: of a key that it does not have the nearest one is named, and ``"5"`` is no number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_are_known(cls, given: Any) -> Any:
+        for key in given if isinstance(given, Mapping) else ():
+            if key not in cls.model_fields:
+                expected = f"; expected one of {', '.join(cls.model_fields)}"
+                raise ValueError(f"unknown key {key!r}{near(str(key), cls.model_fields) or expected}")
+        return given
+
+
+def listed(name: str, known: Mapping[str, Any] | list[str], where: str) -> str:
+    """The name, if it is one of those known.
+
+    >>> listed("acuevl", ["acueval", "fenice"], "`metrics`")
+    Traceback (most recent call last):
+    ...
+    ValueError: found 'acuevl', expected one of `metrics`: acueval, fenice; did you mean 'acueval'?
+    """
+    if name not in known:
+        raise ValueError(f"found {name!r}, expected one of {where}: {', '.join(known) or 'none'}{near(name, known)}")
+    return name
+
+
+def check_model(entry: Mapping[str, Any]) -> None:
+    """Refuse an entry of ``models`` with another kind or a wrong option; no checkpoint is loaded, no key is looked for.
+
+    Raises:
+        ModelError: the kind or an option is unknown or malformed.
+        PricesError: the prices are malformed.
+    """
+    options = {key: value for key, value in entry.items() if key not in ("kind", "prices")}
+    Prices.of(entry)
+    if entry.get("kind") == "transformers":
+        from claimwise.models.transformers_checkpoint import TransformersOptions
+
+        TransformersOptions.read("transformers", options)
+    elif entry.get("kind") == "openai":
+        from claimwise.models.openai import OpenAIOptions
+
+        OpenAIOptions.read("openai", options)
+    else:
+        models.load(entry)  # the others read their weights when they are asked
+
+
+def _is_model(name: str, info: ValidationInfo) -> str:
+    check_model(info.context["models"][listed(name, info.context["models"], "`models`")])
+    return name
+
+
+def _is_metric(name: str, info: ValidationInfo) -> str:
+    check_prompts(specification(listed(name, info.context["metrics"], "`metrics`"), info.context["metrics"]))
+    return name
+
+
+def _is_prepared(name: str, info: ValidationInfo) -> str:
+    return listed(name, info.context["corpora"], "the dataset's `corpora`")
+
+
+def _is_scored(name: str, info: ValidationInfo) -> str:
+    """Of the corpora that the notebook reads every one must have been scored with the metric."""
+    corpora = info.data.get("corpora", [info.data["corpus"]] if "corpus" in info.data else [])
+    for corpus in corpora:
+        listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
+    return name
+
+
+def _is_for(role: prompts.Role, name: str) -> str:
+    """A prompt's path is one from the project's folder, where stages run; a notebook may have been opened elsewhere."""
+    file = paths.root() / Path(name).expanduser()
+    prompts.load_for(role, str(file) if file.is_file() else name)
+    return name
+
+
+def check_prompts(spec: MetricSpec) -> MetricSpec:
+    """The metric, if its prompts are there and for their roles.
+
+    Raises:
+        PromptError: one is not.
+    """
+    for role, others in (
+        ("decompose", ("sentences", "summary")),
+        ("verify", ("alignment",)),
+        ("judge", ("word-overlap",)),
+    ):
+        name = getattr(spec, role)
+        if name is not None and name not in others and not name.startswith("recorded:"):
+            _is_for(role, name)
+    return spec
+
+
+Count = Annotated[int, Field(ge=1)]
+Corpus = Annotated[str, AfterValidator(_is_prepared)]
+Model = Annotated[str, AfterValidator(_is_model)]
+Metric = Annotated[str, AfterValidator(_is_metric)]
+ScoredMetric = Annotated[str, AfterValidator(_is_scored)]
+Grouping = Literal["origin", "all"]
+Decompose, Verify, Critique, Revise, Summarise = (
+    Annotated[str, AfterValidator(partial(_is_for, role))]
+    for role in ("decompose", "verify", "critique", "revise", "summarise")
+)
+
+
+class Section(Strict):
+    """What every notebook gets."""
+
+    data: str
+    model: str
+
+
+class Drawn(Section):
+    """What every notebook gets that has intervals."""
+
+    draws: Count
+    seed: Annotated[int, Field(ge=0)]
+
+
+class AcuGeneration(Drawn):
+    """Decomposition prompts compared on corpora with people's claims."""
+
+    corpora: dict[Corpus, Grouping]
+    prompts: list[Decompose]
+
+
+class AcuVerification(Drawn):
+    """Verification prompts compared on corpora with labelled claims, by task."""
+
+    corpora: dict[Literal["support", "presence"], list[Corpus]]
+    prompts: list[Verify]
+    reference: Verify
+    shots: Annotated[int, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _reference_is_asked(self) -> AcuVerification:
+        listed(self.reference, self.prompts, "`prompts`")
+        return self
+
+
+class MetaEvaluation(Drawn):
+    """Metrics compared on corpora that they were scored on."""
+
+    corpora: dict[Corpus, Grouping]
+    metrics: list[ScoredMetric]
+    further: dict[Corpus, list[Metric]]
+    baseline: str
+    pairs: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+    by_documents: list[Corpus]
+
+    @model_validator(mode="after")
+    def _names_are_those_of_metrics(self, info: ValidationInfo) -> MetaEvaluation:
+        for name in (self.baseline, *(name for pair in self.pairs for name in pair)):
+            listed(name, self.metrics, "`metrics` of this section")
+        for corpus, names in self.further.items():
+            for name in names:
+                listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
+        return self
+
+
+class NliAlignment(Drawn):
+    """The parts of FENICE's alignment, taken away one by one."""
+
+    corpora: dict[Corpus, Grouping]
+    metric: Metric
+    documents: Count | None
+    backbones: dict[str, dict[str, Any]]
+    windows: list[Count]
+    gates: list[float]
+    grid_documents: Count | None
+    claims_corpus: Corpus
+    claims_documents: Count | None
+    long_documents: dict[Corpus, Count | None]
+    long_candidates: Count | None
+
+
+class PreferenceBias(Drawn):
+    """Metrics beside people's preferences."""
+
+    corpus: Corpus
+    claim_level: ScoredMetric
+    holistic: ScoredMetric
+    beside: list[ScoredMetric]
+
+
+class Refinement(Drawn):
+    """Revisions by claim-level feedback and by a critique."""
+
+    corpus: Corpus
+    metric: ScoredMetric
+    beside: list[Metric]
+    per_origin: Count
+    revise_claims: Revise
+    critique: Critique
+    revise_comment: Revise
+    verify: Verify
+
+
+class Leaderboard(Drawn):
+    """Systems ranked by a metric."""
+
+    corpus: Corpus
+    metric: ScoredMetric
+    beside: list[ScoredMetric]
+
+
+class Style(Strict):
+    """A classifier that never sees the document: of the kinds of features cross-validation takes one."""
+
+    looks_at: Annotated[list[Literal["length", "measures", "letters"]], Field(min_length=1)]
+    beside: str | None = None
+
+
+class FactoredVerification(Drawn):
+    """Methods that find hallucinated summaries."""
+
+    corpus: Corpus
+    methods: dict[str, Annotated[MetricSpec, AfterValidator(check_prompts)]]
+    style: dict[str, Style]
+    baseline: str
+    shown: list[str]
+
+    @model_validator(mode="after")
+    def _names_are_those_of_methods(self) -> FactoredVerification:
+        listed(self.baseline, self.methods, "`methods`")
+        for name in (style.beside for style in self.style.values() if style.beside):
+            listed(name, self.methods, "`methods`")
+        for name in self.shown:
+            listed(name, [*self.methods, *self.style], "`methods` and `style`")
+        return self
+
+
+class Parts(Strict):
+    """How many documents of each part; None: all."""
+
+    prevalence: Count | None
+    revision: Count | None
+    cube: Count | None
+
+
+class AcademicSummaries(Drawn):
+    """How often findings are wrong, and whether critique helps."""
+
+    corpus: Corpus
+    labelled: Corpus
+    systems: list[str]
+    documents: Parts
+    models_in_cube: list[Model]
+    summarise: Summarise
+    verify: Verify
+    critique: Critique
+    revise: Revise
+    critique_whole: Critique
+    revise_whole: Revise
+    rounds: Count
+
+
+class Scoreboard(Section):
+    """The papers' numbers beside ours."""
+
+    metric: Metric
+    judged_by_size: Corpus | None
+
+
+class EmbeddedModel(Drawn):
+    """What the shipped model knows."""
+
+    corpora: list[Corpus]
+    summaries: dict[Corpus, Grouping]
+    types: list[Corpus]
+    spans: list[Corpus]
+    checked: Annotated[list[Model], Field(min_length=1)]
+    variants: list[Model]
+    verify: Verify
+    pooling: Literal["min", "mean"]
+
+
+#: By notebook. One of your own (a file in notebooks/, named in `notebooks`) needs none: its parameter cell says its keys.
+SECTIONS: dict[str, type[Section]] = {
+    "academic_summaries": AcademicSummaries,
+    "acu_generation": AcuGeneration,
+    "acu_verification": AcuVerification,
+    "embedded_model": EmbeddedModel,
+    "factored_verification": FactoredVerification,
+    "leaderboard": Leaderboard,
+    "meta_evaluation": MetaEvaluation,
+    "nli_alignment": NliAlignment,
+    "preference_bias": PreferenceBias,
+    "refinement": Refinement,
+    "scoreboard": Scoreboard,
+}
