@@ -1,5 +1,7 @@
 """Tables of a notebook: the same bytes every time, gaps shown as gaps, nothing unescaped."""
 
+import csv
+import io
 import json
 import math
 import re
@@ -115,3 +117,9 @@ def test_texts_in_a_report_run_nothing_and_fetch_nothing_as_a_web_page():
     assert page.select("td[style*=right]")
     assert not page.select("img, a[href*=javascript], [onerror]")
     assert not [script for script in page.select("script") if "alert" in script.get_text()]
+
+
+def test_a_bare_carriage_return_in_a_csv_ends_no_row(project):
+    Results("sample", "halueval").table(pd.DataFrame({"system": ["a\rb", "c"], "n": [1, 2]}), "t")
+    text = (project / "tables" / "sample" / "halueval" / "t.csv").read_bytes().decode()
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [["system", "n"], ["a\rb", "1"], ["c", "2"]]

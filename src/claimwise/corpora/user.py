@@ -22,6 +22,9 @@ from claimwise.schema import TableError
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
 
+#: A file of more holds something else than examples, and tables of so many columns take minutes.
+_MOST_COLUMNS = 2000
+
 _TEXTS = ("document", "summary")
 _DEFAULTS = {"system": "user", "origin": "user", "split": "test"}
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
@@ -127,6 +130,10 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     _refuse_wrapped(rows, columns, path)
     rows = _renamed(rows, columns, path)
     known = {name for _, row in rows for name in row}
+    if len(known) > _MOST_COLUMNS:
+        raise TableError(
+            f"{path}: {len(known)} columns; expected at most {_MOST_COLUMNS}: leave out those that nobody reads"
+        )
     own = "claims" in known and ("claims" in columns or "summary" not in known)
     texts = ("document", "claims") if own else _TEXTS
     required = [name for name in FIELDS if name in texts or (name == "id" and name in known)]
