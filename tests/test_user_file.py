@@ -640,3 +640,13 @@ def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
     output.write(pd.DataFrame({"id": ["a"]}), path)
     assert json.loads(gzip.decompress(path.read_bytes())) == {"id": "a"}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_stands_in_a_file_is_no_command_to_the_terminal(capsys):
+    evil = "\x1b]0;origin\x07"
+    write([{**row, evil: 1, "system": f"{evil}{n % 2}"} for n, row in enumerate(ROWS)])
+    score()
+    told = "".join(capsys.readouterr())
+    assert "mean by system" in told
+    assert "did you mean 'origin'?" in told
+    assert told.replace("\n", "").isprintable()

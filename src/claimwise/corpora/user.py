@@ -16,7 +16,7 @@ import pandas as pd
 
 from claimwise import schema
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, Row, read_rows, stem
-from claimwise.errors import shorten
+from claimwise.errors import printable, shorten
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
@@ -345,7 +345,7 @@ def _how(field: str, column: str, path: Path) -> str:
     >>> _how("id", "the key", Path("mine.csv"))
     "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
     """
-    option = shlex.quote(f"{field}={column}")
+    option = shlex.quote(printable(f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
 
