@@ -26,7 +26,7 @@ lab: .venv/ready ## open JupyterLab on the notebooks
 	jupyter lab notebooks
 
 html: .venv/ready ## the executed notebooks as web pages, beside them in reports/
-	jupyter nbconvert --to html reports/*/*.ipynb
+	jupyter nbconvert --to html --config tools/nbconvert_config.py reports/*/*.ipynb
 
 lock: .venv/ready ## write requirements.lock and environment.yml from pyproject.toml
 	python tools/lock.py

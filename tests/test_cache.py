@@ -243,6 +243,57 @@ def test_opening_waits_while_another_process_sets_the_file_up(tmp_path):
     assert cache.get(["k"]) == {"k": 1}
 
 
+#: A process that looks up the same ten calls as its siblings, and takes a while for each that it has to make.
+ASKER = """
+import sys, time
+from claimwise.models.cache import ResponseCache, cached
+def compute(at):
+    for place in range(len(at)):
+        print("asked", at[place], flush=True)
+        time.sleep(float(sys.argv[2]))
+        yield place, sys.argv[3]
+cache = ResponseCache(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+print(*cached(cache, [f"key {k}" for k in range(10)], compute, model="m", role="r"))
+"""
+
+
+def start_asker(path, seconds, name):
+    arguments = [sys.executable, "-c", ASKER, str(path), str(seconds), name]
+    asker = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert asker.stdout.readline() == "ready\n"
+    return asker
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_processes_that_want_the_same_at_once_ask_it_once_and_read_the_same(tmp_path):
+    askers = [start_asker(tmp_path / "calls.sqlite", 0.05, name) for name in ("one", "two", "three")]
+    go(*askers)
+    told = [asker.communicate(timeout=60)[0].splitlines() for asker in askers]
+    assert sorted(line for lines in told for line in lines[:-1]) == sorted(f"asked {k}" for k in range(10))
+    assert len({lines[-1] for lines in told}) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
+def test_what_a_killed_process_was_asking_for_is_asked_by_the_one_that_waits(tmp_path):
+    doomed, other = (
+        start_asker(tmp_path / "calls.sqlite", 0.5, "doomed"),
+        start_asker(tmp_path / "calls.sqlite", 0, "other"),
+    )
+    go(doomed)
+    assert [doomed.stdout.readline() for _ in range(3)] == [f"asked {k}\n" for k in range(3)]
+    go(other)
+    with pytest.raises(subprocess.TimeoutExpired):
+        other.wait(0.7)
+    doomed.send_signal(signal.SIGKILL)
+    lines = other.communicate(timeout=60)[0].splitlines()
+    values = lines[-1].split()
+    assert values == sorted(values)
+    assert 2 <= values.count("doomed") <= 6
+    assert lines[:-1] == [f"asked {k}" for k in range(10) if values[k] == "other"]
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_killed_writer_loses_at_most_the_batch_in_flight(tmp_path):
     path = tmp_path / "calls.sqlite"
@@ -294,9 +345,55 @@ def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(tmp_path):
     cache = ResponseCache(path)
     cache.put({str(i): "x" * 1000 for i in range(100)}, model="m", role="r")
     cache.close()
+    damaged = ResponseCache(path)
     content = path.read_bytes()
     path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
-    damaged = ResponseCache(path)
-    for read in (lambda: damaged.get(["1"]), damaged.stats, damaged.prune):
+    for read in (lambda: damaged.get(["1"]), damaged.stats, damaged.prune, lambda: ResponseCache(path)):
         with pytest.raises(CacheError, match="malformed"):
             read()
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ("CREATE TABLE calls (key TEXT, model TEXT, role TEXT, value TEXT)", "ON CONFLICT"),
+        ("CREATE VIEW calls AS SELECT 1 AS key, 2 AS model, 3 AS role, 4 AS value", "cannot"),
+    ],
+)
+def test_a_file_that_could_not_take_an_answer_is_refused_before_anything_is_asked(tmp_path, schema, found):
+    path = tmp_path / "calls.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute(schema)
+    with pytest.raises(CacheError, match=found):
+        ResponseCache(path)
+
+
+def test_opening_leaves_nothing_in_the_file(tmp_path):
+    assert ResponseCache(tmp_path / "calls.sqlite").stats() == []
+
+
+@pytest.mark.parametrize("value", ["{", b"\xff\x00", "[" * 100_000])
+def test_a_value_that_cannot_be_read_is_set_aside_and_computed_again(tmp_path, caplog, value):
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    cache.put({"a": 1, "b": 2}, model="m", role="r")
+    with sqlite3.connect(tmp_path / "calls.sqlite") as other:
+        other.execute("UPDATE calls SET value = ? WHERE key = 'a'", [value])
+    for _ in range(2):
+        assert cached(cache, ["a", "b"], lambda at: [(0, 3)], model="m", role="r") == [3, 2]
+    [line] = caplog.messages
+    assert "calls.sqlite: 1 finished calls cannot be read: they are set aside" in line
+    assert sorted(row[:3] for row in cache.stats()) == [("m", "r", 2), (unread_name("m"), "r", 1)]
+
+
+def test_a_value_of_another_shape_is_set_aside_too():
+    cache = ResponseCache(":memory:")
+    cache.put({"a": [1], "b": {"n": 2}}, model="m", role="r")
+
+    def number(value):
+        return value["n"] > 0
+
+    assert cached(cache, ["a", "b"], lambda at: [(0, {"n": 3})], model="m", role="r", keep=number) == [
+        {"n": 3},
+        {"n": 2},
+    ]
+    assert cache.get(["a"]) == {"a": {"n": 3}}

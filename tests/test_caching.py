@@ -194,3 +194,15 @@ def test_any_history_gives_what_the_model_gives(rows, data):
         assert repr(cached.verify(documents, claims, VERIFY)) == repr(FakeModel().verify(documents, claims, VERIFY))
         seen |= {(document, claim) for document, group in part for claim in group}
         assert model.calls["verify"] == len(seen)
+
+
+@pytest.mark.parametrize("value", [[1], {"support": "high"}, {"evidence": [0]}, None])
+def test_a_stored_verdict_of_another_shape_is_asked_again(value):
+    model, cache = FakeModel(), ResponseCache(":memory:")
+    arguments = (["It rained."], [["It rained."]], VERIFY)
+    expected = CachedModel(model, cache).verify(*arguments)
+    [(key, name)] = cache._connection.execute("SELECT key, model FROM calls").fetchall()
+    cache.prune()
+    cache.put({key: value}, model=name, role="verify")
+    assert CachedModel(model, cache).verify(*arguments) == expected
+    assert model.calls["verify"] == 2

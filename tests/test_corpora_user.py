@@ -7,6 +7,8 @@ from functools import partial
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from claimwise.corpora import read_examples, read_file, user_corpus
 from claimwise.corpora.user import parse_columns
@@ -516,3 +518,49 @@ def test_a_document_may_be_a_list_of_contexts(tmp_path):
         tmp_path / "mine.parquet"
     )
     assert read_examples(tmp_path / "mine.parquet")["document"].item() == "It rained.\n\nAnn slept."
+
+
+@pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl"])
+def test_a_file_of_thousands_of_columns_is_refused_at_once(tmp_path, name):
+    row = dict.fromkeys(["document", "summary", *(f"c{k}" for k in range(20_000))], "It rained.")
+    text = json.dumps(row) if name == "mine.jsonl" else f"{','.join(row)}\n{','.join(row.values())}\n"
+    (tmp_path / name).write_text(text)
+    with pytest.raises(TableError, match="20002 columns; expected at most 2000"):
+        read_examples(tmp_path / name)
+
+
+VALUE = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=3).map(repr)
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    max_leaves=4,
+)
+ROW = st.dictionaries(
+    st.one_of(st.sampled_from(["document", "summary", "id", "label", "system"]), st.text(max_size=3)), VALUE
+)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.lists(ROW, min_size=1, max_size=3),
+    st.binary(max_size=40),
+    st.sampled_from(["jsonl", "json", "csv", "tsv", "parquet"]),
+)
+def test_any_file_is_read_or_refused_with_a_line(tmp_path_factory, rows, noise, kind):
+    folder = tmp_path_factory.mktemp("any")
+    contents = (
+        "\n".join(map(json.dumps, rows)).encode(),
+        json.dumps(rows).encode(),
+        noise,
+        b"document,summary\n" + noise,
+    )
+    for number, content in enumerate(contents):
+        path = folder / f"{number}.{kind}"
+        path.write_bytes(content)
+        told, found = "", None
+        try:
+            found = read_file(path)
+        except TableError as error:
+            told = str(error)
+        assert told.startswith(str(path)) if found is None else len(found.examples) == len(found.carried) > 0

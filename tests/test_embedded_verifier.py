@@ -15,15 +15,17 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from claimwise import corpora, prompts, text
 from claimwise.prompts import Demonstration
 from claimwise.words import stem
+from claimwise_embedded import checksums, decomposer_selector, decomposer_tokens
 from claimwise_embedded import encoder as encoder_module
 from claimwise_embedded.calibration import Calibration
 from claimwise_embedded.checker import Checker, check
 from claimwise_embedded.checker_inputs import Reading, Words, collate, pair_features
+from claimwise_embedded.checksums import WEIGHTS, WeightsError
 from claimwise_embedded.edits import content
 from claimwise_embedded.evidence import Index, capitalised, pieces
 from claimwise_embedded.forest import Trees
 from claimwise_embedded.lexicon import NEGATIONS
-from claimwise_embedded.verifier import WEIGHTS, Heads, Verifier, WeightsError
+from claimwise_embedded.verifier import Heads, Verifier
 from training import data
 from training.checkers import Lesson, fit
 from training.edits import Source, edits
@@ -259,6 +261,33 @@ def test_broken_weights_are_told_plainly(tmp_path, name, content):
     (tmp_path / "weights" / name).write_bytes(content)
     with pytest.raises(WeightsError, match=r"weights: cannot be read as the verifier's weights .*git checkout"):
         Verifier(tmp_path / "weights")
+
+
+READERS = {
+    "decomposer-attachment.json": decomposer_tokens._attachment.__wrapped__,
+    "decomposer-selector.safetensors": decomposer_selector.shipped.__wrapped__,
+    "decomposer-tagger.json": decomposer_tokens.tagger.__wrapped__,
+    "decomposer-verbs.json": decomposer_tokens.verb_forms.__wrapped__,
+}
+
+
+@pytest.mark.parametrize(
+    "file", sorted(path for path in WEIGHTS.rglob("*") if path.is_file()), ids=lambda file: file.name
+)
+def test_one_changed_byte_of_any_weights_is_refused_and_the_file_is_named(tmp_path, monkeypatch, file):
+    folder = tmp_path / "weights"
+    shutil.copytree(WEIGHTS, folder)
+    shutil.copy(WEIGHTS.parent / "SHA256SUMS", tmp_path)
+    for module in (checksums, decomposer_tokens, decomposer_selector):
+        monkeypatch.setattr(module, "WEIGHTS", folder)
+    copy = folder / file.relative_to(WEIGHTS)
+    read = READERS.get(file.name, lambda: Heads.read(copy.parent))
+    assert read()
+    content = bytearray(copy.read_bytes())
+    content[len(content) // 2] ^= 1
+    copy.write_bytes(content)
+    with pytest.raises(WeightsError, match=f"{file.name}: the file was changed"):
+        read()
 
 
 def test_edits_change_the_claim_where_they_say_and_draw_from_the_document():

@@ -1,6 +1,7 @@
 """The openai backend against real HTTP: a loopback server with faults."""
 
 import asyncio
+import base64
 import itertools
 import logging
 import math
@@ -163,6 +164,7 @@ def test_content_that_is_no_text_has_a_reason_and_is_asked_again_in_a_later_run(
         {"content": [{"token": "No", "logprob": "high"}]},
         {"content": [{"token": "No", "logprob": None}]},
         {"content": [{"token": "No", "logprob": 1000}]},
+        {"content": [{"token": "No", "logprob": -(10**400)}]},
         {"content": [{"token": 5, "logprob": -0.1}]},
         {"content": [{"token": "No", "logprob": -0.1, "top_logprobs": 5}]},
         {"tokens": ["No"], "token_logprobs": 5},
@@ -475,6 +477,63 @@ def test_a_wrong_key_is_an_error_that_does_not_show_it(serve, monkeypatch, caplo
     assert server.requests[0][2]["authorization"] == "Bearer sk-very-secret"
     assert "very-secret" not in str(caught.value)
     assert "very-secret" not in caplog.text
+
+
+SECRET = "sk-very-secret-4242"
+IN_BASE64 = [base64.b64encode(before + SECRET.encode()).decode() for before in (b"", b"Bearer ", b"ab")]
+
+
+@pytest.mark.parametrize("echoed", [SECRET, *IN_BASE64])
+def test_a_key_that_a_server_echoes_goes_nowhere(serve, monkeypatch, tmp_path, echoed):
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    faults = [
+        odd(message={"content": None}, finish_reason=echoed),
+        lambda h: h.reply(400, {"error": {"message": echoed}}),
+    ]
+    model = connect(
+        serve(lambda prompt: f"- It says {echoed} too.", faults=faults),
+        ResponseCache(tmp_path / "calls.sqlite"),
+        key_variable="SOME_KEY",
+    )
+    prompt = prompts.load("acueval-decompose-0shot")
+    reason = model.decompose(["It rained."], prompt)[0].reason
+    with pytest.raises(ModelError) as caught:
+        model.decompose(["It rained."], prompt)
+    [claim] = model.decompose(["It rained."], prompt)[0].claims
+    assert claim.text.startswith("It says ")
+    shown = f"{reason} {caught.value} {claim.text} {(tmp_path / 'calls.sqlite-wal').read_bytes()}"
+    assert not any(form[4:20] in shown for form in (SECRET, *IN_BASE64))
+
+
+def test_a_word_in_the_place_of_a_key_may_stand_in_replies(serve, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "EMPTY")
+    model = connect(serve(lambda prompt: "- The EMPTY room."), key_variable="SOME_KEY")
+    [claim] = model.decompose(["It rained."], prompts.load("acueval-decompose-0shot"))[0].claims
+    assert claim.text == "The EMPTY room."
+
+
+def test_a_variable_that_seems_to_hold_no_key_is_warned_of(serve, monkeypatch, caplog):
+    connect(serve(), key_variable="HOME")
+    assert "what the environment variable HOME holds is sent to the server as the key" in caplog.text
+    caplog.clear()
+    monkeypatch.setenv("MY_API_KEY", SECRET)
+    connect(serve(), key_variable="MY_API_KEY")
+    assert caplog.text == ""
+
+
+def test_what_a_server_says_is_no_command_to_the_terminal(serve):
+    fault = status(500, retry_after="\x1b[2J9999")
+    for answer in (lambda h: h.reply(400, {"error": {"message": "\x1b]0;no\x07 \x9b31m"}}), fault):
+        with pytest.raises(ModelError) as caught:
+            connect(serve(faults=[answer] * 2), retries=1).verify(["D."], [["A."]], ZERO)
+        assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"choices": ' + b"[" * 200_000])
+def test_a_body_of_any_depth_is_no_completion(serve, waits, body):
+    server = serve(faults=[lambda handler: handler.reply(200, body)] * 3)
+    with pytest.raises(ModelError, match="an answer that is no completion"):
+        connect(server, retries=2).verify(["D."], [["A."]], ZERO)
 
 
 def test_a_key_does_not_change_or_enter_the_fingerprint(serve, monkeypatch):

@@ -1,5 +1,8 @@
 """The page of a scored file, read back with a parser of HTML."""
 
+import base64
+import hashlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -150,6 +153,16 @@ def test_texts_are_escaped_wherever_they_stand():
     assert "alert(1)" not in script.get_text()
     assert page.select_one("article").get_text().count(EVIL) >= 6  # id, system, summary, claim, reason, document
     assert page.select_one("h2").get_text() == EVIL
+
+
+def test_a_browser_runs_the_pages_own_script_and_no_other(page):
+    (script,) = page.select("script")
+    (policy,) = page.select("meta[http-equiv=Content-Security-Policy]")
+    allowed = dict(part.split(maxsplit=1) for part in policy["content"].split("; "))
+    digest = base64.b64encode(hashlib.sha256(script.get_text().encode()).digest()).decode()
+    assert allowed["script-src"] == f"'sha256-{digest}'"
+    assert allowed["default-src"] == "'none'"
+    assert not [name for found in page.find_all() for name in found.attrs if name.startswith("on")]
 
 
 def test_a_judge_makes_no_claims_and_a_summary_without_a_score_says_why():

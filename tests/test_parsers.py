@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from claimwise.prompts import parsers
 from claimwise.prompts.parsers import parse
@@ -344,8 +346,11 @@ def test_a_reply_of_much_white_space_is_read_like_one_of_little(kind):
 @pytest.mark.parametrize(
     ("kind", "reply", "value"),
     [
-        ("text", "Sure, " + "*" * 40_000, "Sure, " + "*" * 40_000),
-        ("text", "Sure, " + "here is a " * 4000, ("Sure, " + "here is a " * 4000).strip()),
+        ("text", "Sure, " + "*" * 19_000, "Sure, " + "*" * 19_000),
+        ("text", "Sure, " + "here is a " * 1900, ("Sure, " + "here is a " * 1900).strip()),
+        ("text", "Sure, " + "*" * 40_000, None),
+        ("yes-no", "Yes. " * 10_000, 1.0),
+        ("list", "- It rained.\n" * 10_000, ("It rained.",)),
         ("critique-block", "Critique: " + "* " * 20_000 + "x", None),
         ("json-claims", '{"claims": ["It rained.", ' * 2000, ("It rained.",)),
         ("json-claims", "[" * 2000, None),
@@ -384,6 +389,16 @@ UNDECIDED = [
     ("choice-a-e", "A or B"),
     ("choice-a-e", "Answer: B/C"),
     ("choice-a-e", "A, B"),
+    ("choice-a-e", "A. or B."),
+    ("choice-a-e", "A (or B)"),
+    ("choice-a-e", "E-mail"),
+    ("choice-a-e", "Answer: E-mail"),
+    ("choice-a-e", "D-Day is wrong."),
+    ("choice-a-e", "E.g. the date"),
+    ("yes-no", "Yes (or No)"),
+    ("supported-reasoning", "Supported: No doubt"),
+    ("rating-1-5", "Score: 4 (on a scale of 1 to 10)"),
+    ("rating-1-5", "Score: 1e5"),
 ]
 
 
@@ -405,6 +420,11 @@ def test_a_reply_that_leaves_open_which_answer_is_meant_has_none(kind, reply):
         ("supported-label", "The claim is supported by nothing in the text.", 0.0),
         ("supported-label", "The claim is supported by no sentence.", 0.0),
         ("supported-label", "The claim is supported by Nolan.", 1.0),
+        ("supported-label", "The claim is supported nowhere.", 0.0),
+        ("supported-reasoning", "Supported: No.", 0.0),
+        ("rating-1-5", "Score: 4 (on a scale of 1 to 5)", 0.75),
+        ("choice-a-e", "B-", 0.25),
+        ("choice-a-e", "C.The date is wrong.", 0.5),
         ("rating-1-5", "5 (out of 5)", 1.0),
         ("rating-1-5", "It names 2 or 3 dates. Score: 4", 0.75),
         ("rating-0-100", "85 (out of 100)", 0.85),
@@ -745,3 +765,50 @@ def test_recorded_wice_verdicts(model, scope, labels):
 )
 def test_forms_that_models_give_their_answers(kind, reply, value):
     assert parse(kind, reply).value == value
+
+
+@pytest.mark.parametrize(
+    "tag", ["!!timestamp x", "!!bool maybe", "!!int ''", "!!python/name:os.system", "2001-99-99", "&a [*a]"]
+)
+def test_json_claims_with_tags_of_yaml_are_read_or_not_and_never_end_the_run(tag):
+    assert parse("json-claims", f'{{"claims": [{tag}, "It rained."]}}').value in (None, ("It rained.",))
+
+
+PIECES = (
+    *"aE1459 .,:;/()[]{}\"'*-_\n",
+    "yes",
+    "no",
+    "not ",
+    "supported",
+    "Supported: ",
+    "Answer: ",
+    "Score: ",
+    " or ",
+    " of ",
+)
+PIECES = (
+    *PIECES,
+    "claims",
+    "- ",
+    "1. ",
+    "<answer>",
+    "</think>",
+    "is consistent",
+    "Critique: ",
+    "Note: ",
+    "!!int ",
+    "\ud800",
+)
+
+
+@pytest.mark.parametrize("kind", parsers.KINDS)
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.booleans())
+def test_any_reply_has_a_value_of_its_kind_or_a_reason(kind, reply, cut):
+    value, reason = parse(kind, reply, cut=cut)
+    assert (value is None) == bool(reason)
+    if isinstance(value, float):
+        assert 0 <= value <= 1
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        assert value
+        assert all(isinstance(item, str) and item.strip() for item in value)

@@ -108,3 +108,9 @@ def test_a_png_has_the_same_bytes_every_time_and_names_no_program(tmp_path, monk
     assert one.startswith(b"\x89PNG")
     assert b"Software" not in one
     assert not plt.get_fignums()  # a figure that stays open would be shown twice
+
+
+def test_a_name_with_dollars_in_a_figure_is_no_formula(tmp_path):
+    names = [r"$\href{javascript:x}{", r"$\frac$", "a $5 b $6", "x"]
+    plot(ROWS.assign(metric=names)).savefig(tmp_path / "f.png")
+    assert (tmp_path / "f.png").stat().st_size > 1000

@@ -1,12 +1,19 @@
 """Tables of a notebook: the same bytes every time, gaps shown as gaps, nothing unescaped."""
 
+import csv
+import io
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from traitlets.config import PyFileConfigLoader
 
 from claimwise.analysis import tables
 from claimwise.analysis.results import Results
@@ -89,3 +96,30 @@ def test_an_interval_stands_with_its_value_and_large_numbers_have_fewer_decimals
 def test_of_a_table_without_rows_only_the_caption_is_shown(caption, told):
     empty = pd.DataFrame({"p": [], "name": []})
     assert tables.show(empty, caption).data == f"<p><b>{told}</b></p>"
+
+
+EVIL = (
+    "`</code>[x](javascript:alert(1))`",
+    "<img src=http://e.example/x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+)
+
+
+def test_texts_in_a_report_run_nothing_and_fetch_nothing_as_a_web_page():
+    config = PyFileConfigLoader("nbconvert_config.py", path=str(Path(__file__).parents[1] / "tools")).load_config()
+    shown = tables.show(pd.DataFrame({"system": EVIL, "auc": [0.5, 0.6, 0.7]})).data
+    outputs = [{"text/html": shown}, {"text/html": "".join(EVIL)}, {"text/markdown": "\n".join(EVIL)}]
+    cells = [new_code_cell("1", outputs=[new_output("display_data", data=data) for data in outputs])]
+    html, _ = HTMLExporter(config=config).from_notebook_node(new_notebook(cells=cells))
+    page = BeautifulSoup(html, "html.parser").body
+    cells = [cell.get_text() for cell in page.select("td")]
+    assert cells == [text for pair in zip(EVIL, ("0.500", "0.600", "0.700"), strict=True) for text in pair]
+    assert page.select("td[style*=right]")
+    assert not page.select("img, a[href*=javascript], [onerror]")
+    assert not [script for script in page.select("script") if "alert" in script.get_text()]
+
+
+def test_a_bare_carriage_return_in_a_csv_ends_no_row(project):
+    Results("sample", "halueval").table(pd.DataFrame({"system": ["a\rb", "c"], "n": [1, 2]}), "t")
+    text = (project / "tables" / "sample" / "halueval" / "t.csv").read_bytes().decode()
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [["system", "n"], ["a\rb", "1"], ["c", "2"]]

@@ -180,6 +180,21 @@ def test_every_cell_of_a_csv_is_read_back_as_it_was_written(tmp_path_factory, ro
     assert again[["note", "mo\rre"]].to_numpy().tolist() == [list(row) for row in rows]
 
 
+FORMULAS = ("=1+1", "@SUM(A1)", "+cmd|x", "-1+2", "\t=1", "\r=1")
+
+
+def test_cells_that_begin_like_a_formula_stay_or_are_made_safe_for_spreadsheets(folder):
+    notes = [*FORMULAS, "-4.5", "+3 %", "rain = wet"]
+    write([{**ROWS[0], "id": str(n), "=note": note} for n, note in enumerate(notes)])
+    for option, added in ((False, ""), (True, "'")):
+        score(out=Path("s.csv"), claims=Path("c.csv"), safe_csv=option)
+        with open("s.csv", encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert [row[f"{added}=note"] for row in rows] == [
+            f"{added}{note}" if note in FORMULAS or note == "+3 %" else note for note in notes
+        ]
+
+
 def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():
     Path("mine.jsonl").write_text('{"document": "It rained.", "summary": "It rained.", "n": Infinity, "m": [NaN]}')
     score(out=Path("s.jsonl"))
@@ -625,3 +640,13 @@ def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
     output.write(pd.DataFrame({"id": ["a"]}), path)
     assert json.loads(gzip.decompress(path.read_bytes())) == {"id": "a"}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_stands_in_a_file_is_no_command_to_the_terminal(capsys):
+    evil = "\x1b]0;origin\x07"
+    write([{**row, evil: 1, "system": f"{evil}{n % 2}"} for n, row in enumerate(ROWS)])
+    score()
+    told = "".join(capsys.readouterr())
+    assert "mean by system" in told
+    assert "did you mean 'origin'?" in told
+    assert told.replace("\n", "").isprintable()

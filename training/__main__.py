@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from claimwise_embedded.verifier import WEIGHTS
+from claimwise_embedded import checksums
 from training.corpora import load
 from training.data import HELD_OUT, SHARES, TEST_SPLITS, TRAINING_SPLITS, VARIANTS
 from training.evaluation import ablation, edit_types, features_alone, held_out, judge_held_out
@@ -66,4 +66,5 @@ def _write(learned: Learned, material: Material, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(WEIGHTS, Path("data/embedded"), Path("data/embedded.partial"))
+    main(checksums.WEIGHTS, Path("data/embedded"), Path("data/embedded.partial"))
+    checksums.write()

@@ -16,9 +16,9 @@ from safetensors.numpy import save_file
 
 from claimwise import corpora
 from claimwise.analysis.easiness import easiness
+from claimwise_embedded import checksums
 from claimwise_embedded import decomposer_selector as selection
 from claimwise_embedded.decomposer import Proposal, balance_gains, propose, select, targets
-from claimwise_embedded.decomposer_tokens import WEIGHTS
 
 _PENALTIES = (3.0, 10.0, 30.0)
 _RARE = 20
@@ -85,7 +85,7 @@ def score(groups: list[list[Proposal]], pairs: list[tuple[str, list[str]]], sele
     return np.nanmean(np.array(rows), axis=0)
 
 
-def train(destination: Path = WEIGHTS / "decomposer-selector.safetensors") -> None:
+def train(destination: Path = checksums.WEIGHTS / "decomposer-selector.safetensors") -> None:
     """Fit, choose on held-out documents, refit on all, write."""
     pairs = examples()
     order = list(range(len(pairs)))
@@ -129,3 +129,4 @@ def train(destination: Path = WEIGHTS / "decomposer-selector.safetensors") -> No
 
 if __name__ == "__main__":
     train()
+    checksums.write()

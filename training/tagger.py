@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from claimwise import corpora
-from claimwise_embedded import decomposer_tokens
-from claimwise_embedded.decomposer_tokens import TOKEN, WEIGHTS, shape, verb_forms
+from claimwise_embedded import checksums, decomposer_tokens
+from claimwise_embedded.decomposer_tokens import TOKEN, shape, verb_forms
 from training.tagger_words import CLASSES, FIRST_TRANSITIONS, MARKS, allowed, closed_words
 
 _ROUNDS = 10
@@ -37,7 +37,7 @@ def texts() -> tuple[list[str], list[str]]:
 def verb_classes() -> dict[str, tuple[str, ...]]:
     """The classes of each form in the verb table."""
     found: dict[str, tuple[str, ...]] = {}
-    for row in json.loads((WEIGHTS / "decomposer-verbs.json").read_text(encoding="utf-8")):
+    for row in json.loads((checksums.WEIGHTS / "decomposer-verbs.json").read_text(encoding="utf-8")):
         for form, classes in zip(row[:5], _FORM_CLASSES, strict=True):
             found[form] = tuple(sorted({*found.get(form, ()), *classes}))
         for form in row[5:]:  # other past forms and participles
@@ -191,7 +191,8 @@ def attachment(lines: Iterable[str], strength: float = 8.0, least: int = 8, comm
 
 
 def _write(table: dict, name: str) -> None:
-    (WEIGHTS / name).write_text(json.dumps(table, ensure_ascii=False) + "\n", encoding="utf-8")
+    (checksums.WEIGHTS / name).write_text(json.dumps(table, ensure_ascii=False) + "\n", encoding="utf-8")
+    checksums.write()
 
 
 if __name__ == "__main__":

@@ -108,6 +108,10 @@ def score(
             help="leave with exit code 1 if the mean score is below it; rows without a score count as 0", min=0, max=1
         ),
     ] = None,
+    safe_csv: Annotated[
+        bool,
+        typer.Option("--safe-csv", help="for spreadsheets: put a ' before cells that begin like a formula (= + - @)"),
+    ] = False,
     limit: Annotated[int | None, typer.Option(help="score the first so many rows only, for a trial", min=1)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     params: Params = PARAMS,
@@ -132,6 +136,7 @@ def score(
             columns=parse_columns(column or ()),
             limit=limit,
             options={key: value for key, value in (("base_url", base_url), ("model", name)) if value is not None},
+            safe_csv=safe_csv,
         )
     if scores is not None and fail_under is not None and falls_short(scores, fail_under):
         raise typer.Exit(1)

@@ -20,6 +20,15 @@ def shorten(value: object) -> str:
     return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
+def printable(text: str) -> str:
+    r"""A text on one line, without the characters that a terminal takes for commands.
+
+    >>> printable("one\n\x1b[2Jtwo")
+    'one [2Jtwo'
+    """
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """What follows "unknown NAME" where a known name is nearly that; empty where none is.
 

@@ -1,12 +1,34 @@
-"""YAML as this project reads it: safely, and no key twice."""
+"""YAML as this project reads it: safely, no key twice, and of the size that it seems to have."""
 
 from __future__ import annotations
 
 import yaml
 
+#: Nodes of a file, with every alias written out: ten lines of aliases of aliases may stand for billions.
+_MOST = 1_000_000
+
 
 class Loader(yaml.SafeLoader):
     """YAML's safe loader takes the last of two equal keys: an entry pasted below would undo the whole of `models`."""
+
+    def get_single_data(self) -> object:
+        """See ``yaml.Loader``.
+
+        Raises:
+            yaml.YAMLError: what is written is no YAML, cannot be read, or would be too much with its aliases written out.
+
+        >>> yaml.load("a: &a [*a]", Loader=Loader)
+        Traceback (most recent call last):
+        ...
+        yaml.constructor.ConstructorError: an alias stands within what it stands for
+        """
+        try:
+            node = self.get_single_node()
+            if node is not None and _size(node, {}) > _MOST:
+                raise yaml.constructor.ConstructorError(None, None, "aliases of aliases stand for too much; write less")
+            return None if node is None else self.construct_document(node)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # 2001-99-99, [[[[...
+            raise yaml.constructor.ConstructorError(None, None, f"a value cannot be read: {error}") from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         """See ``yaml.constructor``.
@@ -27,3 +49,15 @@ class Loader(yaml.SafeLoader):
                 )
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+
+def _size(node: yaml.Node, sizes: dict[int, int | None]) -> int:
+    """How many nodes there are with every alias written out; one that is being counted has no size yet."""
+    if id(node) not in sizes:
+        sizes[id(node)] = None
+        below = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = [part for item in below for part in (item if isinstance(item, tuple) else (item,))]
+        sizes[id(node)] = 1 + sum(_size(part, sizes) for part in parts)
+    if (size := sizes[id(node)]) is None:
+        raise yaml.constructor.ConstructorError(None, None, "an alias stands within what it stands for")
+    return size

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
@@ -23,8 +22,8 @@ from claimwise.models.base import (
 )
 from claimwise.models.options import Options
 from claimwise.prompts import Prompt
+from claimwise_embedded.checksums import WEIGHTS
 
-_PACKAGE = Path(str(resources.files(__name__)))
 #: Raise it with every change of code that changes an answer: calls that were cached under the old one are then made
 #: again. A test compares answers with those written down for this version.
 VERSION = 1
@@ -43,7 +42,7 @@ class EmbeddedOptions(Options):
     @property
     def folder(self) -> Path:
         """Where the verifier's weights are; those of the other parts have no variants."""
-        return _PACKAGE / "weights" / ("" if self.weights == "supervised" else self.weights)
+        return WEIGHTS / ("" if self.weights == "supervised" else self.weights)
 
 
 class EmbeddedModel:
@@ -64,7 +63,7 @@ class EmbeddedModel:
     def fingerprint(self) -> str:
         """Name, version of the code, and hash of the weights: calls cached under another one are not used."""
         digest = hashlib.sha256()
-        for folder in dict.fromkeys((_PACKAGE / "weights", self._options.folder)):
+        for folder in dict.fromkeys((WEIGHTS, self._options.folder)):
             for file in sorted(entry for entry in folder.iterdir() if entry.is_file()):
                 digest.update(file.name.encode() + b"\0" + file.read_bytes())
         return f"{self.name}:{VERSION}:{digest.hexdigest()}"

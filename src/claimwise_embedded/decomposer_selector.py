@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 from safetensors import safe_open
 
-from claimwise_embedded.decomposer_tokens import WEIGHTS
+from claimwise_embedded.checksums import WEIGHTS, checked
 
 #: How many passages the shipped prior counts as, when demonstrations update it.
 PRIOR_PASSAGES = 20
@@ -145,7 +145,7 @@ def fewest(gains: np.ndarray, margin: float = 0.002) -> float:
 @cache
 def shipped() -> Selector:
     """The selector fitted on ROSE's validation part."""
-    with safe_open(str(WEIGHTS / "decomposer-selector.safetensors"), framework="numpy") as file:
+    with safe_open(str(checked(WEIGHTS / "decomposer-selector.safetensors")), framework="numpy") as file:
         header = json.loads(file.metadata()["selector"])
         return Selector(
             names=tuple(header["names"]),

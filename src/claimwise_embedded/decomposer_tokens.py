@@ -12,10 +12,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-WEIGHTS = Path(__file__).with_name("weights")
+from claimwise_embedded.checksums import WEIGHTS, checked
 
 TOKEN = re.compile(
     r"(?:[A-Za-z]\.){2,}"
@@ -127,7 +126,7 @@ class Tagger:
 @cache
 def tagger() -> Tagger:
     """The shipped tagger."""
-    return Tagger(json.loads((WEIGHTS / "decomposer-tagger.json").read_text(encoding="utf-8")))
+    return Tagger(json.loads(checked(WEIGHTS / "decomposer-tagger.json").read_text(encoding="utf-8")))
 
 
 @cache
@@ -137,7 +136,7 @@ def verb_forms() -> dict[str, tuple[str, ...]]:
     >>> verb_forms()["saying"][2]
     'said'
     """
-    table = json.loads((WEIGHTS / "decomposer-verbs.json").read_text(encoding="utf-8"))
+    table = json.loads(checked(WEIGHTS / "decomposer-verbs.json").read_text(encoding="utf-8"))
     by_form: dict[str, tuple] = {}
     for row in table:
         for form in row:
@@ -147,7 +146,7 @@ def verb_forms() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _attachment() -> dict:
-    return json.loads((WEIGHTS / "decomposer-attachment.json").read_text(encoding="utf-8"))
+    return json.loads(checked(WEIGHTS / "decomposer-attachment.json").read_text(encoding="utf-8"))
 
 
 def is_common_noun(lower: str) -> bool:

@@ -12,10 +12,11 @@ import pandas as pd
 from claimwise import text
 from claimwise.words import stem
 from claimwise_embedded.calibration import sigmoid
+from claimwise_embedded.checksums import WEIGHTS
 from claimwise_embedded.evidence import stems, word_spans
 from claimwise_embedded.features import Evidence
 from claimwise_embedded.reading import Reader
-from claimwise_embedded.verifier import WEIGHTS, Heads
+from claimwise_embedded.verifier import Heads
 
 
 class DoubtedWord(NamedTuple):

@@ -22,12 +22,13 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from claimwise.errors import ClaimwiseError, shorten
+from claimwise.errors import shorten
 from claimwise.models.base import NAN, Judgement, Verdict
 from claimwise.prompts import Prompt
 from claimwise_embedded.calibration import Calibration
 from claimwise_embedded.checker import Checker
 from claimwise_embedded.checker import load as load_checkers
+from claimwise_embedded.checksums import WEIGHTS, WeightsError, checked, digest
 from claimwise_embedded.evidence import PIECES_PER_CLAIM
 from claimwise_embedded.features import Evidence
 from claimwise_embedded.features_words import summarise_words
@@ -41,12 +42,7 @@ VERDICT = 67
 #: What the checkers' verdict weighs beside the trees': nothing on whole summaries, which are longer than what checkers
 #: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/model_card.md says how it was chosen.
 _CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.0}
-WEIGHTS = Path(__file__).with_name("weights")
 TREES_FILE, NUMBERS_FILE, CHECKERS_FILE = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
-
-
-class WeightsError(ClaimwiseError):
-    """Files of weights that are not what training writes."""
 
 
 def document_hash(document: str) -> int:
@@ -83,11 +79,10 @@ class Heads:
 
         Raises:
             FileNotFoundError: the weights are not there; run ``python -m training``.
-            WeightsError: they are cut off, of another version, or not of one training.
+            WeightsError: they were changed, are cut off, of another version, or not of one training.
         """
         for name in (TREES_FILE, NUMBERS_FILE, CHECKERS_FILE):
-            if not (folder / name).is_file():
-                raise FileNotFoundError(f"{folder / name} is missing; train it: python -m training")
+            checked(folder / name)
         try:
             return cls._read(folder)
         except (SafetensorError, ValueError, LookupError, TypeError, RuntimeError) as error:
@@ -100,7 +95,7 @@ class Heads:
     def _read(cls, folder: Path) -> Heads:
         about = json.loads((folder / NUMBERS_FILE).read_text(encoding="utf-8"))
         for name, written in about["sha256"].items():
-            if _digest(folder / name) != written:
+            if digest(folder / name) != written:
                 raise ValueError(f"{name} is not the one that {NUMBERS_FILE} was written with")
         tensors = load_file(folder / TREES_FILE)
         return cls(
@@ -137,7 +132,7 @@ class Heads:
             "folds": self.folds,
             "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in self.calibrations.items()},
             "corpora": dict(corpora),
-            "sha256": {name: _digest(folder / name) for name in (TREES_FILE, CHECKERS_FILE)},
+            "sha256": {name: digest(folder / name) for name in (TREES_FILE, CHECKERS_FILE)},
         }
         (folder / NUMBERS_FILE).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -165,10 +160,6 @@ class Heads:
                 total[at, 0] += features[:, VERDICT]
                 total[at, 1] += self.models[kind][fold].logits(features)
         return total / np.array([len(own) for own in folds], dtype=float)[:, None]
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def decided(kind: str, both: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from claimwise import paths
+from claimwise.csv_quoting import quoting
 
 #: Names of methods in figures and tables, for readers who do not know our ids.
 METHODS = {
@@ -53,7 +54,7 @@ class Results:
     def table(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
         """Write a table as csv (six significant digits, LF, UTF-8) and return it."""
         file = self._tables / f"{paths.plain(name)}.csv"
-        table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+        table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n", quoting=quoting(table))
         return table
 
     def figure(self, figure: Figure, name: str) -> Figure:

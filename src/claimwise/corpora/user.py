@@ -16,11 +16,14 @@ import pandas as pd
 
 from claimwise import schema
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, Row, read_rows, stem
-from claimwise.errors import shorten
+from claimwise.errors import printable, shorten
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
+
+#: A file of more holds something else than examples, and tables of so many columns take minutes.
+_MOST_COLUMNS = 2000
 
 _TEXTS = ("document", "summary")
 _DEFAULTS = {"system": "user", "origin": "user", "split": "test"}
@@ -127,6 +130,10 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     _refuse_wrapped(rows, columns, path)
     rows = _renamed(rows, columns, path)
     known = {name for _, row in rows for name in row}
+    if len(known) > _MOST_COLUMNS:
+        raise TableError(
+            f"{path}: {len(known)} columns; expected at most {_MOST_COLUMNS}: leave out those that nobody reads"
+        )
     own = "claims" in known and ("claims" in columns or "summary" not in known)
     texts = ("document", "claims") if own else _TEXTS
     required = [name for name in FIELDS if name in texts or (name == "id" and name in known)]
@@ -338,7 +345,7 @@ def _how(field: str, column: str, path: Path) -> str:
     >>> _how("id", "the key", Path("mine.csv"))
     "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
     """
-    option = shlex.quote(f"{field}={column}")
+    option = shlex.quote(printable(f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
 

@@ -14,6 +14,7 @@ import io
 import json
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -254,8 +255,8 @@ def _header(fields: list[str], path: Path, separator: str) -> list[str]:
 
 
 def _named_once(names: list[str], where: str) -> list[str]:
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise TableError(f"{where}: column {name!r} stands twice in the header; rename or remove one")
     return names
 

@@ -1,24 +1,31 @@
 """Finished calls on disk: a run that is killed and started again repeats none of them.
 
-One SQLite file in WAL mode, one row a call, committed in batches: safe under several processes and under
-``kill -9`` (at most the batch in flight is lost). The key is a hash over everything that changes the answer.
+One SQLite file in WAL mode, one row a call, each committed as it is finished: safe under several processes, of which only
+one asks a call at a time, and under ``kill -9``. The key is a hash over everything that changes the answer.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: processes that ask the same at once both ask it
+    fcntl = None
 
 from claimwise.errors import ClaimwiseError
 from claimwise.models import cost
 from claimwise.models.cost import Usage, unread_name
 
+_log = logging.getLogger(__name__)
 _COLUMNS = ["key", "model", "role", "value"]
 _CREATE = """
 CREATE TABLE IF NOT EXISTS calls (
@@ -28,6 +35,10 @@ CREATE TABLE IF NOT EXISTS calls (
 _INSERT = """
 INSERT INTO calls VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET model = excluded.model, role = excluded.role
 """
+
+#: Of values that were written by hand, by a defect or by a program of another version.
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_POLL_SECONDS = 0.2
 
 #: Configuration, weights, tokenizer and chat template; a README changes no reply.
 _WEIGHTS = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
@@ -86,6 +97,7 @@ class ResponseCache:
         if str(path) != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._path = path
+        self._waited = False
         with self._explained():
             # A writer waits for another process's commit instead of failing; commits take milliseconds.
             self._connection = sqlite3.connect(path, timeout=120, isolation_level=None, check_same_thread=False)
@@ -95,6 +107,8 @@ class ResponseCache:
             _write_ahead(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(_CREATE)
+            self._insert([("", "", "", "null")], "ROLLBACK")  # nothing is asked whose answer could not be stored
+        self._asked = open(f"{path}-asked", "ab") if fcntl and str(path) != ":memory:" else None  # noqa: SIM115
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -112,16 +126,67 @@ class ResponseCache:
         )
 
     def get(self, keys: Sequence[str]) -> dict[str, Any]:
-        """The values that are there, by key."""
+        """The values that are there, by key; those that are no JSON are set aside."""
         found: dict[str, Any] = {}
+        unreadable = []
         unique = list(dict.fromkeys(keys))
         for at in range(0, len(unique), 500):  # SQLite's limit on variables in one statement is 999 in old builds
             part = unique[at : at + 500]
             marks = ",".join("?" * len(part))
             with self._explained():
                 rows = self._connection.execute(f"SELECT key, value FROM calls WHERE key IN ({marks})", part)
-                found.update((key, json.loads(value)) for key, value in rows)
+                for key, value in rows:
+                    try:
+                        found[key] = json.loads(value)
+                    except _UNREADABLE:
+                        unreadable.append(key)
+        self.set_aside(unreadable)
         return found
+
+    def set_aside(self, keys: Sequence[str]) -> None:
+        """Keep values that cannot be read under ``unread_name``, where no call finds them: it is made again."""
+        if not keys:
+            return
+        with self._explained():
+            self._connection.executemany(
+                "UPDATE OR REPLACE calls SET key = 'unreadable ' || key, model = model || ? WHERE key = ?",
+                [(unread_name(""), key) for key in keys],
+            )
+        _log.warning(
+            "%s: %d finished calls cannot be read: they are set aside (`claimwise cache stats` shows them as unread) and "
+            "made again", self._path, len(keys),
+        )  # fmt: skip
+
+    def reserve(self, keys: Iterable[str]) -> set[str]:
+        """Those of the keys that no other process has reserved; it cannot have them until ``release``, or this one's end."""
+        return {key for key in keys if self._is_free(key)}
+
+    def _is_free(self, key: str) -> bool:
+        if self._asked is None:
+            return True
+        place = int(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:15], 16)
+        try:
+            fcntl.lockf(self._asked, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:  # a file system that knows no locks: asked by both
+            pass
+        return True
+
+    def wait(self) -> None:
+        """Give the processes that have reserved calls a little time, and say so once."""
+        if not self._waited:
+            _log.warning(
+                "%s: another process is asking some of the same calls: their answers are waited for", self._path
+            )
+        self._waited = True
+        time.sleep(_POLL_SECONDS)
+
+    def release(self) -> None:
+        """Let other processes reserve all that this one has."""
+        if self._asked is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._asked, fcntl.LOCK_UN)
 
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
         """Store values in one transaction; a key that is there keeps its value, and gets this model and role.
@@ -130,15 +195,18 @@ class ResponseCache:
         """
         rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
         with self._explained():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.executemany(_INSERT, rows)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after some failures (a full disk), and would hide them here.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+            self._insert(rows, "COMMIT")
+
+    def _insert(self, rows: Sequence[tuple[str, str, str, str]], end: str) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.executemany(_INSERT, rows)
+            self._connection.execute(end)
+        except BaseException:
+            # SQLite has rolled back by itself after some failures (a full disk), and would hide them here.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
 
     def note(self, model: str, role: str, usage: Usage) -> None:
         """Count what a model was asked; see ``cost.usage``."""
@@ -164,6 +232,8 @@ class ResponseCache:
     def close(self) -> None:
         """Close the file; closing twice does nothing."""
         self._connection.close()
+        if self._asked is not None:
+            self._asked.close()
 
 
 def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
@@ -191,8 +261,7 @@ def cached(
     """Values for the keys: those stored, and the others from ``compute``, which are stored as they are finished.
 
     Each is stored at once (it takes a tenth of a millisecond), so that a run that is killed repeats only what was in
-    flight. Where another process was the first to store a value, that is the value: two stages that ask the same at once
-    read the same.
+    flight. What another process is asking for is waited for, and asked for here only if that process ends without it.
 
     Args:
         cache: where values are looked up and stored.
@@ -201,7 +270,8 @@ def cached(
             among these positions and its value, in any order.
         model: whose calls these are.
         role: what it does in them.
-        keep: whether a value is remembered; others are asked for again in a later run.
+        keep: whether a value is remembered; others are asked for again in a later run. A stored value at which it fails
+            is set aside as unreadable.
 
     >>> cache = ResponseCache(":memory:")
     >>> def squares(positions):
@@ -212,21 +282,39 @@ def cached(
     [[0, 1, 0], [0, 1]]
     """
     start = time.monotonic()
-    values = {key: value for key, value in cache.get(keys).items() if keep(value)}
-    missing: dict[str, int] = {}
+    first: dict[str, int] = {}
     for position, key in enumerate(keys):
-        if key not in values:
-            missing.setdefault(key, position)
+        first.setdefault(key, position)
+
+    def stored(wanted: list[str]) -> dict[str, Any]:
+        kept, unreadable = {}, []
+        for key, value in cache.get(wanted).items():
+            try:
+                if keep(value):
+                    kept[key] = value
+            except _UNREADABLE:
+                unreadable.append(key)
+        cache.set_aside(unreadable)
+        return kept
+
+    values = stored(list(first))
     found = sum(key in values for key in keys)
-    asked = list(missing)
     calls = 0
     try:
-        for place, value in compute(list(missing.values())) if missing else ():
-            calls += 1
-            values[asked[place]] = value
-            if keep(value):
-                cache.put({asked[place]: value}, model=model, role=role)
+        while missing := [key for key in first if key not in values]:
+            mine = cache.reserve(missing)
+            values |= stored(missing)  # the process that had reserved some may have stored them
+            asked = [key for key in missing if key in mine and key not in values]
+            for place, value in compute([first[key] for key in asked]) if asked else ():
+                calls += 1
+                values[asked[place]] = value
+                if keep(value):
+                    cache.put({asked[place]: value}, model=model, role=role)
+            cache.release()
+            values |= {key: values[key] for key in asked} | stored(asked)
+            if len(mine) < len(missing):
+                cache.wait()
     finally:
+        cache.release()
         cache.note(model, role, Usage(len(keys), found, calls, seconds=time.monotonic() - start))
-    values |= {key: value for key, value in cache.get(asked).items() if keep(value)}
     return [values[key] for key in keys]

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, is_dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from claimwise.models.base import (
-    Claim,
     Critique,
     Decomposition,
     Feedback,
@@ -39,25 +42,35 @@ class CachedModel:
         self.name = model.name
         self.fingerprint = model.fingerprint
 
-    def _look_up(self, role: str, prompt: Prompt, inputs: Sequence, compute: Callable[[list[int]], list]) -> list:
+    def _look_up(
+        self, role: str, prompt: Prompt, result: type, inputs: Sequence, compute: Callable[[list[int]], list]
+    ) -> list:
         keys = [call_key(model=self.fingerprint, role=role, prompt=prompt.fingerprint, input=value) for value in inputs]
-        found = cached(self.cache, keys, lambda at: enumerate(compute(at)), model=self.name, role=role)
-        self.cache.note(self.name, role, Usage(unparsed=sum(bool(value["reason"]) for value in found)))
-        return found
+        read = _reader(result)
+        found = cached(
+            self.cache,
+            keys,
+            lambda at: enumerate(map(asdict, compute(at))),
+            model=self.name,
+            role=role,
+            keep=lambda value: read(value) is not None,
+        )
+        results = [read(value) for value in found]
+        self.cache.note(self.name, role, Usage(unparsed=sum(bool(one.reason) for one in results)))
+        return results
 
-    def _rows(self, role: str, prompt: Prompt, result: Callable, *columns: Sequence) -> list:
+    def _rows(self, role: str, prompt: Prompt, result: type, *columns: Sequence) -> list:
         """A role that maps row i of its columns to result i."""
 
-        def compute(at: list[int]) -> list[dict]:
-            results = getattr(self.model, role)(*[[column[i] for i in at] for column in columns], prompt)
-            return [asdict(value) for value in results]
+        def compute(at: list[int]) -> list:
+            return getattr(self.model, role)(*[[column[i] for i in at] for column in columns], prompt)
 
         inputs = [[_plain(value) for value in row] for row in zip(*columns, strict=True)]
-        return [result(**value) for value in self._look_up(role, prompt, inputs, compute)]
+        return self._look_up(role, prompt, result, inputs, compute)
 
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``."""
-        return self._rows("decompose", prompt, _decomposition, passages)
+        return self._rows("decompose", prompt, Decomposition, passages)
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``."""
@@ -88,7 +101,7 @@ class CachedModel:
         flat = [(i, claim) for i, group in enumerate(claims) for claim in group]
         inputs = [[documents[i], claim, extras[i] if extras is not None else None] for i, claim in flat]
 
-        def compute(at: list[int]) -> list[dict]:
+        def compute(at: list[int]) -> list[Verdict]:
             wanted: dict[int, list[int]] = {}
             for position in at:
                 wanted.setdefault(flat[position][0], []).append(position)
@@ -99,14 +112,20 @@ class CachedModel:
                 [extras[i] for i in wanted] if extras is not None else None,
             )
             computed = {
-                position: asdict(verdict)
+                position: verdict
                 for positions, verdicts in zip(wanted.values(), groups, strict=True)
                 for position, verdict in zip(positions, verdicts, strict=True)
             }
             return [computed[position] for position in at]
 
-        found = iter(self._look_up("verify", prompt, inputs, compute))
-        return [[_verdict(**next(found)) for _ in group] for group in claims]
+        found = iter(self._look_up("verify", prompt, Verdict, inputs, compute))
+        return [[next(found) for _ in group] for group in claims]
+
+
+@cache
+def _reader(result: type) -> Callable[[Any], Any]:
+    """Rebuilds a result from what is stored of it; a value of another shape is an error."""
+    return TypeAdapter(result).validate_python
 
 
 def _plain(value: object) -> object:
@@ -114,11 +133,3 @@ def _plain(value: object) -> object:
     if is_dataclass(value):
         return asdict(value)
     return value if isinstance(value, str) else [_plain(item) for item in value]
-
-
-def _decomposition(claims: list[dict], reason: str | None, unread: int) -> Decomposition:
-    return Decomposition(tuple(Claim(**claim) for claim in claims), reason, unread)
-
-
-def _verdict(support: float, reason: str | None, evidence: list[int]) -> Verdict:
-    return Verdict(support, reason, tuple(evidence))

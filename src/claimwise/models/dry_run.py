@@ -34,18 +34,16 @@ class DryRun(PromptedModel):
         return self.cache.usage
 
 
-class _Unwritten:
-    """A response cache that is read and never written: what is put stays here, so that it is counted once."""
+class _Unwritten(ResponseCache):
+    """A response cache that is read and never written: what is put stays in memory, so that it is counted once."""
 
     def __init__(self, cache: ResponseCache):
-        self._cache, self._put, self.usage = cache, {}, Usage()
+        super().__init__(":memory:")
+        self._cache, self.usage = cache, Usage()
 
     def get(self, keys: Sequence[str]) -> dict[str, Any]:
-        put = {key: self._put[key] for key in keys if key in self._put}
+        put = super().get(keys)
         return put | self._cache.get([key for key in keys if key not in put])
-
-    def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
-        self._put.update(values)
 
     def note(self, model: str, role: str, usage: Usage) -> None:
         self.usage += usage

@@ -21,6 +21,7 @@ import httpx2
 import openai
 from pydantic import AfterValidator, Field, HttpUrl, TypeAdapter
 
+from claimwise.errors import printable
 from claimwise.models.cache import call_key
 from claimwise.models.openai_replies import (
     HttpClient,
@@ -40,6 +41,7 @@ _log = logging.getLogger(__name__)
 _VENDOR = "https://api.openai.com/v1"
 _KEPT = "Finished replies are kept: run again to go on."
 _CONNECT_SECONDS = 5.0
+_KEY_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
 _FEW = 5  # alternatives that a server may still give where it refuses more
 # What newer models say of a field of every request, and the setting that helps.
 _SETTINGS = {"max_completion_tokens": "token_limit: max_completion_tokens", "temperature": "temperature: null"}
@@ -258,7 +260,9 @@ class OpenAILanguageModel:
             parameter = error.param if isinstance(error.param, str) else ""
             if may_pass(error.response):
                 asked = error.response.headers.get("retry-after")
-                after = f"; it asks to wait {asked} s" if asked else f", after {self._options.retries} retries"
+                after = (
+                    f"; it asks to wait {printable(asked)} s" if asked else f", after {self._options.retries} retries"
+                )
                 raise ModelError(f"{self._where}: {said}{after}. {_KEPT}") from None
             if "logprobs" in options and "logprob" in message:
                 return await self._create(prompt, max_tokens, self._wanted(self._fewer(options, said)))
@@ -380,6 +384,11 @@ def _key(options: OpenAIOptions) -> str:
             f"kind openai: the environment variable {options.key_variable} holds no key: expected one word of ASCII "
             "characters"
         )
+    if key and not _KEY_NAME.search(options.key_variable):
+        _log.warning(
+            "kind openai: what the environment variable %s holds is sent to the server as the key; name another under "
+            "`key_variable` if that is none", options.key_variable,
+        )  # fmt: skip
     return key
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import math
@@ -15,6 +16,7 @@ from typing import Any
 import httpx2
 import openai
 
+from claimwise.errors import printable
 from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply
 from claimwise.reasons import Reason
@@ -23,6 +25,7 @@ _log = logging.getLogger(__name__)
 _FIRST_ATTEMPTS = 3  # as long as a server has never sent a completion: it is not there, or not at this address
 _MOST_BYTES = 64 << 20  # of one answer; 4,000 tokens with 20 alternatives each take six million
 _WARN_SECONDS = 30.0
+_SECRET = 8  # characters; "none" or "EMPTY" in the place of a key may be words of a reply
 # Errors that no repetition mends, though their status says so: a spent quota (429), a field that llama-cpp-python does
 # not know (500).
 _FINAL = ("insufficient_quota", "exceeded your current quota", "validation error")
@@ -62,13 +65,14 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         where: names the model and its server in messages.
         seconds: for one attempt, up to the last byte of the answer.
         retries: further attempts that ``AsyncOpenAI`` makes.
-        key: is kept out of messages; some servers repeat it.
+        key: is kept out of answers and messages; some servers repeat it.
     """
 
     def __init__(self, where: str, seconds: float, retries: int, key: str, **options: Any):
         # The caller bounds what is in flight. A redirected POST would become a GET.
         super().__init__(limits=httpx2.Limits(max_connections=None), follow_redirects=False, **options)
         self._where, self._seconds, self._retries, self._key = where, seconds, retries, key
+        self._forms = _forms(key.encode()) if len(key) >= _SECRET else []
         self._served = False  # whether the server has ever sent a completion
         self._problem = ""  # of the last attempt that failed
         self._warned = -_WARN_SECONDS
@@ -108,6 +112,8 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             body += part
             if len(body) > _MOST_BYTES:
                 raise ModelError(f"{self._where} sends more than {_MOST_BYTES >> 20} MiB as one answer")
+        for form in self._forms:
+            body = body.replace(form, b"***")
         return bytes(body)
 
     def _judged(self, response: httpx2.Response, body: bytes) -> httpx2.Response:
@@ -129,7 +135,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         try:
             completion = json.loads(body)
             completion["choices"][0].keys()
-        except (ValueError, TypeError, LookupError, AttributeError):  # half a body, a proxy's page
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):  # half a body, a proxy's page
             text = self.shortened(body.decode("utf-8", "replace"))
             if text.startswith("<") and not self._served:
                 raise self._unusable(f"a web page came instead of a completion: {text}") from None
@@ -165,9 +171,20 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         return f"{self.shortened(str(said or error.response.text))} (status {error.status_code})"
 
     def shortened(self, text: str) -> str:
-        """A text on one line, without the key."""
+        """A text on one line, without the key, and without what a terminal takes for a command."""
         text = text.replace(self._key, "***") if self._key else text
-        return " ".join(text.split())[:300]
+        return printable(text)[:300]
+
+
+def _forms(key: bytes) -> list[bytes]:
+    """How a key may stand in an answer: as it is, or in base64, whatever stands before it in the same text.
+
+    >>> text = base64.b64encode(b"Bearer sk-4242-4242!")
+    >>> [form in text for form in _forms(b"sk-4242-4242")]
+    [False, False, True, False]
+    """
+    encoded = [(base64.b64encode(bytes(before) + key), before) for before in range(3)]
+    return [key, *(text[(4 * before + 2) // 3 : (len(key) + before) // 3 * 4] for text, before in encoded)]
 
 
 def may_pass(response: httpx2.Response) -> bool:
@@ -248,7 +265,7 @@ def read_text(choice: Mapping[str, Any]) -> Reply:
     if not content and isinstance(message, dict) and message.get("refusal"):
         return Reply(reason=Reason.REFUSAL)
     if content is None:
-        return Reply(reason=f"the server sent no text ({choice.get('finish_reason')})")
+        return Reply(reason=f"the server sent no text ({printable(str(choice.get('finish_reason')))[:40]})")
     if not isinstance(content, str):
         return Reply(reason=f"the server sent content that is no text ({type(content).__name__})")
     return Reply(well_formed(content), cut=choice.get("finish_reason") in ("length", "content_filter"))
@@ -270,7 +287,7 @@ def read_tokens(usage: Any, name: str) -> int:
     (12, 0)
     """
     count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) else 0
+    return count if isinstance(count, int) and 0 <= count < 1 << 40 else 0
 
 
 def read_alternatives(choice: Mapping[str, Any]) -> dict[str, float]:
@@ -292,9 +309,9 @@ def read_alternatives(choice: Mapping[str, Any]) -> dict[str, float]:
                 raise ValueError(f"expected tokens and log probabilities, got {place}")
             if any(character.isalnum() for character in token):
                 break
-    except (AttributeError, KeyError, TypeError) as error:
+        return {one: float(logprob) for one, logprob in place.items()}
+    except (AttributeError, KeyError, TypeError, OverflowError) as error:
         raise ValueError(f"expected the protocol's logprobs: {error}") from error
-    return place
 
 
 def _positions(logprobs: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, float]]]]:

@@ -30,7 +30,7 @@ _END = (
 
 def _either(yes: str, no: str) -> str:
     """What shows that both answers are named: "Yes/No", "yes or no"."""
-    return rf"(?!\s*(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
+    return rf"(?!\s*\(?(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
 
 
 def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
@@ -149,7 +149,7 @@ def _consistency(text: str) -> tuple[int, float, bool] | None:
 SUPPORTED = re.compile(
     r"(?<!not )(?<!Not )(?:(?P<label>\bS|(?<!\w )\bs)|\bs)(?i:upported)(?:\s*[\[(]\s*(?i:yes\s*(?:/|or)\s*no)\s*[\])])?"
     r"(?:(?P<colon>[^\w.,;!\n]{0,8}?[:?=>|–—(\[-][^\w.;]{0,12}?)|(?(label)\W{1,12}?|(?!)))"
-    rf"(?P<answer>(?i:yes|no))\b(?i:{_either('yes', 'no')})(?(colon)(?(label)|{_END})|{_END})"
+    rf"(?P<answer>(?i:yes|no))\b(?i:{_either('yes', 'no')})(?! doubt\b| question\b)(?(colon)(?(label)|{_END})|{_END})"
 )
 
 
@@ -194,7 +194,8 @@ def claims_supported(reply: str, cut: bool) -> Parsed:
 
 
 _LABEL = re.compile(
-    r"(?<![a-z])(?P<un>un[\s-]?)?supported(?![a-z])(?P<by_nothing>\s+(?:by|in)\s+n(?:o|one|othing|either)\b)?", re.I
+    r"(?<![a-z])(?P<un>un[\s-]?)?supported(?![a-z])(?P<by_nothing>\s+(?:(?:by|in)\s+n(?:o|one|obody|othing|either)|nowhere)\b)?",
+    re.I,
 )
 _PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
 _OPENING = re.compile(r"\W*(?:(?:not|partially|fully|un)[\s_-]*)?supported(?![a-z])", re.IGNORECASE)
@@ -256,7 +257,7 @@ def _number(top: int) -> str:
     """
     return (
         r"(?<![\d.−–-])(?<!\d/)(?<!\d [/–-] )(?<!\d (?:of|or|to) )(?<!\d and )(?<!out of )(?<!star of )(?<!stars of )"
-        r"(\d+(?:\.\d+)?)(?!\d|\.\d|\s?[–-]\s?\d|\s+(?:or|to)\s+(?:\w+\s+)?\d|\s+and\s+\d+(?!\s*\w))"
+        r"(\d+(?:\.\d+)?)(?!\d|\.\d|e\d|\s?[–-]\s?\d|\s+(?:or|to)\s+(?:\w+\s+)?\d|\s+and\s+\d+(?!\s*\w))"
         rf"(?!(?:\s*(?:stars?|points?))?\s*[(\[]?\s*(?:/|(?:out )?of)\s*(?:(?!{top}\b)\d|(?:ten|(?:a |one )?hundred)\b))"
     )
 
@@ -303,6 +304,7 @@ _HUNDRED_PLACES = (
 _FIVE = tuple(re.compile(place, re.IGNORECASE) for place in _FIVE_PLACES)
 _HUNDRED = tuple(re.compile(place, re.IGNORECASE) for place in _HUNDRED_PLACES)
 _FIVE_SCALE, _HUNDRED_SCALE = _scale("1|one", "5|five"), _scale("0|zero", "100|one hundred")
+_OTHER_SCALE = re.compile(r"\bscale\W+(?:of\W+|from\W+)*\w+\W*(?:-|–|to)\W*(?:\d+|ten|seven|hundred)\b", re.IGNORECASE)
 _BREAKDOWN = re.compile(r"\bbreak\s?down\b", re.IGNORECASE)
 _WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 _STAR_WORD = re.compile(
@@ -327,6 +329,8 @@ def one_to_five(reply: str, cut: bool) -> Parsed:
     'rating 7 is not from 1 to 5'
     """
     text = _FIVE_SCALE.sub(" ", re.sub(r"[*_`]", "", reply))
+    if _OTHER_SCALE.search(text):
+        return Parsed(None, "a rating on another scale")
     text = _STAR_WORD.sub(lambda word: f"{_WORDS[word[1].lower()]} ", text)
     found = _rating(_BREAKDOWN.split(text, maxsplit=1)[0], _FIVE, 1, 5)
     return found if found.value is not None else _rating(text, _FIVE, 1, 5)
@@ -357,11 +361,11 @@ def _rating(text: str, places: tuple[re.Pattern, ...], low: float, high: float) 
 
 # -- letters ---------------------------------------------------------------------------------------
 
-_ALONE = r"(?!\)?\s*(?:or|and|to|,|/|-|–)\s*\(?[A-E]\b)"
+_ALONE = r"(?![).]?\s*\(?(?:or|and|to|,|/|-|–)\s*\(?[A-E]\b)"
 _LETTER = re.compile(
     r"^\W*(?:(?i:(?:the |my )?(?:answer|choice|option|rating|score)(?: is)?)\W*)?"
-    rf"\(?([A-Ea-e]){_ALONE}(?:\)|[.:,]|\s*$|\s*[-–]|\s+\()"
-    rf"|\b(?i:answer|choice|option)(?: is)?\W{{1,5}}([A-E])\b{_ALONE}"
+    rf"\(?([A-Ea-e]){_ALONE}(?:\)|\.(?!\w\b)|[:,]|\s*$|\s*[-–](?!\w)|\s+\()"
+    rf"|\b(?i:answer|choice|option)(?: is)?\W{{1,5}}([A-E])\b{_ALONE}(?![-–.]\w)"
 )
 
 

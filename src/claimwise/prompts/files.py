@@ -22,7 +22,18 @@ from claimwise.strict_yaml import Loader
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+
+class _Environment(SandboxedEnvironment):
+    """A prompt shows what it is given: it makes no ranges and no products, which may be of any size."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        raise jinja2.TemplateRuntimeError(f"{operator!r} cannot be used in a prompt; write out what it stands for")
+
+
+ENVIRONMENT = _Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+ENVIRONMENT.globals.clear()
 
 _DEMONSTRATIONS = "demonstrations"  # every template may loop over them
 
@@ -131,7 +142,7 @@ def read(file: Traversable) -> PromptFile:
         )
     front, start = "\n".join(lines[1 : marks[1]]), marks[1] + 2
     try:
-        tree, content = yaml.compose(front, Loader=yaml.SafeLoader), yaml.load(front, Loader=Loader)
+        content, tree = yaml.load(front, Loader=Loader), yaml.compose(front, Loader=Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error)
@@ -171,6 +182,8 @@ def check_template(found: PromptFile, header: Header) -> None:
     except jinja2.TemplateSyntaxError as error:
         line = found.start + error.lineno - 1
         raise _error(found.file, line, f"not a template ({error.message}); {expected}") from None
+    except RecursionError:
+        raise _error(found.file, found.start, "too much stands in one another; write it flatter") from None
     if elsewhere := next(tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)), None):
         line = found.start + elsewhere.lineno - 1
         raise _error(found.file, line, "a prompt is one file: no include, import or extends; put the text here")

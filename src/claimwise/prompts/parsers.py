@@ -102,6 +102,8 @@ FOR_ROLE: Mapping[str, Mapping[str, Kind]] = MappingProxyType(
     }
 )
 
+#: Characters of a reply that are read, after its thoughts: some patterns' time grows with the square of its length.
+_LONGEST = 20_000
 #: White space that a model which has lost its way writes up to its length limit, and patterns would go over for minutes.
 _BLANK = re.compile(r"\s{20,}")
 
@@ -114,7 +116,8 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
         reply: what the model wrote. Of its thoughts, which some servers leave above the answer, nothing is read.
         cut: the reply was stopped by its length limit. The item of a list in which that happened is left out, and
             where it was the only one there is no value. Neither has a text: what it lacks would count as left out
-            on purpose; nor has reasoning that did not get to the answer that it was asked for.
+            on purpose; nor has reasoning that did not get to the answer that it was asked for. Any reply is cut at
+            20,000 characters, four times what the longest one that is asked for takes.
 
     Raises:
         KeyError: there is no such kind.
@@ -134,5 +137,6 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
         return Parsed(None, Reason.EMPTY_REPLY)
     if reply.startswith("<think>"):
         return Parsed(None, Reason.CUT)
-    found = read(reply if kind in _TEXTS else _BLANK.sub("\n\n", reply), cut)
+    shown = reply if kind in _TEXTS else _BLANK.sub("\n\n", reply)
+    found = read(shown[:_LONGEST], cut or len(shown) > _LONGEST)
     return Parsed(None, Reason.REFUSAL) if found.value is None and texts.is_refusal(reply) else found

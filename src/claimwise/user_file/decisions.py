@@ -15,7 +15,7 @@ from scipy import stats
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, printable
 from claimwise.user_file.bands import NOT_SURE, Band
 
 #: The column of what the default bounds say, in words.
@@ -253,7 +253,7 @@ def by_system(rows: pd.DataFrame) -> list[str]:
         own = bootstrap_interval(mean, part["score"], groups=part["document_id"])
         several = len(set(part["document_id"])) > 1  # a bootstrap over one document has no width, and knows nothing
         interval = f"({own.low:.3f} to {own.high:.3f})" if several else "(one document: no interval)"
-        found.append((own.value, f"  {system}: {own.value:.3f} {interval}, {len(part)} scored"))
+        found.append((own.value, f"  {printable(system)}: {own.value:.3f} {interval}, {len(part)} scored"))
     if len(found) < 2:
         return []
     lines = [line for _, line in sorted(found, key=lambda item: -item[0])]

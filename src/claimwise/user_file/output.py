@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
@@ -19,6 +18,7 @@ import pandas as pd
 
 from claimwise import text
 from claimwise.corpora.user_rows import stem
+from claimwise.csv_quoting import quoting
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
 from claimwise.metrics.verify import probability
@@ -28,6 +28,9 @@ from claimwise.user_file.bands import HALF, Band
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3
+
+#: What a spreadsheet takes for a formula: no number has more than one sign.
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.,]+%?$)")
 
 #: What a result's name may end in: a reader takes it for what its name says.
 _KINDS = {"the scores": (".csv", ".jsonl"), "the claims": (".csv",), "the page": (".html", ".htm")}
@@ -145,8 +148,10 @@ def whole(path: Path) -> Iterator[Path]:
         new.unlink(missing_ok=True)
 
 
-def write(table: pd.DataFrame, path: Path) -> None:
+def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     """Write a csv, six digits a score, or JSON lines where the name says so; what is missing is empty, or null.
+
+    A cell that begins with ``=`` stays as it is, and spreadsheets compute it; ``safe`` puts a ``'`` before it.
 
     >>> import tempfile
     >>> table, folder = pd.DataFrame({"id": ["a", "b"], "score": [2 / 3, None]}), Path(tempfile.mkdtemp())
@@ -156,7 +161,7 @@ def write(table: pd.DataFrame, path: Path) -> None:
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
     if path == STDOUT:
-        _write_csv(table, sys.stdout)
+        _write_csv(table, sys.stdout, safe)
         return
     with whole(path) as new:
         if nests(path):
@@ -165,19 +170,26 @@ def write(table: pd.DataFrame, path: Path) -> None:
                     values = {name: None if _missing(value) else value for name, value in row.items()}
                     lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
         else:
-            _write_csv(table, new)
+            _write_csv(table, new, safe)
 
 
-def _write_csv(table: pd.DataFrame, path: Path | TextIO) -> None:
-    """Values that are no text as JSON; every cell is read back as it was written.
-
-    By itself Python's writer leaves a bare carriage return unquoted, and every reader takes it for the end of the row.
-    """
+def _write_csv(table: pd.DataFrame, path: Path | TextIO, safe: bool) -> None:
+    """Values that are no text as JSON; every cell is read back as it was written, but for the quotes that make it safe."""
     cells = table.assign(**{name: column.map(_cell) for name, column in table.items() if column.dtype == object})
-    texts = [*map(str, cells), *(cell for column in cells.select_dtypes(["object", "str"]) for cell in cells[column])]
-    returns = any("\r" in cell for cell in texts if isinstance(cell, str))
-    quoting = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-    cells.to_csv(path, index=False, float_format="%.6g", quoting=quoting)
+    if safe:
+        cells = cells.rename(columns=_inert).assign(
+            **{_inert(name): cells[name].map(_inert) for name in cells.select_dtypes(["object", "str"])}
+        )
+    cells.to_csv(path, index=False, float_format="%.6g", quoting=quoting(cells))
+
+
+def _inert(text: Any) -> Any:
+    """A text that a spreadsheet shows instead of computing it.
+
+    >>> _inert("=HYPERLINK(A1)"), _inert("-4.5"), _inert("rain")
+    ("'=HYPERLINK(A1)", '-4.5', 'rain')
+    """
+    return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
 
 
 def _cell(value: Any) -> str:

@@ -1,10 +1,12 @@
 """One page of HTML that shows a scored file: every claim, what it is worth, and the sentences that decided.
 
-The page is one file without scripts from elsewhere; it opens from disk. Texts are data: all of them are escaped.
+The page is one file that opens from disk. Texts are data: all of them are escaped, and no script runs but the page's own.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from functools import lru_cache
 from importlib import resources
 
@@ -130,5 +132,8 @@ def _pieces(document: str, sentences: list[text.Span]) -> list[tuple[int | None,
 @lru_cache(maxsize=1)
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    source = resources.files("claimwise").joinpath("templates", "page.html").read_text(encoding="utf-8")
-    return environment.from_string(source)
+    page, script = (
+        resources.files("claimwise").joinpath("templates", f"page.{kind}").read_text("utf-8") for kind in ("html", "js")
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.from_string(page, globals={"script": script, "script_hash": f"sha256-{digest}"})

@@ -43,6 +43,7 @@ def score(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     options: Mapping[str, Any] | None = None,
+    safe_csv: bool = False,
 ) -> pd.DataFrame | None:
     """Score every example and write the csv; returns what was written.
 
@@ -69,6 +70,7 @@ def score(
         limit: score the first so many rows only; all of them are read and checked.
         options: of the model, in the place of those in the settings or beside them; with one of them ``model`` may be a
             kind that the settings do not have.
+        safe_csv: put a ``'`` before cells that a spreadsheet would take for formulas; see ``output.write``.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong, and nothing is asked or written; or
@@ -129,9 +131,10 @@ def score(
     if band:
         scores[decisions.VERDICT] = decisions.verdicts(scores["score"], band)
     written = pd.concat([scores, carried], axis=1)
-    output.write(output.with_claims(written, evaluation, examples, claim_band) if output.nests(out) else written, out)
+    shown = output.with_claims(written, evaluation, examples, claim_band) if output.nests(out) else written
+    output.write(shown, out, safe_csv)
     if claims is not None:
-        output.write(output.claim_report(evaluation, examples, claim_band), claims)
+        output.write(output.claim_report(evaluation, examples, claim_band), claims, safe_csv)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
