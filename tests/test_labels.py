@@ -77,7 +77,13 @@ def test_metrics_that_scored_no_row_in_common_cannot_be_compared(rows):
     assert table["balanced_accuracy"].isna().all()
 
 
-@pytest.mark.parametrize("columns", [{"split": "test"}, {"split": "validation"}, {"label": 1.0}])
+def test_without_validation_rows_there_is_no_threshold_and_still_an_order(rows):
+    table = agreement_table(rows.assign(split="test"), ["exact", "flat"], "flat", draws=20).set_index("metric")
+    assert table["auc"].to_dict() == {"exact": 1.0, "flat": 0.5}
+    assert table[["balanced_accuracy", "threshold"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("columns", [{"split": "validation"}, {"label": 1.0}])
 def test_without_what_a_threshold_needs_rows_have_no_numbers(rows, columns):
     table = agreement_table(rows.assign(**columns), ["exact", "flat"], "flat", draws=20)
     assert (table["n"] == 0).all()

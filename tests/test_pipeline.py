@@ -63,7 +63,18 @@ BELOW = {
     "user_file": {"analysis", "api", "corpora", "metrics", "models", "params", "prompts"},
     "claimwise_embedded": {"analysis", "metrics", "models", "prompts"},
 }
-PLAIN = {"errors", "paths", "person_words", "progress", "reasons", "schema", "strict_yaml", "text", "words"}
+PLAIN = {
+    "csv_quoting",
+    "errors",
+    "paths",
+    "person_words",
+    "progress",
+    "reasons",
+    "schema",
+    "strict_yaml",
+    "text",
+    "words",
+}
 
 
 def _room(name: str) -> str:
