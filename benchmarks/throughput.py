@@ -25,6 +25,7 @@ from claimwise import prompts
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.openai import OpenAILanguageModel, OpenAIOptions
+from claimwise.prompts import Decoding
 
 
 def _response(logprobs: list[dict] | None) -> bytes:
@@ -155,7 +156,7 @@ def main() -> None:
 
     def engine() -> float:
         start = time.perf_counter()
-        found = {index for index, reply in model.generate(rendered, max_tokens=5) if reply.text == "Yes"}
+        found = {index for index, reply in model.replies(rendered, Decoding(5)) if reply.text == "Yes"}
         assert len(found) == options.calls
         return time.perf_counter() - start
 

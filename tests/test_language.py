@@ -24,7 +24,7 @@ class Scripted:
         self.answer, self.context, self.fail_after = answer, context, fail_after
         self.tally, self.asked = Tally(), []
 
-    def _replies(self, asked):
+    def replies(self, asked, how):
         for index in reversed(range(len(asked))):  # any order is allowed
             if self.fail_after is not None and len(self.asked) >= self.fail_after:
                 raise ConnectionError("the server is gone")
@@ -33,20 +33,14 @@ class Scripted:
             reply = self.answer(asked[index])
             yield index, reply if isinstance(reply, Reply) else Reply(reply)
 
-    def generate(self, prompts, *, max_tokens, stop=(), schema=None):
-        return self._replies(prompts)
-
-    def choice_probabilities(self, prompts, choices, *, max_tokens):
-        return self._replies(prompts)
+    def fits(self, prompt, how):
+        return self.context is None or self.count(prompt) <= self.context - how.max_tokens
 
     def count(self, text):
         return len(text)
 
-    def longest_reply(self, max_tokens, choices=()):
-        return 1 if choices else max_tokens
-
-    def room(self, max_tokens):
-        return None if self.context is None else self.context - max_tokens
+    def longest_reply(self, how):
+        return 1 if how.choices else how.max_tokens
 
 
 def model(answer, **options):

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from claimwise import cli, prompts
 from claimwise.models.cache import ResponseCache
 from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
+from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
@@ -99,9 +100,9 @@ def test_a_server_that_adds_no_start_token_is_given_it(folder, start):
 
 def test_replies_are_those_of_the_checkpoint_itself(folder, address):
     asked = ["It rained.", "Ann won the race.\n\nYes or No?"]
-    expected = dict(local(folder).language_model.generate(asked, max_tokens=8))
+    expected = dict(local(folder).language_model.replies(asked, Decoding(8)))
     model = served(address).language_model
-    found = dict(model.generate(asked, max_tokens=8))
+    found = dict(model.replies(asked, Decoding(8)))
     assert sorted(found) == [0, 1]
     for i, reply in found.items():
         assert reply.text.split() == expected[i].text.split()
@@ -115,9 +116,9 @@ def test_json_is_held_to_its_schema(address):
         "properties": {"claims": {"type": "array", "items": {"enum": ["It rained.", "It poured."]}, "maxItems": 3}},
         "required": ["claims"],
     }
-    reply = dict(model.language_model.generate([prompt.render(Summary="It rained.")], max_tokens=200, schema=schema))[0]
+    reply = dict(model.language_model.replies([prompt.render(Summary="It rained.")], Decoding(200, schema=schema)))[0]
     assert set(json.loads(reply.text)["claims"]) <= {"It rained.", "It poured."}
-    free = dict(served(address, json_schema=False).language_model.generate(["It rained."], max_tokens=20))[0]
+    free = dict(served(address, json_schema=False).language_model.replies(["It rained."], Decoding(20)))[0]
     with pytest.raises(ValueError, match=r"."):
         json.loads(free.text)
 

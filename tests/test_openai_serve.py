@@ -10,6 +10,7 @@ from tiny_checkpoints import make
 
 from claimwise import prompts
 from claimwise.models.cache import ResponseCache
+from claimwise.prompts import Decoding
 
 pytest.importorskip("fastapi", reason="transformers[serving] is not installed")
 pytest.importorskip("uvicorn", reason="transformers[serving] is not installed")
@@ -32,8 +33,8 @@ def test_replies_are_those_of_the_checkpoint_itself(folder, address):
     served = openai_model(ResponseCache(":memory:"), model=folder, base_url=address, concurrency=2)
     local = transformers_model(ResponseCache(":memory:"), model=folder, device="cpu", dtype="float32")
     asked = ["It rained.", "Ann won the race.\n\nYes or No?"]
-    replies = dict(served.language_model.generate(asked, max_tokens=8))
-    expected = dict(local.language_model.generate(asked, max_tokens=8))
+    replies = dict(served.language_model.replies(asked, Decoding(8)))
+    expected = dict(local.language_model.replies(asked, Decoding(8)))
     assert {i: reply.text.strip() for i, reply in replies.items()} == {
         i: reply.text.strip() for i, reply in expected.items()
     }

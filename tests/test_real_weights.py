@@ -10,10 +10,12 @@ from servers import llama_cpp
 
 from claimwise import models, prompts
 from claimwise.models import gguf_file
-from claimwise.models.cache import ResponseCache
+from claimwise.models.cache import CacheError, ResponseCache
 from claimwise.models.options import ModelError
+from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")
+FIVE = prompts.load("acueval-decompose-5shot")
 DOCUMENT = (
     "Heavy rain closed the bridge for two days. Engineers found no damage, and lorries crossed it again on Friday."
 )
@@ -40,7 +42,7 @@ def supports(model):
 
 def cities(model):
     """How probable each city is, question by question."""
-    found = dict(model.language_model.choice_probabilities(QUESTIONS, CITIES, max_tokens=4))
+    found = dict(model.language_model.replies(QUESTIONS, Decoding(4, choices=tuple(CITIES))))
     return torch.tensor([found[i].probabilities for i in range(len(QUESTIONS))])
 
 
@@ -73,7 +75,7 @@ def test_prompts_stand_in_the_file_s_own_chat_template(model):
 
 def test_a_file_with_another_checksum_is_refused(smollm2):
     with pytest.raises(ModelError, match=r"SHA-256 is b179c952.*expected 0000"):
-        models.load(smollm2 | {"sha256": "0" * 64})
+        supports(models.load(smollm2 | {"sha256": "0" * 64}))
 
 
 def test_a_file_that_is_nowhere_says_where_it_may_lie(smollm2, monkeypatch, tmp_path):
@@ -83,7 +85,7 @@ def test_a_file_that_is_nowhere_says_where_it_may_lie(smollm2, monkeypatch, tmp_
     with pytest.raises(
         ModelError, match=rf"nothing.gguf of 'no-one/nothing-GGUF'.*not in CLAIMWISE_WEIGHTS={tmp_path}"
     ):
-        models.load(wanted)
+        supports(models.load(wanted))
 
 
 def test_a_file_is_found_below_the_folder_of_weights(smollm2, model, monkeypatch):
@@ -112,7 +114,7 @@ def test_sharing_in_bfloat16_is_no_further_from_float32_than_one_prompt_at_a_tim
 
 def test_replies_are_those_that_transformers_itself_generates(model):
     checkpoint = model.language_model._checkpoint
-    found = dict(model.language_model.generate(QUESTIONS, max_tokens=5))
+    found = dict(model.language_model.replies(QUESTIONS, Decoding(5)))
     for index, question in enumerate(QUESTIONS):
         ids = torch.tensor([checkpoint.encode(question)])
         written = checkpoint.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=5, do_sample=False)
@@ -143,34 +145,33 @@ def test_a_server_s_probabilities_are_ours_as_far_as_its_arithmetic_goes(model, 
 
 def test_a_server_writes_what_we_write(model, served):
     asked = QUESTIONS[:1]
-    ours, theirs = (dict(one.language_model.generate(asked, max_tokens=3))[0] for one in (model, served))
+    ours, theirs = (dict(one.language_model.replies(asked, Decoding(3)))[0] for one in (model, served))
     assert ours.text.split() == theirs.text.split()
 
 
-# -- replies in a file, for machines without weights --------------------------------------------------
+# -- finished calls in a file, for machines without weights -------------------------------------------
 
 
-def test_recorded_replies_need_no_weights(smollm2, model, tmp_path, monkeypatch):
-    recorded = smollm2 | {"recorded": str(tmp_path / "smollm2.jsonl")}
-    recording = models.load(recorded | {"record": True})
-    first = supports(recording), dict(recording.language_model.generate(QUESTIONS[:1], max_tokens=3))
-    assert first[0] == pytest.approx(supports(model), abs=1e-5)
-    lines = (tmp_path / "smollm2.jsonl").read_text().splitlines()
-    assert len(lines) == len(CLAIMS) + 1
-    assert "bridge" not in "".join(lines)  # no prompt's text is kept
+def test_recorded_calls_need_no_weights(smollm2, tmp_path, monkeypatch):
+    store, file = ResponseCache(tmp_path / "calls.sqlite"), tmp_path / "recorded" / "smollm2.jsonl"
+    asked = models.load(smollm2, store)
+    first = asked.verify([DOCUMENT], [CLAIMS], ZERO), asked.decompose(["It rained."], FIVE)
+    assert store.export(asked.name, file) == len(CLAIMS) + 1
+    assert "Engineers" not in file.read_text()  # no prompt's text is kept
 
     monkeypatch.setattr("claimwise.models.gguf_file.converted", lambda *place: pytest.fail("the weights were read"))
-    again = models.load(recorded)
-    assert (supports(again), dict(again.language_model.generate(QUESTIONS[:1], max_tokens=3))) == first
+    again = models.load(smollm2 | {"recorded": str(file)})
+    assert (again.verify([DOCUMENT], [CLAIMS], ZERO), again.decompose(["It rained."], FIVE)) == first
 
 
 def test_what_was_not_recorded_is_asked_of_the_weights_or_said(smollm2, tmp_path):
     file = tmp_path / "replies.jsonl"
     file.write_text("")
-    with pytest.raises(ModelError, match=rf"3 of 3 prompts are not among the replies in {file}.*no such file"):
-        supports(models.load(smollm2 | {"recorded": str(file), "file": "gone.gguf", "sha256": "2" * 64}))
-    with pytest.raises(ModelError, match="cannot be read"):
+    gone = models.load(smollm2 | {"recorded": str(file), "file": "gone.gguf", "sha256": "2" * 64})
+    with pytest.raises(ModelError, match=r"gone.gguf .* cannot be had.*no such file"):
+        supports(gone)
+    with pytest.raises(CacheError, match=r"none.jsonl.*cannot be read"):
         models.load(smollm2 | {"recorded": str(tmp_path / "none.jsonl")})
-    file.write_text('{"text": "Yes"}\n')
-    with pytest.raises(ModelError, match="line 1: found"):
+    file.write_text('\n{"text": "Yes"}\n')
+    with pytest.raises(CacheError, match=r"replies.jsonl, line 1: found"):
         models.load(smollm2 | {"recorded": str(file)})

@@ -22,6 +22,7 @@ from claimwise.models.language import PromptedModel
 from claimwise.models.replies import Reply
 from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
 from claimwise.models.transformers_language import TransformersLanguageModel
+from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
@@ -86,9 +87,9 @@ def test_support_is_what_the_logits_say(folders):
 def test_replies_do_not_depend_on_the_batch(folders, architecture):
     language = load(folders(architecture)).language_model
     asked = ["It rained.", DOCUMENTS[1], "Ann won the race.\nYes or No?"]
-    together = dict(language.generate(asked, max_tokens=12))
+    together = dict(language.replies(asked, Decoding(12)))
     small = load(folders(architecture), batch_tokens=1).language_model
-    assert dict(small.generate(asked, max_tokens=12)) == together
+    assert dict(small.replies(asked, Decoding(12))) == together
     assert sorted(together) == [0, 1, 2]
     assert language.tally.calls == 3
     assert language.tally.reply_tokens <= 36
@@ -98,22 +99,23 @@ def test_replies_under_shared_instructions_are_those_without_sharing(folders):
     prompt = prompts.load("acueval-decompose-3shot")
     asked = [prompt.render(Summary=text) for text in (*DOCUMENTS, "Ann won.", "Bo left the race after an hour.")]
     shared, plain = load(folders()).language_model, load(folders(), share_prefix=False).language_model
+    assert shared._shared is not None  # what the check of sharing reads is not counted below
     seen = []
     shared._model.model.register_forward_hook(
         lambda module, args, kwargs, out: seen.append(out[0].shape[:2].numel()), with_kwargs=True
     )
-    expected = dict(plain.generate(asked, max_tokens=8))
-    assert dict(shared.generate(asked, max_tokens=8)) == expected
+    expected = dict(plain.replies(asked, Decoding(8)))
+    assert dict(shared.replies(asked, Decoding(8))) == expected
     assert sum(seen) < sum(map(shared.count, asked)) / 2
     seen.clear()  # the instructions are still known to a later call of one
-    assert dict(shared.generate(asked[2:3], max_tokens=8)) == {0: expected[2]}
+    assert dict(shared.replies(asked[2:3], Decoding(8))) == {0: expected[2]}
     assert sum(seen) < 40
 
 
 def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, monkeypatch, caplog):
     language = load(folders()).language_model
     asked = [f"Ann won race number {k}." for k in range(7)]
-    expected = dict(language.generate(asked, max_tokens=4))
+    expected = dict(language.replies(asked, Decoding(4)))
     generate = type(language._model).generate
 
     def small(self, tokens, **options):
@@ -122,13 +124,14 @@ def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, monkeypatch, ca
         return generate(self, tokens, **options)
 
     monkeypatch.setattr(type(language._model), "generate", small)
-    assert dict(language.generate(asked, max_tokens=4)) == expected
+    assert dict(language.replies(asked, Decoding(4))) == expected
     assert "out of memory" in caplog.text
 
 
 def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, monkeypatch):
     expected = flat(load(folders()).verify(DOCUMENTS, CLAIMS, ZERO))
     model = load(folders())
+    assert model.language_model._shared is not None  # its check of sharing is done
     forward = type(model.language_model._model.model).forward
 
     def small(self, input_ids, **options):
@@ -143,10 +146,10 @@ def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, mo
 
 def test_a_reply_ends_before_a_stop_text_and_says_where_it_was_cut(folders):
     language = load(folders()).language_model
-    whole = dict(language.generate(["It rained."], max_tokens=30))[0]
+    whole = dict(language.replies(["It rained."], Decoding(30)))[0]
     assert whole.cut
     stop = whole.text[10:14]
-    stopped = dict(language.generate(["It rained."], max_tokens=30, stop=[stop]))[0]
+    stopped = dict(language.replies(["It rained."], Decoding(30, (stop,))))[0]
     assert stopped.text == whole.text[: whole.text.index(stop)]
     assert not stopped.cut
 
@@ -178,7 +181,7 @@ def test_a_sequence_to_sequence_checkpoint_answers_as_its_decoder_begins(folders
 def test_a_sequence_to_sequence_checkpoint_writes_what_it_writes_alone(folders, t5):
     model, tokenizer = t5
     asked = ["It rained.", DOCUMENTS[1], DOCUMENTS[0]]
-    found = dict(load(folders("t5")).language_model.generate(asked, max_tokens=10))
+    found = dict(load(folders("t5")).language_model.replies(asked, Decoding(10)))
     for i, text in enumerate(asked):
         row = model.generate(**tokenizer(text, return_tensors="pt"), max_new_tokens=10, do_sample=False)[0]
         assert found[i].text == tokenizer.decode(row, skip_special_tokens=True)
@@ -187,9 +190,8 @@ def test_a_sequence_to_sequence_checkpoint_writes_what_it_writes_alone(folders, 
 
 def test_an_architecture_that_cannot_share_warns_and_runs_padded(folders, caplog):
     with caplog.at_level(logging.WARNING):
-        model = load(folders("bloom"))
+        together = load(folders("bloom")).verify(DOCUMENTS, CLAIMS, ZERO)
     assert "BloomForCausalLM cannot share a prefix" in caplog.text
-    together = model.verify(DOCUMENTS, CLAIMS, ZERO)
     alone = [
         [load(folders("bloom")).verify([d], [[c]], ZERO)[0][0] for c in g]
         for d, g in zip(DOCUMENTS, CLAIMS, strict=True)
@@ -332,7 +334,7 @@ def test_spellings_are_the_single_tokens_of_a_word(folders):
 
 def test_a_word_without_a_token_is_written_and_read(folders, caplog):
     language = load(folders()).language_model
-    found = dict(language.choice_probabilities(["It rained."], ["Pneumonia", "No"], max_tokens=4))
+    found = dict(language.replies(["It rained."], Decoding(4, choices=("Pneumonia", "No"))))
     assert found[0].probabilities is None
     assert found[0].text is not None
     assert "no token for Pneumonia" in caplog.text
@@ -340,10 +342,11 @@ def test_a_word_without_a_token_is_written_and_read(folders, caplog):
 
 def test_the_fingerprint_follows_what_changes_replies(folders, tmp_path):
     def fingerprint(folder, **options):
-        return Checkpoint(TransformersOptions(model=folder, device="cpu", **options)).fingerprint
+        return transformers_model(ResponseCache(":memory:"), model=folder, **options).fingerprint
 
     base = fingerprint(folders())
-    assert fingerprint(folders()) == base
+    assert fingerprint(str(shutil.copytree(folders(), tmp_path / "elsewhere"))) == base
+    assert fingerprint(folders(), device="cpu", batch_tokens=512) == base
     assert fingerprint(folders(), dtype="bfloat16") != base
     assert fingerprint(folders(), template="stablebeluga2") != base
     assert fingerprint(folders(), system="Be brief.") != base
@@ -356,7 +359,7 @@ def test_a_part_of_a_file_that_differs_in_its_middle_only_gives_another_fingerpr
     found = set()
     for middle in (b"\0", b"\1"):
         (folder / "more.bin").write_bytes(bytes(2 << 20) + middle + bytes(2 << 20))
-        found.add(Checkpoint(TransformersOptions(model=str(folder), device="cpu")).fingerprint)
+        found.add(load(str(folder)).fingerprint)
     assert len(found) == 2
 
 
@@ -375,10 +378,12 @@ def test_a_reply_takes_no_room_of_what_an_encoder_reads(folders, tmp_path):
     tokenizer.model_max_length = 512
     tokenizer.save_pretrained(folder)
     model, prompt = load(str(folder)), prompts.load("fenice-decompose-t5")
-    assert model.language_model.room(prompt.max_tokens) == 512
+    words = next(n for n in range(600) if model.language_model.count("is " * n) > 512)
+    assert model.language_model.fits("is " * (words - 1), prompt.decoding)
+    assert not model.language_model.fits("is " * words, prompt.decoding)
     long = " ".join(f"Sentence {k} is here." for k in range(80))
     seen, encode = [], model.language_model._checkpoint.encode
-    model.language_model.generate = lambda asked, **options: (
+    model.language_model.replies = lambda asked, how: (
         seen.append(len(encode(one))) or (i, Reply("It is here.")) for i, one in enumerate(asked)
     )
     short, parts = model.decompose(["It rained.", long], prompt)
@@ -413,7 +418,7 @@ def test_an_answer_is_read_after_a_blank_that_is_a_token_of_its_own(blank_first,
     judged = model.judge(DOCUMENTS, ["It rained.", "Ann won."], prompt)
     assert [(one.score, one.reason) for one in judged] == [(pytest.approx(0.75, abs=0.01), None)] * 2
     asked = [prompt.render(Document=DOCUMENTS[0], Summary="S.", References="")]
-    reply = dict(model.language_model.choice_probabilities(asked, "12345", max_tokens=5))[0]
+    reply = dict(model.language_model.replies(asked, Decoding(5, choices=tuple("12345"))))[0]
     # 0.9 for the blank, and 0.9 for the digit after it; all others share what is left.
     assert reply.probabilities[3] == pytest.approx(0.9 * 0.9, abs=0.005)
     assert sum(reply.probabilities) < 0.83
@@ -450,10 +455,35 @@ def test_a_wrong_option_is_named(settings, message):
 
 def test_a_folder_without_a_checkpoint_is_named(tmp_path):
     with pytest.raises(ModelError, match=r"expected a folder with config\.json"):
-        transformers_model(ResponseCache(":memory:"), model=str(tmp_path))
+        load(str(tmp_path)).verify(DOCUMENTS, CLAIMS, ZERO)
+
+
+@pytest.mark.parametrize("name", ["./none", "checkpoints/none", "a/b/none", "tests/none"])
+def test_a_folder_that_is_not_there_is_not_looked_up_on_the_hub(name, monkeypatch, tmp_path):
+    monkeypatch.setattr("claimwise.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("transformers.AutoConfig.from_pretrained", lambda **place: pytest.fail("the hub was asked"))
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "tests").mkdir()
+    with pytest.raises(ModelError, match=rf"there is no folder {tmp_path}"):
+        load(name)
+
+
+def test_a_cut_off_file_of_weights_is_one_line(folders, tmp_path):
+    folder = shutil.copytree(folders(), tmp_path / "cut")
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match=r"cannot load .*cut"):
+        load(str(folder)).verify(DOCUMENTS, CLAIMS, ZERO)
+
+
+@pytest.mark.skipif(torch.accelerator.is_available(), reason="this machine has an accelerator")
+@pytest.mark.parametrize("device", ["cuda", "cuda:7", "no-such-device"])
+def test_a_device_that_is_not_there_is_one_line(folders, device):
+    model = transformers_model(ResponseCache(":memory:"), model=folders(), device=device)
+    with pytest.raises(ModelError, match=rf"`device: {device}` cannot be used.*`device: auto`"):
+        model.verify(DOCUMENTS, CLAIMS, ZERO)
 
 
 def test_the_language_model_needs_no_knowledge_of_claims(folders):
     language = TransformersLanguageModel(TransformersOptions(model=folders(), device="cpu"))
-    assert language.room(96) == 4000
     assert language.count("It rained.") == len(language._checkpoint.tokenizer("It rained.").input_ids)

@@ -249,6 +249,12 @@ def prune(
     typer.echo(f"{path}: {cache.prune(model)} calls deleted")
 
 
+@cache_app.command()
+def export(model: str, file: Path, params: Params = PARAMS) -> None:
+    """Write a model's finished calls to a file that an entry of `models` can name under `recorded`."""
+    typer.echo(f"{file}: {_cache(params)[1].export(model, file)} calls")
+
+
 def _cache(params: Path):
     """The file that ``score`` uses with these settings, and its calls; none where it has made no such file yet."""
     from claimwise.api import read_settings

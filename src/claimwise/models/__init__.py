@@ -8,12 +8,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from claimwise import paths
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
 from claimwise.models.options import ModelError
-from claimwise.models.replayed import Replayed
 from claimwise.models.replies import LanguageModel
 
 __all__ = ["ModelError", "describe", "load", "usage", "versions"]
@@ -60,11 +60,11 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
             raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
     if kind in ("transformers", "openai"):
-        return PromptedModel(_language_model(kind, options), store, prices)
+        return PromptedModel(_language_model(kind, options, store), store, prices)
     raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, transformers or openai")
 
 
-def _language_model(kind: str, settings: dict[str, Any]) -> LanguageModel:
+def _language_model(kind: str, settings: dict[str, Any], store: ResponseCache) -> LanguageModel:
     if kind == "transformers":
         from claimwise.models.transformers_checkpoint import TransformersOptions as Options
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
@@ -72,7 +72,9 @@ def _language_model(kind: str, settings: dict[str, Any]) -> LanguageModel:
         from claimwise.models.openai import OpenAILanguageModel as Backend
         from claimwise.models.openai import OpenAIOptions as Options
     options = Options.read(kind, settings)
-    return Replayed(kind, options, lambda: Backend(options)) if options.recorded else Backend(options)
+    if options.recorded:
+        store.read(paths.root() / options.recorded)
+    return Backend(options)
 
 
 def describe(settings: Mapping[str, Any]) -> str:

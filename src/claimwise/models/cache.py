@@ -218,6 +218,42 @@ class ResponseCache:
         with self._explained():
             return [tuple(row) for row in self._connection.execute(query)]
 
+    def export(self, model: str, file: Path) -> int:
+        """Write a model's finished calls, an object a line, for ``read``; returns how many.
+
+        They hold hashes of prompts, no prompt's text.
+        """
+        query = "SELECT key, model, role, value FROM calls WHERE model = ? ORDER BY role, key"
+        with self._explained():
+            rows = [dict(zip(_COLUMNS, row, strict=True)) for row in self._connection.execute(query, (model,))]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = (json.dumps(row | {"value": json.loads(row["value"])}) + "\n" for row in rows)
+        file.write_text("".join(lines), encoding="utf-8")
+        return len(rows)
+
+    def read(self, file: Path) -> None:
+        """Take in what ``export`` wrote; a call that is here already keeps its value.
+
+        Raises:
+            CacheError: the file cannot be read; names its line.
+        """
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise CacheError(f"{file}: the file of recorded calls cannot be read ({error.strerror})") from error
+        rows = []
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+                rows.append((*(str(row[name]) for name in _COLUMNS[:-1]), json.dumps(row["value"])))
+            except _UNREADABLE as error:
+                raise CacheError(
+                    f"{file}, line {number}: found {line[:60]!r}, expected an object with {', '.join(_COLUMNS)}; take the "
+                    "file from the repository again"
+                ) from error
+        with self._explained():
+            self._insert(rows, "COMMIT")
+
     def prune(self, model: str | None = None) -> int:
         """Delete the calls of one model, or all; returns how many, and gives the space back.
 

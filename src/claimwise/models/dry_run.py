@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import CLAIMS, Usage
 from claimwise.models.language import PromptedModel
 from claimwise.models.replies import LanguageModel, Reply, Tally
+from claimwise.prompts import Decoding
 
 
 class DryRun(PromptedModel):
@@ -57,32 +58,19 @@ class _Counting:
 
     def __init__(self, model: LanguageModel):
         self.name, self.fingerprint = model.name, model.fingerprint
-        self.count, self.longest_reply, self.room = model.count, model.longest_reply, model.room
+        self.count, self.longest_reply, self.fits = model.count, model.longest_reply, model.fits
         self.tally = Tally()
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Mapping[str, Any] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
+    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``."""
         for index, prompt in enumerate(prompts):
-            self._count(prompt, self.longest_reply(max_tokens))
-            lines = (f"- This is claim number {k} of reply number {self.tally.calls}." for k in range(1, CLAIMS + 1))
-            yield index, Reply("\n".join(lines))
-
-    def choice_probabilities(
-        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
-    ) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``."""
-        for index, prompt in enumerate(prompts):
-            self._count(prompt, self.longest_reply(max_tokens, choices))
-            yield index, Reply(probabilities=(1.0 / len(choices),) * len(choices))
-
-    def _count(self, prompt: str, reply_tokens: int) -> None:
-        self.tally.calls += 1
-        self.tally.prompt_tokens += self.count(prompt)
-        self.tally.reply_tokens += reply_tokens
+            self.tally.calls += 1
+            self.tally.prompt_tokens += self.count(prompt)
+            self.tally.reply_tokens += self.longest_reply(how)
+            if how.choices:
+                yield index, Reply(probabilities=(1.0 / len(how.choices),) * len(how.choices))
+            else:
+                lines = (
+                    f"- This is claim number {k} of reply number {self.tally.calls}." for k in range(1, CLAIMS + 1)
+                )
+                yield index, Reply("\n".join(lines))

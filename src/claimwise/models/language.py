@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
 
 from claimwise import text
 from claimwise.models import chunks
@@ -34,7 +33,6 @@ from claimwise.reasons import Parsed, Reason
 
 _log = logging.getLogger(__name__)
 _LEAST_MASS = 0.1  # answers with less of the probability are marked: the model would say something else
-_JOINTS = 16  # without a prompt between them, the ends of a frame may share tokens
 
 
 class PromptedModel:
@@ -177,9 +175,12 @@ class PromptedModel:
             return [self._retrieved(document, claim, prompt, render) for claim in group]
         if not group:
             return []
-        # The claim of most tokens decides for all, so that the claims share their chunks (and an engine their prefix).
-        longest = max(group, key=self.language_model.count)
-        return [self._chunks(document, prompt, lambda part: render(part, longest))] * len(group)
+
+        # One division for all, so that the claims share their chunks (and an engine their prefix).
+        def fits(part: str) -> bool:
+            return all(self.language_model.fits(render(part, claim), prompt.decoding) for claim in group)
+
+        return [chunks.split(document, fits)] * len(group)
 
     def _retrieved(self, document: str, claim: str, prompt: Prompt, render: Callable[[str, str], str]) -> list[Chunk]:
         """The sentences retrieved for a claim, in chunks where they do not fit; the evidence is all that was retrieved."""
@@ -188,20 +189,7 @@ class PromptedModel:
         return [replace(part, sentences=best.sentences) for part in parts]
 
     def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
-        return chunks.split(document, lambda part: self._fits(render(part), prompt))
-
-    def _fits(self, rendered: str, prompt: Prompt) -> bool:
-        room = self.language_model.room(prompt.max_tokens)
-        if room is None:
-            return True
-        # A token is at least one byte, so most prompts are known to fit without counting their tokens.
-        size = len(rendered.encode("utf-8", "surrogatepass")) + self._frame
-        return size <= room or self.language_model.count(rendered) <= room
-
-    @cached_property
-    def _frame(self) -> int:
-        """The most tokens that the system prompt, a chat template or a start token add to a prompt."""
-        return self.language_model.count("") + _JOINTS
+        return chunks.split(document, lambda part: self.language_model.fits(render(part), prompt.decoding))
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -211,11 +199,7 @@ class PromptedModel:
 
         def compute(positions: list[int]) -> Iterator[tuple[int, dict]]:
             asked = [rendered[i] for i in positions]
-            if how.choices:
-                stream = model.choice_probabilities(asked, how.choices, max_tokens=how.max_tokens)
-            else:
-                stream = model.generate(asked, max_tokens=how.max_tokens, stop=how.stop, schema=how.schema)
-            for place, reply in stream:
+            for place, reply in model.replies(asked, how):
                 if self.on_reply:
                     self.on_reply()
                 yield place, asdict(reply)
@@ -278,7 +262,7 @@ class PromptedModel:
             )  # fmt: skip
 
     def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
-        fits = [self._fits(one, prompt) for one in rendered]
+        fits = [self.language_model.fits(one, prompt.decoding) for one in rendered]
         read = iter(self._parsed([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
         found = [next(read) if ok else Parsed(None, Reason.TOO_LONG) for ok in fits]
         return [Text(parsed.value, parsed.reason) for parsed in found]

@@ -15,6 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import httpx2
@@ -36,6 +37,7 @@ from claimwise.models.openai_replies import (
 )
 from claimwise.models.options import LanguageModelOptions, ModelError
 from claimwise.models.replies import Reply, Tally
+from claimwise.prompts import Decoding
 
 _log = logging.getLogger(__name__)
 _VENDOR = "https://api.openai.com/v1"
@@ -152,55 +154,41 @@ class OpenAILanguageModel:
         text = ((self._options.system if self._options.api == "chat" else self._options.start) or "") + text
         return _tokens(text) + 64
 
-    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+    def longest_reply(self, how: Decoding) -> int:
         """See ``LanguageModel``; a limit in ``extra_body`` takes the place of ours, also where probabilities are asked for."""
-        ours = 1 if choices and self._options.logprobs else max_tokens
+        ours = 1 if how.choices and self._options.logprobs else how.max_tokens
         return reply_limit({self._options.token_limit: ours, **self._options.extra_body}) or ours
 
-    def room(self, max_tokens: int) -> int | None:
-        """See ``LanguageModel``; where the context is given."""
-        context = self._options.context
-        return None if context is None else context - self.longest_reply(max_tokens)
+    def fits(self, prompt: str, how: Decoding) -> bool:
+        """See ``LanguageModel``; a server that gives no probabilities writes its answer, so room for that is left."""
+        written = self.longest_reply(replace(how, choices=()))
+        return self._options.context is None or self.count(prompt) <= self._options.context - written
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Mapping[str, Any] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
+    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``; prompts are sent in order, so that a server's prefix cache hits."""
+        return self._each(prompts, lambda prompt: (self._choose if how.choices else self._write)(prompt, how))
 
-        async def one(prompt: str) -> Reply:
-            options = {"stop": list(stop)} if stop and self._stops else {}
-            choice = await self._create(prompt, max_tokens, options, schema)
-            return choice if isinstance(choice, Reply) else read_text(choice).before(stop)
+    async def _write(self, prompt: str, how: Decoding) -> Reply:
+        options = {"stop": list(how.stop)} if how.stop and self._stops else {}
+        choice = await self._create(prompt, how.max_tokens, options, how.schema)
+        return choice if isinstance(choice, Reply) else read_text(choice).before(how.stop)
 
-        return self._each(prompts, one)
-
-    def choice_probabilities(
-        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
-    ) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``; texts where the server gives no probabilities, after one warning."""
-
-        async def one(prompt: str) -> Reply:
-            choice = await self._create(prompt, max_tokens, self._wanted(self._top))
-            if isinstance(choice, Reply):
-                return choice
-            try:
-                place = read_alternatives(choice)
-            except ValueError:
-                place = None
-            if place and len(place) > 1:  # one alone says nothing of the answers that were not given
-                self._given = True
-                return Reply(probabilities=probabilities(place, choices))
-            reply = read_text(choice)
-            if self._top and reply.answered and reply.reason is None:  # a refusal has none anywhere
-                self._miss_logprobs(place)
-            return reply
-
-        return self._each(prompts, one)
+    async def _choose(self, prompt: str, how: Decoding) -> Reply:
+        """Probabilities; a text where the server gives none, after one warning."""
+        choice = await self._create(prompt, how.max_tokens, self._wanted(self._top))
+        if isinstance(choice, Reply):
+            return choice
+        try:
+            place = read_alternatives(choice)
+        except ValueError:
+            place = None
+        if place and len(place) > 1:  # one alone says nothing of the answers that were not given
+            self._given = True
+            return Reply(probabilities=probabilities(place, how.choices))
+        reply = read_text(choice)
+        if self._top and reply.answered and reply.reason is None:  # a refusal has none anywhere
+            self._miss_logprobs(place)
+        return reply
 
     # -- servers differ ------------------------------------------------------------------------------
 

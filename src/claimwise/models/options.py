@@ -49,14 +49,13 @@ class LanguageModelOptions(Options):
     Attributes:
         model: its name, folder or hub id.
         context: most tokens of a prompt and its reply.
-        recorded: a file of its replies, in the project's folder or an absolute path; what stands there is not asked again.
-        record: write what is asked into that file.
+        recorded: a file of finished calls that `claimwise cache export` made, in the project's folder or an absolute path;
+            what stands there is not asked again.
     """
 
     model: str
     context: int | None = Field(default=None, gt=0)
     recorded: str | None = None
-    record: bool = False
 
 
 def of_kind(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from claimwise.models.cache import call_key
-from claimwise.prompts import Prompt
+from claimwise.prompts import Decoding, Prompt
 from claimwise.reasons import Reason
 
 
@@ -65,10 +65,7 @@ class Tally:
 
 
 class LanguageModel(Protocol):
-    """Continues prompts. ``fingerprint`` names everything that changes a reply to a given prompt.
-
-    Both methods yield (index of the prompt, reply) as replies finish, in any order and each index once, so
-    that the caller can store what is finished before a later call fails.
+    """Continues prompts. ``fingerprint`` names everything that changes a reply to a given prompt, but for rounding.
 
     Attributes:
         tally: calls and tokens so far.
@@ -78,42 +75,28 @@ class LanguageModel(Protocol):
     fingerprint: str
     tally: Tally
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Mapping[str, Any] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
-        """Continue each prompt greedily, up to a stop text, which is left out.
+    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+        """With choices, how probable each is as the first word of the reply; else the prompt's greedy continuation.
 
-        ``schema`` is a JSON schema of the reply; a model that cannot be held to one does without it.
+        A choice's probability is over all its single-token spellings; a model that gives no probabilities replies with a
+        text. A model that cannot be held to a schema does without it.
+
+        Yields:
+            (index of the prompt, its reply) as replies finish, in any order and each index once, so that the caller can
+            store what is finished before a later call fails.
         """
         ...
 
-    def choice_probabilities(
-        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
-    ) -> Iterator[tuple[int, Reply]]:
-        """How probable each choice is as the first word of the reply, over all its single-token spellings.
-
-        A model that gives no probabilities replies with a text of at most ``max_tokens``.
-        """
+    def fits(self, prompt: str, how: Decoding) -> bool:
+        """Whether the prompt can be read beside the longest reply; so too where the context is not known."""
         ...
 
     def count(self, text: str) -> int:
         """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above."""
         ...
 
-    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
-        """The most tokens that a reply may have: to ``generate``, or with choices to ``choice_probabilities``.
-
-        Options may give replies another limit than ``max_tokens``.
-        """
-        ...
-
-    def room(self, max_tokens: int) -> int | None:
-        """The most tokens that a prompt may have beside such a reply; None where that is not known."""
+    def longest_reply(self, how: Decoding) -> int:
+        """The most tokens that a reply may have; options may give it another limit than ``how`` does."""
         ...
 
 
@@ -128,7 +111,7 @@ class RecordedReplies:
     >>> prompt = prompts.load("recorded-judge-rating")
     >>> asked = [{"Document": "It rained.", "Summary": "It poured."}]
     >>> model = RecordedReplies.of("gpt-4-0314", prompt, asked, ["Final score: 4"])
-    >>> list(model.generate([prompt.render(**asked[0]), "other"], max_tokens=9))[0][1].text
+    >>> list(model.replies([prompt.render(**asked[0]), "other"], prompt.decoding))[0][1].text
     'Final score: 4'
     """
 
@@ -145,33 +128,20 @@ class RecordedReplies:
         """The recorded replies to a prompt filled with the values of ``asked``, in order."""
         return cls(name, {prompt.render(**values): text for values, text in zip(asked, replies, strict=True)})
 
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Mapping[str, Any] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
-        """Look each prompt up; one that was not recorded has no text, and a reason."""
+    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+        """Look each prompt up; one that was not recorded has no text, and a reason. No probabilities were recorded."""
         for index, prompt in enumerate(prompts):
             text = self._replies.get(prompt)
             yield index, Reply(text) if text is not None else Reply(reason="no recorded reply")
 
-    def choice_probabilities(
-        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
-    ) -> Iterator[tuple[int, Reply]]:
-        """Look each prompt up: texts, because no probabilities were recorded."""
-        return self.generate(prompts, max_tokens=max_tokens)
+    def fits(self, prompt: str, how: Decoding) -> bool:
+        """What was recorded was read whole."""
+        return True
 
     def count(self, text: str) -> int:
         """Nothing is sent, so nothing is counted."""
         return 0
 
-    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+    def longest_reply(self, how: Decoding) -> int:
         """As of a model that gives probabilities."""
-        return 1 if choices else max_tokens
-
-    def room(self, max_tokens: int) -> int | None:
-        """What was recorded was read whole."""
-        return None
+        return 1 if how.choices else how.max_tokens

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import timeit
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Literal
 
 import torch
 from pydantic import Field
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -22,6 +24,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from claimwise import paths
 from claimwise.models import gguf_file
 from claimwise.models.cache import call_key, folder_hash
 from claimwise.models.options import LanguageModelOptions, ModelError
@@ -43,6 +46,8 @@ _PROBE = (
     "Passage: Ann's dog, 3.5 years old.\n\nStatement: It rained\nall day.\n\nYes or No? - éü — “q”\n\n\nAnswer: a \n\n b."
     "\r\n\r\nc\n \nd\n\t\n  e!\n/f?\n'g'\n12 \n(h)\r\n\n- i\n"
 )
+# What changes a reply beside the weights; the arithmetic's device and batches only round differently.
+_REPLY_OPTIONS = {"dtype", "template", "system", "template_options"}
 _TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
 
 
@@ -81,6 +86,58 @@ class TransformersOptions(LanguageModelOptions):
     share_prefix: bool = True
 
 
+def fingerprint(options: TransformersOptions) -> str:
+    """Names what a reply depends on, but for rounding, without loading weights: what is remembered needs none.
+
+    Raises:
+        ModelError: the file is not there, or the hub does not say which commit a branch is at.
+    """
+    return call_key(weights=_weights(options), **options.model_dump(include=_REPLY_OPTIONS))
+
+
+def _weights(options: TransformersOptions) -> str:
+    """A hash of the file or the folder, or the hub's commit."""
+    place = _place(options) if not options.sha256 else {}
+    if options.file:
+        return options.sha256 or place["pretrained_model_name_or_path"].name
+    if isinstance(place["pretrained_model_name_or_path"], Path):
+        return folder_hash(place["pretrained_model_name_or_path"])
+    commit = options.revision
+    if not re.fullmatch("[0-9a-f]{40}", commit or ""):
+        with _explained(options):
+            commit = getattr(AutoConfig.from_pretrained(**place), "_commit_hash", None) or commit
+    return f"{options.model} at {commit}"
+
+
+def _place(options: TransformersOptions) -> dict[str, Any]:
+    """Where transformers finds the checkpoint: a folder, or a hub id and its revision."""
+    if options.file:
+        folder = gguf_file.converted(options.model, options.revision, options.file, options.sha256)
+        return {"pretrained_model_name_or_path": folder}
+    folder = paths.root() / options.model
+    if folder.is_dir():
+        return {"pretrained_model_name_or_path": folder}
+    # `owner/name` is a hub id, unless there is a folder `owner`; the hub is asked many times before it gives up.
+    hub_id = re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", options.model)
+    if not hub_id or (folder.parent != paths.root() and folder.parent.is_dir()):
+        raise ModelError(f"kind transformers: there is no folder {folder}, and {options.model!r} is no hub id")
+    return {"pretrained_model_name_or_path": options.model, "revision": options.revision}
+
+
+@contextmanager
+def _explained(options: TransformersOptions) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise ModelError(f"kind transformers: {error}; `pip install accelerate` for device: spread") from error
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise ModelError(
+            f"kind transformers: cannot load {options.model!r}"
+            f"{f' at revision {options.revision!r}' if options.revision else ''}: {error}; expected a folder with "
+            "config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
+        ) from error
+
+
 class Checkpoint:
     """A loaded model with its tokenizer.
 
@@ -88,38 +145,26 @@ class Checkpoint:
         model: in evaluation mode, on its device.
         encoder_decoder: whether it is a sequence-to-sequence model.
         context: most tokens of a prompt and its reply (of an encoder's prompt alone), or None.
-        fingerprint: names weights, revision, dtype, device type and prompt frame.
-        name: of the checkpoint, without its folders or owner.
     """
 
     def __init__(self, options: TransformersOptions):
-        place = {"pretrained_model_name_or_path": options.model, "revision": options.revision}
-        if options.file:
-            folder = gguf_file.converted(options.model, options.revision, options.file, options.sha256)
-            place = {"pretrained_model_name_or_path": folder}
-        try:
+        device = None if options.device == "spread" else _device(options.device)
+        with _explained(options):
+            place = _place(options)
             config = AutoConfig.from_pretrained(**place)
             self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**place)
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
-            where = {"device_map": "auto"} if options.device == "spread" else {}
-            device = None if where else _device(options.device)
             # StableBeluga2, which ACUEval runs on, is published as pickles only; torch's `weights_only` runs none of
             # their code.
             self.model: PreTrainedModel = kind.from_pretrained(
-                **place, dtype=_dtype(options, config, device), weights_only=True, **where
+                **place,
+                dtype=_dtype(options, config, device),
+                weights_only=True,
+                **({} if device else {"device_map": "auto"}),
             ).eval()
-            if device:
-                self.model = self.model.to(device)
-        except ImportError as error:
-            raise ModelError(f"kind transformers: {error}; `pip install accelerate` for device: spread") from error
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelError(
-                f"kind transformers: cannot load {options.model!r}"
-                f"{f' at revision {options.revision!r}' if options.revision else ''}: {error}; expected a folder with "
-                "config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
-            ) from error
-        self.name = Path(options.file).stem if options.file else options.model.rstrip("/").rsplit("/", 1)[-1]
+        if device:
+            self.model = self.model.to(device)
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
         self._head, self._tail, added = self._frame(options)
@@ -127,12 +172,6 @@ class Checkpoint:
         probe = self._head + _PROBE + self._tail
         self._by_line = not self.encoder_decoder and self._whole(probe) == self._lines(probe)
         self.context = options.context or _context(config, self.tokenizer)
-        self.fingerprint = call_key(
-            weights=[options.sha256 or folder.name] if options.file else _weights(options, config),
-            dtype=str(self.model.dtype),
-            device=self.model.device.type,
-            frame=[self._head, self._tail],
-        )
 
     def _frame(self, options: TransformersOptions) -> tuple[str, str, bool]:
         """What stands before and after a prompt, and whether the tokenizer has still to add its start token."""
@@ -160,8 +199,8 @@ class Checkpoint:
         today = {datetime.now().strftime(form) for form in _TODAY.findall(template)}
         if any(shown in frame for shown in today.difference(map(str, options.template_options.values()))):
             _log.warning(
-                "the chat template of %s writes today's date into every prompt, so that on another day nothing remembered "
-                "is found. %s beside the model in params.yaml",
+                "the chat template of %s writes today's date into every prompt, so that another day's replies may "
+                "differ. %s beside the model in params.yaml",
                 options.model,
                 'Write `template_options: {date_string: "26 Jul 2024"}`'
                 if "date_string" in template
@@ -213,9 +252,15 @@ class Checkpoint:
 
 
 def _device(name: str) -> torch.device:
-    if name != "auto":
-        return torch.device(name)
-    return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+    if name == "auto":
+        return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (AssertionError, RuntimeError, ImportError, NotImplementedError) as error:  # of another build, or none there
+        raise ModelError(
+            f"kind transformers: `device: {name}` cannot be used: {str(error).splitlines()[0]}. `device: auto` takes what "
+            "there is"
+        ) from error
 
 
 def _dtype(options: TransformersOptions, config, device: torch.device | None) -> torch.dtype | str:
@@ -230,7 +275,7 @@ def _dtype(options: TransformersOptions, config, device: torch.device | None) ->
 
 @cache
 def _fast_on_cpu() -> torch.dtype:
-    """float32, or bfloat16 where that is faster: eight times with AMX, while a CPU without it is ten times slower."""
+    """float32, or bfloat16 where that is faster: eight times with AMX, while a CPU without it may be seven times slower."""
     draw = torch.rand(256, 1024), torch.rand(1024, 1024)
 
     def seconds(dtype: torch.dtype) -> float:
@@ -245,11 +290,3 @@ def _context(config, tokenizer: PreTrainedTokenizerBase) -> int | None:
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     limit = tokenizer.model_max_length
     return positions or (limit if limit < 1_000_000 else None)
-
-
-def _weights(options: TransformersOptions, config) -> list:
-    """Names the weights: the hub's commit, or for a folder the hash of its files."""
-    folder = Path(options.model)
-    if not folder.is_dir():
-        return [options.model, getattr(config, "_commit_hash", None) or options.revision]
-    return [folder_hash(folder)]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, PreTrainedModel
 
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, spread
 from claimwise.models.replies import Reply, Tally
-from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
+from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions, fingerprint
+from claimwise.prompts import Decoding
 
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
 _CPU_CHUNK = 1024
+_FRAME = 2048  # bytes that no chat template adds to a prompt
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
 #: What sharing is tried on: two documents under common instructions, and after each two endings with different answers.
@@ -35,20 +39,34 @@ class TransformersLanguageModel:
     """See ``replies.LanguageModel``; replies are greedy, and but for rounding do not depend on what else is asked.
 
     Yes and No are read from the logits after the prompt: the probabilities of all single-token spellings of each
-    ("Yes", " Yes", "yes", ...) are summed, also those after a blank that is a token of its own. The prompts of one document share its computation (see ``prefix``);
-    where the architecture does not allow that, a warning says why and padded batches are run.
+    ("Yes", " Yes", "yes", ...) are summed, also those after a blank that is a token of its own. The prompts of one
+    document share its computation (see ``prefix``); where the architecture does not allow that, a warning says why and
+    padded batches are run.
     """
 
     def __init__(self, options: TransformersOptions):
-        self._checkpoint = Checkpoint(options)
-        self._model = self._checkpoint.model
-        self.name = self._checkpoint.name
-        self.fingerprint = self._checkpoint.fingerprint
+        self._options = options
+        self.name = Path(options.file or options.model).name.removesuffix(".gguf")
+        self.fingerprint = fingerprint(options)
         self.tally = Tally()
-        self._batch_tokens = options.batch_tokens or _batch_tokens(self._model)
-        self._shared = self._sharing() if options.share_prefix and not self._checkpoint.encoder_decoder else None
 
-    def _sharing(self) -> SharedPrefix | None:
+    @cached_property
+    def _checkpoint(self) -> Checkpoint:
+        """Loaded when something is asked that is not remembered."""
+        return Checkpoint(self._options)
+
+    @property
+    def _model(self) -> PreTrainedModel:
+        return self._checkpoint.model
+
+    @cached_property
+    def _batch_tokens(self) -> int:
+        return self._options.batch_tokens or _batch_tokens(self._model)
+
+    @cached_property
+    def _shared(self) -> SharedPrefix | None:
+        if self._checkpoint.encoder_decoder or not self._options.share_prefix:
+            return None
         cpu = self._model.device.type == "cpu"
         chunk = min(self._batch_tokens, _CPU_CHUNK) if cpu else self._batch_tokens
         try:
@@ -62,26 +80,32 @@ class TransformersLanguageModel:
         """Tokens of a prompt with its frame."""
         return len(self._checkpoint.encode(text))
 
-    def longest_reply(self, max_tokens: int, choices: Sequence[str] = ()) -> int:
+    def longest_reply(self, how: Decoding) -> int:
         """See ``LanguageModel``."""
-        return 1 if choices and all(map(self._checkpoint.spellings, choices)) else max_tokens
+        return 1 if how.choices and all(map(self._checkpoint.spellings, how.choices)) else how.max_tokens
 
-    def room(self, max_tokens: int) -> int | None:
+    def fits(self, prompt: str, how: Decoding) -> bool:
         """See ``LanguageModel``; what an encoder reads and what a decoder writes share no positions."""
-        context = self._checkpoint.context
-        return context if context is None or self._checkpoint.encoder_decoder else context - max_tokens
+        context = self._options.context or self._checkpoint.context
+        # A token is at least a byte, so most prompts are known to fit before tokens are counted, or weights loaded.
+        size = len(prompt.encode("utf-8", "surrogatepass")) + len(self._options.system or "") + _FRAME
+        if context is None or size + how.max_tokens <= context:
+            return True
+        return self.count(prompt) <= context - (0 if self._checkpoint.encoder_decoder else how.max_tokens)
+
+    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``."""
+        return self._choose(prompts, how) if how.choices else self._write(prompts, how)
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def choice_probabilities(
-        self, prompts: Sequence[str], choices: Sequence[str], *, max_tokens: int
-    ) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``; a vocabulary without one of the choices is asked to write its answer."""
-        spellings = [self._checkpoint.spellings(choice) for choice in choices]
+    def _choose(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+        """Probabilities; where the vocabulary lacks one of the choices, answers are written."""
+        spellings = [self._checkpoint.spellings(choice) for choice in how.choices]
         if not all(spellings):
-            missing = [choice for choice, ids in zip(choices, spellings, strict=True) if not ids]
+            missing = [choice for choice, ids in zip(how.choices, spellings, strict=True) if not ids]
             _log.warning("%s has no token for %s: its answers are generated and read", self.name, ", ".join(missing))
-            yield from self.generate(prompts, max_tokens=max_tokens)
+            yield from self._write(prompts, how)
             return
         start = time.monotonic()
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
@@ -143,43 +167,36 @@ class TransformersLanguageModel:
     # -- texts -------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def generate(
-        self,
-        prompts: Sequence[str],
-        *,
-        max_tokens: int,
-        stop: Sequence[str] = (),
-        schema: Mapping[str, Any] | None = None,
-    ) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``; batches of similar lengths, each as large as memory allows.
+    def _write(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+        """Continuations, in batches of similar lengths, each as large as memory allows.
 
         What all prompts begin with (instructions, demonstrations) is computed once.
         """
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
         beginning = self._shared.beginning(ids) if self._shared else None
-        for batch in self._batches(ids, max_tokens):
+        for batch in self._batches(ids, how.max_tokens):
             start = time.monotonic()
-            rows = self._continue([ids[i] for i in batch], beginning, max_tokens, stop)
+            rows = self._continue([ids[i] for i in batch], beginning, how)
             for index, row in zip(batch, rows, strict=True):
-                reply, length = self._read(row, max_tokens, stop)
+                reply, length = self._read(row, how)
                 self._count(len(ids[index]), length, start)
                 start = time.monotonic()
                 yield index, reply
 
-    def _continue(
-        self, rows: list[list[int]], beginning: DynamicCache | None, max_tokens: int, stop: Sequence[str]
-    ) -> list[list[int]]:
+    def _continue(self, rows: list[list[int]], beginning: DynamicCache | None, how: Decoding) -> list[list[int]]:
         """The tokens that follow each prompt; a batch that does not fit the memory is halved."""
         shared = 0 if beginning is None else beginning.get_seq_length()
         tokens, mask = self._pad(rows, "left", shared)
-        options: dict[str, Any] = {"stop_strings": list(stop), "tokenizer": self._checkpoint.tokenizer} if stop else {}
+        options: dict[str, Any] = {}
+        if how.stop:
+            options = {"stop_strings": list(how.stop), "tokenizer": self._checkpoint.tokenizer}
         if beginning is not None:
             options["past_key_values"] = spread(beginning, len(rows))
         try:
             output = self._model.generate(
                 tokens,
                 attention_mask=mask,
-                max_new_tokens=max_tokens,
+                max_new_tokens=how.max_tokens,
                 do_sample=False,
                 num_beams=1,
                 temperature=None,
@@ -198,14 +215,14 @@ class TransformersLanguageModel:
         _log.warning("%s: out of memory with %d replies at once; going on with half as many", self.name, len(rows))
         self._batch_tokens = max(self._batch_tokens // 2, 1)
         half = len(rows) // 2
-        return [row for part in (rows[:half], rows[half:]) for row in self._continue(part, beginning, max_tokens, stop)]
+        return [row for part in (rows[:half], rows[half:]) for row in self._continue(part, beginning, how)]
 
-    def _read(self, row: list[int], max_tokens: int, stop: Sequence[str]) -> tuple[Reply, int]:
+    def _read(self, row: list[int], how: Decoding) -> tuple[Reply, int]:
         ends = self._model.generation_config.eos_token_id
         ends = set(ends if isinstance(ends, list) else [ends]) | {self._checkpoint.tokenizer.eos_token_id}
         length = next((at for at, token in enumerate(row) if token in ends), len(row))
         text = self._checkpoint.decode(row[:length])
-        return Reply(text, cut=length >= max_tokens).before(stop), length
+        return Reply(text, cut=length >= how.max_tokens).before(how.stop), length
 
     # -- batches -----------------------------------------------------------------------------------
 
