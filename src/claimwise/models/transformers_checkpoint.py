@@ -97,12 +97,14 @@ def fingerprint(options: TransformersOptions) -> str:
 
 def _weights(options: TransformersOptions) -> str:
     """A hash of the file or the folder, or the hub's commit."""
-    place = _place(options) if not options.sha256 else {}
+    if options.file and options.sha256:
+        return options.sha256
+    place = _place(options)
+    where, commit = place["pretrained_model_name_or_path"], options.revision
     if options.file:
-        return options.sha256 or place["pretrained_model_name_or_path"].name
-    if isinstance(place["pretrained_model_name_or_path"], Path):
-        return folder_hash(place["pretrained_model_name_or_path"])
-    commit = options.revision
+        return where.name
+    if isinstance(where, Path):
+        return folder_hash(where)
     if not re.fullmatch("[0-9a-f]{40}", commit or ""):
         with _explained(options):
             commit = getattr(AutoConfig.from_pretrained(**place), "_commit_hash", None) or commit
