@@ -26,7 +26,7 @@ lab: .venv/ready ## open JupyterLab on the notebooks
 	jupyter lab notebooks
 
 html: .venv/ready ## the executed notebooks as web pages, beside them in reports/
-	jupyter nbconvert --to html --config tools/nbconvert_config.py reports/*/*.ipynb
+	jupyter nbconvert --to html --config tools/nbconvert_config.py reports/*/*/*.ipynb
 
 lock: .venv/ready ## write requirements.lock and environment.yml from pyproject.toml
 	python tools/lock.py
@@ -38,7 +38,7 @@ train: .venv/ready ## train the embedded verifier anew from the public corpora, 
 	OMP_NUM_THREADS=1 python -m training
 
 clean:     ## remove what can be made again (not the response cache, not .venv)
-	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis reports/*/*.html
+	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis reports/*/*/*.html
 
 .venv/ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv .venv

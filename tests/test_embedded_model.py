@@ -281,9 +281,9 @@ def test_killed_in_the_middle_and_started_again_it_repeats_no_finished_call_and_
     process.kill()
     assert process.wait() == -signal.SIGKILL, "it ended before it was killed: give it more documents"
     assert 0 < _calls(broken) < _calls(whole)
-    assert not (broken / "data/scores/sample/acueval/sample").exists()
+    assert not (broken / "data/scores/sample/embedded/acueval/sample").exists()
     _run(broken, "evaluate", "acueval")
     assert _calls(broken) == _calls(whole)
-    scores = [pd.read_parquet(p / "data/scores/sample/acueval/sample/scores.parquet") for p in (whole, broken)]
+    scores = [pd.read_parquet(p / "data/scores/sample/embedded/acueval/sample/scores.parquet") for p in (whole, broken)]
     # Batches fall differently after a restart; the last bits of a matrix product depend on that.
     np.testing.assert_allclose(scores[0]["score"], scores[1]["score"], atol=2e-3)

@@ -167,6 +167,6 @@ def test_a_row_that_needs_no_model_is_as_computed_here(name, executed, project):
     expected = [
         easiness([span.text for span in sentences(row.summary)], gold[row.id]) for row in references.itertuples()
     ]
-    table = pd.read_csv(project / f"tables/sample/{name}/easiness.csv").set_index("decomposer")
+    table = pd.read_csv(project / f"tables/sample/embedded/{name}/easiness.csv").set_index("decomposer")
     found = table.loc["sentences", ["n", "precision", "recall", "f1"]]
     assert found.tolist() == pytest.approx([len(references), *100 * np.mean(expected, axis=0)], rel=1e-5)

@@ -150,7 +150,7 @@ def project(request, entries, short_replies, tmp_path_factory):
         patch.chdir(folder)
         patch.setenv("MPLBACKEND", "Agg")
         shutil.copytree(ROOT / "notebooks", "notebooks")
-        for name in ("embedded", "published"):
+        for name in ("embedded", "published", "recorded"):
             shutil.copytree(ROOT / "data" / name, folder / "data" / name)
         (folder / "params.yaml").write_text(yaml.safe_dump(small(request.param, entries)), encoding="utf-8")
         for name, documents in DOCUMENTS.items():
@@ -181,7 +181,7 @@ def test_a_notebooks_code_runs_with_a_language_model(project, name):
     space |= project.parameters(name)
     for number, cell in enumerate(cells[1:], start=1):
         exec(compile(cell, f"{name}, cell {number}", "exec"), space)
-    assert list(Path("tables/sample", name).glob("*.csv"))
+    assert list(Path("tables/sample", project.model, name).glob("*.csv"))
 
 
 def test_a_stage_as_it_is_run(project):

@@ -34,7 +34,11 @@ def test_every_notebook_is_a_stage_and_has_a_section_of_its_name():
 def test_every_dependency_of_a_stage_is_there():
     for stage in STAGES.values():
         for path in stage["deps"]:
-            path = path.replace("${item.name}", "leaderboard").replace("${item.data}", "sample")
+            path = (
+                path.replace("${item.name}", "leaderboard")
+                .replace("${item.data}", "sample")
+                .replace("${item.model}", "embedded")
+            )
             assert (ROOT / path).exists() or path.startswith(("data/corpora", "data/scores")), path
 
 
@@ -169,7 +173,7 @@ def test_the_lock_pins_every_requirement_and_nothing_is_local_to_a_machine():
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "reports").glob("*/*.ipynb")), ids=lambda p: f"{p.parent.name}-{p.stem}"
+    "path", sorted((ROOT / "reports").glob("*/*/*.ipynb")), ids=lambda p: "-".join([*p.parts[-3:-1], p.stem])
 )
 def test_committed_reports_ran_to_their_end(path):
     cells = nbformat.read(path, as_version=4).cells
@@ -186,7 +190,7 @@ def test_the_public_results_hold_no_text_of_the_corpora(published_corpus):
     """No ten words in a row of any public document stand in what is committed of the public run."""
     from claimwise import text
 
-    results = [*(ROOT / "reports/public").glob("*.ipynb"), *(ROOT / "tables/public").rglob("*.*")]
+    results = [*(ROOT / "reports/public").rglob("*.ipynb"), *(ROOT / "tables/public").rglob("*.*")]
     assert results
     seen = set()
     for path in results:
@@ -212,9 +216,9 @@ def _strings(path: Path) -> str:
 
 
 def test_every_notebook_has_been_run_on_the_sample():
-    assert sorted(path.stem for path in (ROOT / "reports" / "sample").glob("*.ipynb")) == NOTEBOOKS
+    assert sorted(path.stem for path in (ROOT / "reports" / "sample" / "embedded").glob("*.ipynb")) == NOTEBOOKS
 
 
 def test_every_notebook_has_tables_of_the_public_run():
     for name in NOTEBOOKS:
-        assert list((ROOT / "tables" / "public" / name).glob("*.csv")), name
+        assert list((ROOT / "tables" / "public" / "embedded" / name).glob("*.csv")), name

@@ -100,10 +100,12 @@ def test_a_png_has_the_same_bytes_every_time_and_names_no_program(tmp_path, monk
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "params.yaml").touch()
     monkeypatch.chdir(tmp_path)
-    results = Results("sample", "toy")
+    results = Results("sample", "embedded", "toy")
     for name in ("one", "two"):
         results.figure(plot(title="Agreement"), name)
-    one, two = (tmp_path.joinpath("figures", "sample", "toy", f"{name}.png").read_bytes() for name in ("one", "two"))
+    one, two = (
+        tmp_path.joinpath("figures", "sample", "embedded", "toy", f"{name}.png").read_bytes() for name in ("one", "two")
+    )
     assert one == two
     assert one.startswith(b"\x89PNG")
     assert b"Software" not in one

@@ -90,13 +90,13 @@ def test_metrics_are_compared_with_ones_own_raters(tmp_path, monkeypatch):
     for metric in ("acueval", "holistic", "word-overlap"):
         stages.score(settings, metric)
     stages.notebook(settings, "preference_bias")
-    tables = Path("tables/own/preference_bias")
+    tables = Path("tables/own/lexical/preference_bias")
     cases = pd.read_csv(tables / "scores_by_preference.csv").set_index(["metric", "case"]).loc["word-overlap"]
     assert cases.index.tolist() == ["model worse", "model better"]
     # Words that are the document's: 5/5 against 4/5, 5/5 against 5/5; then 1/4 against 5/5, 2/3 against 3/3.
     assert cases["difference"].tolist() == pytest.approx([-0.1, (3 / 4 + 1 / 3) / 2], abs=1e-4)
     agreement = pd.read_csv(tables / "agreement_with_raters.csv").set_index("metric")
     assert agreement.loc["word-overlap", ["n", "ordered"]].tolist() == [4, 3.5 / 4]  # the mill's two tie
-    headline = json.loads(Path("tables/own/preference_bias.json").read_text())
+    headline = json.loads(Path("tables/own/lexical/preference_bias.json").read_text())
     ordered = agreement["ordered"].loc[["acueval", "holistic"]].round(6)
     assert [headline[f"ordered as the raters did by {name}, share"] for name in ordered.index] == ordered.tolist()

@@ -168,7 +168,7 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
     prepare("judged", 1)
     given = scored(settings, one=BOTH, two=BOTH | {"documents": 1}, judged={"metrics": ["holistic"]})
     folders = stages.score(given, "acueval")
-    assert folders == [paths.scores_folder("sample", "acueval") / name for name in ("one", "two")]
+    assert folders == [paths.scores_folder("sample", "embedded", "acueval") / name for name in ("one", "two")]
     one, two = (Evaluation.read(folder) for folder in folders)
     assert one.scores["score"].tolist() == pytest.approx([1, 0.5] * 3)
     assert one.scores["n_claims"].tolist() == [1, 2] * 3
@@ -183,16 +183,36 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
         "claims": 9,
         "unparsed": 0,
     }
-    loaded = project.load_scores("sample", "one", ["acueval"])
+    loaded = project.load_scores("sample", "embedded", "one", ["acueval"])
     assert loaded["score"].tolist() == one.scores["score"].tolist()
     assert loaded[["label", "metric"]].to_numpy().tolist() == [[1, "acueval"], [0, "acueval"]] * 3
+
+
+def test_a_metric_with_a_model_of_its_own_is_scored_by_it_beside_the_others(settings):
+    prepare("one", 2)
+    settings(corpora=["one"])
+    content = yaml.safe_load(Path("params.yaml").read_text())
+    content["models"]["words"] = {"kind": "lexical"}
+    content["metrics"]["mine"] = DEFAULT_METRICS["sentences"] | {"model": "words"}
+    content["score"]["metrics"] = ["mine"]
+    content["datasets"]["sample"]["score"] = {"one": {"metrics": ["mine"]}}
+    Path("params.yaml").write_text(yaml.safe_dump(content))
+    [folder] = stages.score(project.settings(), "mine")
+    assert folder == paths.scores_folder("sample", "embedded", "mine") / "one"
+    assert json.loads((folder / "run.json").read_text())["model"] == models.describe({"kind": "lexical"})
+    assert Evaluation.read(folder).scores["score"].tolist() == pytest.approx([1, 0.5] * 2)  # shares of words
+
+    content["metrics"]["mine"]["model"] = "wrods"
+    Path("params.yaml").write_text(yaml.safe_dump(content))
+    with pytest.raises(params.ParamsError, match=r"metrics.mine: .*no entry 'wrods'; did you mean 'words'"):
+        project.settings()
 
 
 def test_a_second_run_asks_the_model_nothing_and_writes_the_same_bytes(model, settings):
     prepare("one", 3)
 
     def files():
-        folder = paths.scores_folder("sample", "acueval") / "one"
+        folder = paths.scores_folder("sample", "embedded", "acueval") / "one"
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 
     stages.score(scored(settings, one=BOTH), "acueval")
@@ -217,7 +237,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(model, settings, monkeypatch):
         patch.setattr(model, "verify", stop_at_the_third)
         with pytest.raises(KeyboardInterrupt):
             stages.score(given, "acueval")
-    assert not (paths.scores_folder("sample", "acueval") / "one").exists()
+    assert not (paths.scores_folder("sample", "embedded", "acueval") / "one").exists()
     before = model.calls.copy()
     [folder] = stages.score(given, "acueval")
     assert model.calls["verify"] == 100 + 200  # no claim was verified twice
@@ -321,13 +341,13 @@ def test_two_runs_give_the_same_bytes_and_leave_the_source_alone(toy):
     assert "progress" not in str(outputs)
     assert outputs[0].text == "sample embedded\n"
     assert outputs[-1].data["text/plain"] == "0.5"
-    record = json.loads(Path("tables/sample/toy/run.json").read_text())
+    record = json.loads(Path("tables/sample/embedded/toy/run.json").read_text())
     assert record["parameters"] == {"data": "sample", "model": "embedded", "below": 2}
     assert record["model"] == {"kind": "embedded"}
 
 
 def test_tables_of_an_earlier_run_do_not_stay(toy):
-    stale = [Path(f"{kind}/sample/toy/old.csv") for kind in ("tables", "figures")]
+    stale = [Path(f"{kind}/sample/embedded/toy/old.csv") for kind in ("tables", "figures")]
     for file in stale:
         file.parent.mkdir(parents=True)
         file.touch()
@@ -338,7 +358,7 @@ def test_tables_of_an_earlier_run_do_not_stay(toy):
 def test_a_failed_run_leaves_the_traceback_to_read(toy):
     with pytest.raises(papermill.PapermillExecutionError, match="ZeroDivisionError"):
         toy(below=0)
-    copy = nbformat.read("reports/sample/toy.ipynb", 4)
+    copy = nbformat.read("reports/sample/embedded/toy.ipynb", 4)
     assert any(o.get("ename") == "ZeroDivisionError" for c in copy.cells for o in c.get("outputs", []))
     assert "papermill" not in copy.metadata
 
@@ -354,7 +374,7 @@ def test_a_failed_run_leaves_the_traceback_to_read(toy):
 def test_wrong_parameters_and_notebooks_are_named_before_anything_is_run(toy, name, section, told):
     with pytest.raises(ParamsError, match=told):
         toy(name, **section)
-    assert not Path("reports/sample/toy.ipynb").exists()
+    assert not Path("reports/sample/embedded/toy.ipynb").exists()
 
 
 def test_the_root_is_the_nearest_project_and_else_this_checkout(settings, tmp_path, monkeypatch):

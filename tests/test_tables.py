@@ -30,15 +30,15 @@ def project(tmp_path, monkeypatch):
 
 def test_a_csv_has_six_digits_and_unix_lines(project):
     frame = pd.DataFrame({"name": ["é, x", None], "value": [1 / 3, math.nan]})
-    assert Results("sample", "toy").table(frame, "t") is frame
-    file = project / "tables" / "sample" / "toy" / "t.csv"
+    assert Results("sample", "embedded", "toy").table(frame, "t") is frame
+    file = project / "tables" / "sample" / "embedded" / "toy" / "t.csv"
     assert file.read_bytes() == 'name,value\n"é, x",0.333333\n,\n'.encode()
 
 
 def test_metrics_as_json(project):
     values = {"é": np.float64(2 / 3), "n": np.int64(4), "p": math.nan}
-    Results("sample", "toy").metrics(values)
-    text = (project / "tables" / "sample" / "toy.json").read_text(encoding="utf-8")
+    Results("sample", "embedded", "toy").metrics(values)
+    text = (project / "tables" / "sample" / "embedded" / "toy.json").read_text(encoding="utf-8")
     assert json.loads(text) == {"é": 0.666667, "n": 4, "p": None}
     assert "NaN" not in text
     assert "é" in text
@@ -120,6 +120,6 @@ def test_texts_in_a_report_run_nothing_and_fetch_nothing_as_a_web_page():
 
 
 def test_a_bare_carriage_return_in_a_csv_ends_no_row(project):
-    Results("sample", "halueval").table(pd.DataFrame({"system": ["a\rb", "c"], "n": [1, 2]}), "t")
-    text = (project / "tables" / "sample" / "halueval" / "t.csv").read_bytes().decode()
+    Results("sample", "embedded", "halueval").table(pd.DataFrame({"system": ["a\rb", "c"], "n": [1, 2]}), "t")
+    text = (project / "tables" / "sample" / "embedded" / "halueval" / "t.csv").read_bytes().decode()
     assert list(csv.reader(io.StringIO(text, newline=""))) == [["system", "n"], ["a\rb", "1"], ["c", "2"]]

@@ -40,7 +40,8 @@ def prepared(tmp_path_factory):
 
         def make(rows):
             patch.chdir(tmp_path_factory.mktemp("own"))
-            shutil.copytree(ROOT / "data" / "published", "data/published")
+            for name in ("published", "recorded"):
+                shutil.copytree(ROOT / "data" / name, Path("data", name))
             shutil.copytree(ROOT / "notebooks", "notebooks")
             Path("data/own").mkdir()
             pd.DataFrame(rows).to_csv("data/own/mine.csv", index=False)
@@ -66,7 +67,7 @@ def project(prepared):
 
 def run(name, settings):
     stages.notebook(settings, name)
-    return Path("tables/own", name)
+    return Path("tables/own/lexical", name)
 
 
 def test_metrics_are_compared_by_ones_own_labels(project):
@@ -79,7 +80,7 @@ def test_metrics_are_compared_by_ones_own_labels(project):
     assert table.loc["acueval", ["balanced_accuracy", "difference", "p"]].tolist() == [100, 0, 1]
     pairs = pd.read_csv(tables / "pairs.csv")
     assert pairs[["difference", "auc_difference"]].eq(0).all(axis=None)
-    headline = json.loads(Path("tables/own/meta_evaluation.json").read_text())
+    headline = json.loads(Path("tables/own/lexical/meta_evaluation.json").read_text())
     assert headline["AUC of word overlap, mean"] == 1
 
 
@@ -125,6 +126,6 @@ def test_without_validation_rows_what_needs_no_threshold_is_given_and_the_rest_i
     table = pd.read_csv(tables / "balanced_accuracy.csv").set_index("metric")
     assert table.loc["word-overlap", ["n", "auc"]].tolist() == [20, 1]
     assert table["balanced_accuracy"].isna().all()
-    report = Path("reports/own/meta_evaluation.ipynb").read_text(encoding="utf-8")
+    report = Path("reports/own/lexical/meta_evaluation.ipynb").read_text(encoding="utf-8")
     assert "No threshold is tuned: that takes validation rows of both labels" in report
     assert "nan %" not in report

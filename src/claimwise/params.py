@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
+from claimwise import models
 from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.metrics import specification
 from claimwise.paths import PARAMS, plain
-from claimwise.sections import SECTIONS, Strict, check_model, check_prompts, listed
+from claimwise.sections import SECTIONS, Strict, check_prompts, listed
 from claimwise.strict_yaml import Loader
 
 #: The entry of ``datasets`` that reads the user's files.
@@ -224,10 +225,12 @@ def _wrong_entries(settings: Settings) -> Iterator[str]:
             spec = specification(name, settings.metrics)
             if name in settings.score.metrics:
                 check_prompts(spec)
+                if spec.model:
+                    models.check(settings.model_entry(spec.model))
         except ClaimwiseError as error:
             yield f"metrics.{name}: {error}"
     try:
-        check_model(settings.models[settings.model])
+        models.check(settings.models[settings.model])
     except ClaimwiseError as error:
         yield f"models.{settings.model}: {error}"
 

@@ -31,9 +31,14 @@ def corpus_folder(data: str, corpus: str) -> Path:
     return root() / "data" / "corpora" / plain(data) / plain(corpus)
 
 
-def scores_folder(data: str, metric: str) -> Path:
-    """What one metric said of all the corpora it was run on, one folder a corpus: ``data/scores/DATA/METRIC``."""
-    return root() / "data" / "scores" / plain(data) / plain(metric)
+def scores_folder(data: str, model: str, metric: str) -> Path:
+    """What a model's metric said of all the corpora it was run on, one folder a corpus: ``data/scores/DATA/MODEL/METRIC``."""
+    return root() / "data" / "scores" / plain(data) / plain(model) / plain(metric)
+
+
+def results_folder(kind: str, data: str, model: str) -> Path:
+    """What notebooks write, ``KIND/DATA/MODEL``: their ``tables``, ``figures`` or ``reports``."""
+    return root() / kind / plain(data) / plain(model)
 
 
 def plain(name: str) -> str:

@@ -46,24 +46,24 @@ def load_corpus(data: str, name: str) -> Corpus:
     return corpora.read(paths.corpus_folder(data, name))
 
 
-def load_evaluation(data: str, corpus: str, metric: str) -> Evaluation:
-    """Claims, verdicts and scores of a metric on a corpus, as the stage ``score`` wrote them.
+def load_evaluation(data: str, model: str, corpus: str, metric: str) -> Evaluation:
+    """Claims, verdicts and scores of a model's metric on a corpus, as the stage ``score`` wrote them.
 
     Raises:
         FileNotFoundError: it did not; the message says how.
     """
-    return Evaluation.read(paths.scores_folder(data, metric) / paths.plain(corpus))
+    return Evaluation.read(paths.scores_folder(data, model, metric) / paths.plain(corpus))
 
 
-def load_scores(data: str, corpus: str, metrics: Iterable[str]) -> pd.DataFrame:
-    """Scores of metrics on a corpus, one row an (example, metric), in the examples' order.
+def load_scores(data: str, model: str, corpus: str, metrics: Iterable[str]) -> pd.DataFrame:
+    """Scores of a model's metrics on a corpus, one row an (example, metric), in the examples' order.
 
     Returns:
         ``example_id, document_id, origin, system, split, label`` (1 faithful, 0 not, NaN unlabelled), ``metric``,
         ``score`` (NaN with a ``reason``), ``n_claims``, ``n_unparsed``.
     """
     examples = load_corpus(data, corpus).examples[_BESIDE].rename(columns={"id": "example_id"})
-    scores = [load_evaluation(data, corpus, metric).scores for metric in metrics]
+    scores = [load_evaluation(data, model, corpus, metric).scores for metric in metrics]
     return examples.merge(pd.concat(scores), on="example_id") if scores else examples.assign(metric=None)[:0]
 
 

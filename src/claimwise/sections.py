@@ -15,7 +15,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from claimwise import models, paths, prompts
 from claimwise.errors import near
 from claimwise.metrics import MetricSpec, specification
-from claimwise.models.cost import Prices
 
 
 class Strict(BaseModel):
@@ -46,29 +45,8 @@ def listed(name: str, known: Mapping[str, Any] | list[str], where: str) -> str:
     return name
 
 
-def check_model(entry: Mapping[str, Any]) -> None:
-    """Refuse an entry of ``models`` with another kind or a wrong option; no checkpoint is loaded, no key is looked for.
-
-    Raises:
-        ModelError: the kind or an option is unknown or malformed.
-        PricesError: the prices are malformed.
-    """
-    options = {key: value for key, value in entry.items() if key not in ("kind", "prices")}
-    Prices.of(entry)
-    if entry.get("kind") == "transformers":
-        from claimwise.models.transformers_checkpoint import TransformersOptions
-
-        TransformersOptions.read("transformers", options)
-    elif entry.get("kind") == "openai":
-        from claimwise.models.openai import OpenAIOptions
-
-        OpenAIOptions.read("openai", options)
-    else:
-        models.load(entry)  # the others read their weights when they are asked
-
-
 def _is_model(name: str, info: ValidationInfo) -> str:
-    check_model(info.context["models"][listed(name, info.context["models"], "`models`")])
+    models.check(info.context["models"][listed(name, info.context["models"], "`models`")])
     return name
 
 
@@ -167,13 +145,12 @@ class MetaEvaluation(Drawn):
     metrics: list[ScoredMetric]
     further: dict[Corpus, list[Metric]]
     baseline: str
-    pairs: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+    pairs: list[Annotated[list[Metric], Field(min_length=2, max_length=2)]]
     by_documents: list[Corpus]
 
     @model_validator(mode="after")
     def _names_are_those_of_metrics(self, info: ValidationInfo) -> MetaEvaluation:
-        for name in (self.baseline, *(name for pair in self.pairs for name in pair)):
-            listed(name, self.metrics, "`metrics` of this section")
+        listed(self.baseline, self.metrics, "`metrics` of this section")
         for corpus, names in self.further.items():
             for name in names:
                 listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")

@@ -93,7 +93,7 @@ def score(settings: Settings, metric: str) -> list[Path]:
     that will take, under a bar that counts its calls.
     """
     spec, model = _chosen(settings, metric)
-    base = paths.scores_folder(settings.data, metric)
+    base = paths.scores_folder(settings.data, settings.model, metric)
     base.mkdir(parents=True, exist_ok=True)
     folders = []
     with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric))) as progress:
@@ -101,7 +101,9 @@ def score(settings: Settings, metric: str) -> list[Path]:
             evaluation = evaluate(
                 metric, spec, model, corpus.examples, recorded=corpus.recorded_claims, progress=progress
             )
-            record = _record(settings, model.fingerprint) | {"metric": spec.model_dump(exclude_none=True)}
+            record = _record(settings, spec.model or settings.model, model.fingerprint) | {
+                "metric": spec.model_dump(exclude_none=True)
+            }
             evaluation.write(base / name, record | _counts(evaluation))
             _warn(metric, name, evaluation)
             folders.append(base / name)
@@ -115,8 +117,9 @@ def dry_run(settings: Settings, metric: str) -> str:
 
 
 def _chosen(settings: Settings, metric: str) -> tuple[MetricSpec, Model]:
-    model = models.load(settings.model_entry(settings.model), paths.root() / settings.cache)
-    return specification(metric, settings.metrics), model
+    spec = specification(metric, settings.metrics)
+    entry = settings.model_entry(spec.model or settings.model)
+    return spec, models.load(entry, paths.root() / settings.cache)
 
 
 def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
@@ -131,10 +134,10 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
             yield name, corpora.read(paths.corpus_folder(settings.data, name)).first(wanted.documents)
 
 
-def _record(settings: Settings, fingerprint: str) -> dict[str, Any]:
+def _record(settings: Settings, model: str, fingerprint: str) -> dict[str, Any]:
     """What made a result; no time stamps, so that reruns agree."""
     return {
-        "model": models.describe(settings.model_entry(settings.model)),
+        "model": models.describe(settings.model_entry(model)),
         "fingerprint": fingerprint,
         "versions": models.versions(),
     }
@@ -165,7 +168,7 @@ _ADDRESS = re.compile(r"at 0x[0-9a-f]+")
 
 
 def notebook(settings: Settings, name: str) -> Path:
-    """Execute a notebook with its parameters and write the copy to ``reports/DATA``; returns the copy's path.
+    """Execute a notebook with its parameters and write the copy to ``reports/DATA/MODEL``; returns the copy's path.
 
     The copy is papermill's, without what differs between two identical runs (time stamps, random ids, progress bars),
     also after a failure: a failed run leaves the copy with its traceback, which is what one wants to read.
@@ -178,11 +181,13 @@ def notebook(settings: Settings, name: str) -> Path:
 
     root = paths.root()
     source = root / "notebooks" / f"{paths.plain(name)}.ipynb"
-    copy = root / "reports" / settings.data / source.name
+    reports, tables, figures = (
+        paths.results_folder(kind, settings.data, settings.model) for kind in ("reports", "tables", "figures")
+    )
+    copy = reports / source.name
     given = _parameters(settings, name, source)
     copy.parent.mkdir(parents=True, exist_ok=True)
-    tables = root / "tables" / settings.data / name
-    for old in (tables, root / "figures" / settings.data / name):
+    for old in (tables / name, figures / name):
         shutil.rmtree(old, ignore_errors=True)
     try:
         papermill.execute_notebook(
@@ -199,9 +204,9 @@ def notebook(settings: Settings, name: str) -> Path:
     finally:
         if copy.is_file():
             normalise(copy)
-    tables.mkdir(parents=True, exist_ok=True)
+    (tables / name).mkdir(parents=True, exist_ok=True)
     record = {"parameters": given, "model": settings.model_entry(settings.model), "versions": models.versions()}
-    (tables / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (tables / name / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return copy
 
 

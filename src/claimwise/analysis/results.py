@@ -27,6 +27,10 @@ METHODS = {
 }
 #: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False))
+# By a language model beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
+for _name in ("acueval", "factored", "sentences", "holistic"):
+    METHODS[f"{_name}-qwen-1.5b"] = f"{METHODS[_name]}, Qwen 1.5B"
+    COLOURS[METHODS[f"{_name}-qwen-1.5b"]] = COLOURS[METHODS[_name]]
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 
@@ -38,16 +42,17 @@ def set_style() -> None:
 
 
 class Results:
-    """A notebook's tables (``tables/DATA/NOTEBOOK``), figures (``figures/DATA/NOTEBOOK``) and headline numbers.
+    """A notebook's tables (``tables/DATA/MODEL/NOTEBOOK``), figures (``figures/...``) and headline numbers.
 
     Args:
         data: ``sample``, ``public`` or ``own``.
+        model: whose results they are.
         notebook: its name.
     """
 
-    def __init__(self, data: str, notebook: str) -> None:
-        parts = paths.plain(data), paths.plain(notebook)
-        self._tables, self._figures = (paths.root().joinpath(kind, *parts) for kind in ("tables", "figures"))
+    def __init__(self, data: str, model: str, notebook: str) -> None:
+        name = paths.plain(notebook)
+        self._tables, self._figures = (paths.results_folder(kind, data, model) / name for kind in ("tables", "figures"))
         for folder in (self._tables, self._figures):
             folder.mkdir(parents=True, exist_ok=True)
 

@@ -19,10 +19,10 @@ class ResultsError(ClaimwiseError):
 
 
 class Numbers:
-    """What the template calls: ``{{ value("meta_evaluation/pairs", "difference", metric="acueval") }}``.
+    """What the template calls: ``{{ value("embedded/meta_evaluation/pairs", "difference", metric="acueval") }}``.
 
     Args:
-        tables: the folder of tables, ``tables/public``.
+        tables: the folder of tables, ``tables/public``, with a folder for every model.
     """
 
     def __init__(self, tables: Path) -> None:

@@ -59,7 +59,8 @@ class MetricError(ClaimwiseError):
 class MetricSpec(BaseModel):
     """A metric's entry in params.yaml: either ``judge``, or ``decompose``, ``verify`` and ``aggregate``.
 
-    ``verify`` is a prompt, or ``alignment`` (FENICE), with its settings in ``alignment``.
+    ``verify`` is a prompt, or ``alignment`` (FENICE), with its settings in ``alignment``. ``model`` is an entry of ``models``
+    that takes the run's model's place, so that one table compares models.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,6 +70,7 @@ class MetricSpec(BaseModel):
     verify: str | None = None
     aggregate: Literal["mean", "product", "geometric", "min", "all"] = "mean"
     alignment: AlignmentSettings | None = None
+    model: str | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> MetricSpec:

@@ -13,10 +13,9 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
-from claimwise.models.options import ModelError
-from claimwise.models.replies import LanguageModel
+from claimwise.models.options import LANGUAGE_MODELS, ModelError
 
-__all__ = ["ModelError", "describe", "load", "usage", "versions"]
+__all__ = ["ModelError", "check", "describe", "load", "usage", "versions"]
 
 #: What a result may depend on besides this project's own code.
 _LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
@@ -59,22 +58,31 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         if options:
             raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
-    if kind in ("transformers", "openai"):
-        return PromptedModel(_language_model(kind, options, store), store, prices)
-    raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, transformers or openai")
-
-
-def _language_model(kind: str, settings: dict[str, Any], store: ResponseCache) -> LanguageModel:
+    if kind not in LANGUAGE_MODELS:
+        raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, {' or '.join(LANGUAGE_MODELS)}")
+    chosen = LANGUAGE_MODELS[kind].read(kind, options)
+    if chosen.recorded:
+        store.read(paths.root() / chosen.recorded)
     if kind == "transformers":
-        from claimwise.models.transformers_checkpoint import TransformersOptions as Options
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
-        from claimwise.models.openai import OpenAIOptions as Options
-    options = Options.read(kind, settings)
-    if options.recorded:
-        store.read(paths.root() / options.recorded)
-    return Backend(options)
+    return PromptedModel(Backend(chosen), store, prices)
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Refuse an entry of ``models`` that ``load`` would refuse; no checkpoint is loaded, no key is looked for.
+
+    Raises:
+        ModelError: the kind or an option is unknown or malformed.
+        PricesError: the prices are malformed.
+    """
+    kind = settings.get("kind")
+    if kind not in LANGUAGE_MODELS:
+        load(settings)  # the others read their weights when they are asked
+        return
+    Prices.of(settings)
+    LANGUAGE_MODELS[kind].read(kind, {key: value for key, value in settings.items() if key not in ("kind", "prices")})
 
 
 def describe(settings: Mapping[str, Any]) -> str:

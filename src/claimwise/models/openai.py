@@ -16,11 +16,10 @@ import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import httpx2
 import openai
-from pydantic import AfterValidator, Field, HttpUrl, TypeAdapter
 
 from claimwise.errors import printable
 from claimwise.models.cache import call_key
@@ -35,12 +34,11 @@ from claimwise.models.openai_replies import (
     reply_limit,
     well_formed,
 )
-from claimwise.models.options import LanguageModelOptions, ModelError
+from claimwise.models.options import VENDOR, ModelError, OpenAIOptions
 from claimwise.models.replies import Reply, Tally
 from claimwise.prompts import Decoding
 
 _log = logging.getLogger(__name__)
-_VENDOR = "https://api.openai.com/v1"
 _KEPT = "Finished replies are kept: run again to go on."
 _CONNECT_SECONDS = 5.0
 _KEY_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
@@ -49,61 +47,6 @@ _FEW = 5  # alternatives that a server may still give where it refuses more
 _SETTINGS = {"max_completion_tokens": "token_limit: max_completion_tokens", "temperature": "temperature: null"}
 # What changes a reply: the parts of the cache's keys.
 _REPLY_OPTIONS = set("model api system start temperature seed logprobs top_logprobs json_schema extra_body".split())
-
-
-def _address(value: str) -> str:
-    """The address as it was given, for it is a part of cache keys."""
-    TypeAdapter(HttpUrl).validate_python(value)
-    return value
-
-
-class OpenAIOptions(LanguageModelOptions):
-    """The options of ``kind: openai``. No key is ever stored: the options name the environment variable that holds it.
-
-    Attributes:
-        model: the model's name on the server.
-        base_url: the server's address, up to ``/v1``.
-        identity: what names the server in cache keys; the default is its address. Give it where one model is
-            served at changing addresses.
-        key_variable: environment variable that holds the key; a server given by ``base_url`` may need none.
-        api: ``chat``, or ``completions`` for base models.
-        system: system prompt (``chat`` only).
-        start: put before every prompt (``completions`` only): the start token, e.g. ``<s>``, where a server adds none,
-            as llama.cpp does for a GGUF file that does not ask for it.
-        concurrency: most calls in flight.
-        timeout_seconds: for one attempt.
-        retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies.
-        max_calls, max_total_tokens: budget of this process; finished replies are kept when it is reached.
-        temperature: None leaves it to the server, for models that refuse to be told.
-        seed: for servers that sample even at temperature 0.
-        token_limit: how the server calls the limit on a reply's tokens.
-        logprobs: ask for probabilities of answers; without them a verdict is 0 or 1 and marked ``sampled``.
-        top_logprobs: alternatives asked for at each position; most servers allow 20 or 5, and one that refuses more is
-            asked for 5.
-        json_schema: hold replies to a JSON schema where a prompt asks for JSON and the server can.
-        context: most tokens of a prompt and its reply; longer documents are read in chunks. Ollama cuts prompts at its
-            num_ctx without an error: give that number.
-        extra_body: further fields of every request.
-    """
-
-    base_url: Annotated[str, AfterValidator(_address)] = _VENDOR
-    identity: str | None = None
-    key_variable: str = "OPENAI_API_KEY"
-    api: Literal["chat", "completions"] = "chat"
-    system: str | None = None
-    start: str = ""
-    concurrency: int = Field(default=16, gt=0)
-    timeout_seconds: float = Field(default=120, gt=0)
-    retries: int = Field(default=12, ge=0)
-    max_calls: int | None = Field(default=None, gt=0)
-    max_total_tokens: int | None = Field(default=None, gt=0)
-    temperature: float | None = 0.0
-    seed: int | None = None
-    token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    logprobs: bool = True
-    top_logprobs: int = Field(default=20, ge=2, le=20)
-    json_schema: bool = True
-    extra_body: dict[str, Any] = Field(default_factory=dict)
 
 
 class BudgetError(ModelError):
@@ -365,8 +308,8 @@ class OpenAILanguageModel:
 def _key(options: OpenAIOptions) -> str:
     """The key that the environment holds; a line's end after it, as ``export KEY=$(cat file)`` may leave, is no part."""
     key = os.environ.get(options.key_variable, "").strip()
-    if not key and options.base_url == _VENDOR:
-        raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {_VENDOR}")
+    if not key and options.base_url == VENDOR:
+        raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {VENDOR}")
     if not all("!" <= character <= "~" for character in key):
         raise ModelError(
             f"kind openai: the environment variable {options.key_variable} holds no key: expected one word of ASCII "

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
 
 from claimwise.errors import ClaimwiseError, near
+
+#: Where a model is asked whose entry names no server.
+VENDOR = "https://api.openai.com/v1"
 
 
 class ModelError(ClaimwiseError):
@@ -56,6 +59,100 @@ class LanguageModelOptions(Options):
     model: str
     context: int | None = Field(default=None, gt=0)
     recorded: str | None = None
+
+
+class TransformersOptions(LanguageModelOptions):
+    """The options of ``kind: transformers``.
+
+    Attributes:
+        model: a local folder or a hub id.
+        revision: the hub commit to use; pin it, or results change when the hub's files do.
+        file: a GGUF file of that folder or hub id, or below the folder that CLAIMWISE_WEIGHTS names; without one, the
+            checkpoint is in transformers' own format.
+        sha256: of that file; another is refused.
+        dtype: of the arithmetic; ``auto`` takes the checkpoint's, and on a CPU, for a checkpoint of half precision, what is
+            faster there, bfloat16 or float32.
+        device: ``auto`` takes the first accelerator, else the CPU; ``spread`` lays the layers over all accelerators,
+            for checkpoints larger than one (needs the package accelerate).
+        template: how prompts are framed: ``auto`` (the tokenizer's chat template where it has one), ``none``, or
+            ``stablebeluga2`` (ACUEval's model, whose tokenizer has none).
+        system: system prompt; the default is the template's own.
+        template_options: passed to the chat template, e.g. ``{enable_thinking: false}``.
+        context: most tokens of a prompt and its reply, or of a prompt alone where an encoder reads it; the default is the
+            checkpoint's.
+        batch_tokens: most tokens in one forward pass; the default follows from the free memory.
+        share_prefix: compute a document once for all its claims, where the architecture allows.
+    """
+
+    revision: str | None = None
+    file: str | None = None
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    device: str = "auto"
+    template: Literal["auto", "none", "stablebeluga2"] = "auto"
+    system: str | None = None
+    template_options: dict[str, Any] = Field(default_factory=dict)
+    batch_tokens: int | None = Field(default=None, gt=0)
+    share_prefix: bool = True
+
+
+def _address(value: str) -> str:
+    """The address as it was given, for it is a part of cache keys."""
+    TypeAdapter(HttpUrl).validate_python(value)
+    return value
+
+
+class OpenAIOptions(LanguageModelOptions):
+    """The options of ``kind: openai``. No key is ever stored: the options name the environment variable that holds it.
+
+    Attributes:
+        model: the model's name on the server.
+        base_url: the server's address, up to ``/v1``.
+        identity: what names the server in cache keys; the default is its address. Give it where one model is
+            served at changing addresses.
+        key_variable: environment variable that holds the key; a server given by ``base_url`` may need none.
+        api: ``chat``, or ``completions`` for base models.
+        system: system prompt (``chat`` only).
+        start: put before every prompt (``completions`` only): the start token, e.g. ``<s>``, where a server adds none,
+            as llama.cpp does for a GGUF file that does not ask for it.
+        concurrency: most calls in flight.
+        timeout_seconds: for one attempt.
+        retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies.
+        max_calls, max_total_tokens: budget of this process; finished replies are kept when it is reached.
+        temperature: None leaves it to the server, for models that refuse to be told.
+        seed: for servers that sample even at temperature 0.
+        token_limit: how the server calls the limit on a reply's tokens.
+        logprobs: ask for probabilities of answers; without them a verdict is 0 or 1 and marked ``sampled``.
+        top_logprobs: alternatives asked for at each position; most servers allow 20 or 5, and one that refuses more is
+            asked for 5.
+        json_schema: hold replies to a JSON schema where a prompt asks for JSON and the server can.
+        context: most tokens of a prompt and its reply; longer documents are read in chunks. Ollama cuts prompts at its
+            num_ctx without an error: give that number.
+        extra_body: further fields of every request.
+    """
+
+    base_url: Annotated[str, AfterValidator(_address)] = VENDOR
+    identity: str | None = None
+    key_variable: str = "OPENAI_API_KEY"
+    api: Literal["chat", "completions"] = "chat"
+    system: str | None = None
+    start: str = ""
+    concurrency: int = Field(default=16, gt=0)
+    timeout_seconds: float = Field(default=120, gt=0)
+    retries: int = Field(default=12, ge=0)
+    max_calls: int | None = Field(default=None, gt=0)
+    max_total_tokens: int | None = Field(default=None, gt=0)
+    temperature: float | None = 0.0
+    seed: int | None = None
+    token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    logprobs: bool = True
+    top_logprobs: int = Field(default=20, ge=2, le=20)
+    json_schema: bool = True
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+
+
+#: The kinds of language models, by what params.yaml calls them.
+LANGUAGE_MODELS: dict[str, type[LanguageModelOptions]] = {"transformers": TransformersOptions, "openai": OpenAIOptions}
 
 
 def of_kind(

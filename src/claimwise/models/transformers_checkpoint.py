@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from pydantic import Field
 from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
@@ -27,7 +26,7 @@ from transformers import (
 from claimwise import paths
 from claimwise.models import gguf_file
 from claimwise.models.cache import call_key, folder_hash
-from claimwise.models.options import LanguageModelOptions, ModelError
+from claimwise.models.options import ModelError, TransformersOptions
 
 _log = logging.getLogger(__name__)
 
@@ -49,41 +48,6 @@ _PROBE = (
 # What changes a reply beside the weights; the arithmetic's device and batches only round differently.
 _REPLY_OPTIONS = {"dtype", "template", "system", "template_options"}
 _TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
-
-
-class TransformersOptions(LanguageModelOptions):
-    """The options of ``kind: transformers``.
-
-    Attributes:
-        model: a local folder or a hub id.
-        revision: the hub commit to use; pin it, or results change when the hub's files do.
-        file: a GGUF file of that folder or hub id, or below the folder that CLAIMWISE_WEIGHTS names; without one, the
-            checkpoint is in transformers' own format.
-        sha256: of that file; another is refused.
-        dtype: of the arithmetic; ``auto`` takes the checkpoint's, and on a CPU, for a checkpoint of half precision, what is
-            faster there, bfloat16 or float32.
-        device: ``auto`` takes the first accelerator, else the CPU; ``spread`` lays the layers over all accelerators,
-            for checkpoints larger than one (needs the package accelerate).
-        template: how prompts are framed: ``auto`` (the tokenizer's chat template where it has one), ``none``, or
-            ``stablebeluga2`` (ACUEval's model, whose tokenizer has none).
-        system: system prompt; the default is the template's own.
-        template_options: passed to the chat template, e.g. ``{enable_thinking: false}``.
-        context: most tokens of a prompt and its reply, or of a prompt alone where an encoder reads it; the default is the
-            checkpoint's.
-        batch_tokens: most tokens in one forward pass; the default follows from the free memory.
-        share_prefix: compute a document once for all its claims, where the architecture allows.
-    """
-
-    revision: str | None = None
-    file: str | None = None
-    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    device: str = "auto"
-    template: Literal["auto", "none", "stablebeluga2"] = "auto"
-    system: str | None = None
-    template_options: dict[str, Any] = Field(default_factory=dict)
-    batch_tokens: int | None = Field(default=None, gt=0)
-    share_prefix: bool = True
 
 
 def fingerprint(options: TransformersOptions) -> str:
