@@ -2,8 +2,8 @@
 
 ``python tools/bands.py`` reads what the stages ``corpora`` and ``score`` wrote with ``data: public`` and
 ``model: embedded``, validation rows only. ``low`` is the highest score (in hundredths) below which, and ``high`` the lowest
-above which, a verdict is right in ``RIGHT`` of the cases on every corpus and origin, if both labels are equally frequent; 0
-or 1 where there is none. ``decided`` is the share of the rows outside the band and ``right`` the share of right verdicts
+from which on, a verdict is right in ``RIGHT`` of the cases on every corpus and origin, if both labels are equally frequent;
+infinite where there is none. ``decided`` is the share of the rows outside the band and ``right`` the share of right verdicts
 of these, both on a corpus or origin whose rows the band was not fitted on (the mean of leaving out one after another).
 The row ``claim`` is the same of labelled claims and their support.
 """
@@ -71,8 +71,8 @@ def band(rows: pd.DataFrame) -> tuple[float, float]:
         return bool(told) and min(told) >= RIGHT
 
     low = [cut for cut in GRID if holds(0, lambda score, cut=cut: score < cut)]
-    high = [cut for cut in GRID if holds(1, lambda score, cut=cut: score > cut)]
-    return max(low, default=0.0), min(high, default=1.0)
+    high = [cut for cut in GRID if holds(1, lambda score, cut=cut: score >= cut)]
+    return max(low, default=-np.inf), min(high, default=np.inf)
 
 
 def measured(name: str, rows: pd.DataFrame) -> dict:
@@ -80,7 +80,7 @@ def measured(name: str, rows: pd.DataFrame) -> dict:
     decided, rightly = [], []
     for group, part in rows.groupby("group"):
         low, high = band(rows[rows["group"] != group])
-        verdict = (part["score"] > high).astype(float).where((part["score"] < low) | (part["score"] > high))
+        verdict = (part["score"] >= high).astype(float).where((part["score"] < low) | (part["score"] >= high))
         decided.append(verdict.notna().mean())
         rightly.append(right(part, verdict))
     low, high = band(rows)
