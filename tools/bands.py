@@ -3,7 +3,7 @@
 ``python tools/bands.py`` reads what the stages ``corpora`` and ``score`` wrote with ``data: public`` and
 ``model: embedded``, validation rows only. ``low`` is the highest score (in hundredths) below which, and ``high`` the lowest
 from which on, a verdict is right in ``RIGHT`` of the cases on every corpus and origin, if both labels are equally frequent;
-infinite where there is none. ``decided`` is the share of the rows outside the band and ``right`` the share of right verdicts
+0 or infinite where there is none. ``decided`` is the share of the rows outside the band and ``right`` the share of right verdicts
 of these, both on a corpus or origin whose rows the band was not fitted on (the mean of leaving out one after another).
 The row ``claim`` is the same of labelled claims and their support.
 """
@@ -72,7 +72,7 @@ def band(rows: pd.DataFrame) -> tuple[float, float]:
 
     low = [cut for cut in GRID if holds(0, lambda score, cut=cut: score < cut)]
     high = [cut for cut in GRID if holds(1, lambda score, cut=cut: score >= cut)]
-    return max(low, default=-np.inf), min(high, default=np.inf)
+    return max(low, default=0.0), min(high, default=np.inf)
 
 
 def measured(name: str, rows: pd.DataFrame) -> dict:
