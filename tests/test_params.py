@@ -191,7 +191,7 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
             "leaderboard.metric",
             "acuval",
             "leaderboard.metric: found 'acuval', expected one of the metrics that `score` runs on sample: acueval, "
-            "factored, sentences, holistic, word-overlap, fenice, acueval-qwen-1.5b, sentences-qwen-1.5b; did you mean 'acueval'?",
+            "factored, sentences, holistic, word-overlap, fenice, sentences-qwen-1.5b, holistic-qwen-1.5b; did you mean 'acueval'?",
         ),
         ("leaderboard.metrik", "x", "leaderboard: unknown key 'metrik'; did you mean 'metric'?"),
         ("leaderboard", 5, "leaderboard: Input should be a valid dictionary, found 5"),
