@@ -16,8 +16,8 @@ repro: .venv/ready ## set up, then regenerate every table and figure of the corp
 public: .venv/ready ## the same on the public benchmarks (an hour); `data: public` stays in params.yaml
 	dvc exp run --set-param data=public
 
-test: .venv/ready .venv/weights ## set up, then run the tests
-	pytest
+test: .venv/ready .venv/weights ## set up, then run the tests, a file to a processor
+	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile
 
 lint: .venv/ready ## style checks
 	ruff check . && ruff format --check .
