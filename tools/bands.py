@@ -32,7 +32,9 @@ GRID = np.arange(1, 100) / 100
 def scored(metric: str) -> pd.DataFrame:
     """Labelled validation rows with ``score`` and ``group``, the corpus and origin; none where it was not scored on all."""
     try:
-        parts = [project.load_scores("public", "embedded", corpus, [metric]).assign(corpus=corpus) for corpus in SUMMARIES]
+        parts = [
+            project.load_scores("public", "embedded", corpus, [metric]).assign(corpus=corpus) for corpus in SUMMARIES
+        ]
     except FileNotFoundError:
         return pd.DataFrame()
     return grouped(pd.concat(parts))
