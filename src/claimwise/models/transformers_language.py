@@ -174,7 +174,9 @@ class TransformersLanguageModel:
         """
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
         beginning = self._shared.beginning(ids) if self._shared else None
-        for batch in self._batches(ids, how.max_tokens):
+        # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator every row's copy takes memory.
+        copied = beginning.get_seq_length() if beginning and self._model.device.type == "cpu" else 0
+        for batch in self._batches(ids, how.max_tokens - copied):
             start = time.monotonic()
             rows = self._continue([ids[i] for i in batch], beginning, how)
             for index, row in zip(batch, rows, strict=True):
@@ -226,12 +228,15 @@ class TransformersLanguageModel:
 
     # -- batches -----------------------------------------------------------------------------------
 
-    def _batches(self, ids: list[list[int]], reply: int = 0) -> Iterator[list[int]]:
-        """Positions in batches of at most the token budget when padded, longest first (memory fails early)."""
+    def _batches(self, ids: list[list[int]], more: int = 0) -> Iterator[list[int]]:
+        """Positions in batches of at most the token budget when padded, with ``more`` tokens a row, longest first.
+
+        Memory that does not suffice then fails early.
+        """
         batch: list[int] = []
         for i in sorted(range(len(ids)), key=lambda i: -len(ids[i])):
             longest = len(ids[batch[0]]) if batch else len(ids[i])
-            if batch and (len(batch) + 1) * (longest + reply) > self._batch_tokens:
+            if batch and (len(batch) + 1) * (longest + more) > self._batch_tokens:
                 yield batch
                 batch = []
             batch.append(i)
