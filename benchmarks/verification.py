@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--skip-memory", action="store_true")
     options = parser.parse_args()
     model = model_on(options.device)
-    engine = SharedPrefix(model) if options.device == "cpu" else SharedPrefix(model, chunk_tokens=16_384)
+    engine = SharedPrefix(model, prompts(60, 2), chunk_tokens=512 if options.device == "cpu" else 16_384)
     decide = decision(model)
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.0f} M parameters, {model.dtype}, {options.device}, "
           f"{torch.get_num_threads()} threads, claims of {CLAIM} tokens")  # fmt: skip
