@@ -5,8 +5,6 @@ Each loader reads published files (``registry``: download, checksum, mirror) int
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from claimwise.corpora import (
     aggrefact,
     fave,
@@ -22,7 +20,7 @@ from claimwise.corpora import (
     vectara,
     wice,
 )
-from claimwise.corpora.base import Corpus, CorpusError, read, write
+from claimwise.corpora.base import Corpus, CorpusError, Loader, filled, read, write
 from claimwise.corpora.registry import Registry
 from claimwise.corpora.user import read_examples, read_file
 from claimwise.errors import near
@@ -40,8 +38,8 @@ __all__ = [
     "write",
 ]
 
-#: The corpora by name, those that ship with the project first; a loader takes the registry to fetch its files from.
-LOADERS: dict[str, Callable[[Registry], Corpus]] = {
+#: The corpora by name, those that ship with the project first.
+LOADERS: dict[str, Loader] = {
     "sample": sample.load,
     "sample_presence": sample.load_presence,
     "sample_papers": sample.load_papers,
@@ -79,10 +77,10 @@ def load(name: str, files: Registry | None = None) -> Corpus:
         MissingFileError: a file is neither in the mirror nor downloadable.
         AlteredFileError: a file is not the published one.
     """
-    return loader(name)(files or Registry.from_environment())
+    return filled(name, loader(name), files or Registry.from_environment())
 
 
-def loader(name: str) -> Callable[[Registry], Corpus]:
+def loader(name: str) -> Loader:
     """What loads the corpus of that name; nothing is read yet.
 
     Raises:

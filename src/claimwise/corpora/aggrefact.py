@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_jsonl
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 
-def _load(files: Registry, name: str, infix: str) -> Corpus:
+def _load(rows: Rows, files: Registry, infix: str) -> None:
     """Read FENICE's outputs for one group.
 
     Kept as published: five summaries that two systems wrote word for word stand twice (one pair of EXF even in both
     splits), and four articles of EXF have fewer than 20 words. Validation and test share articles: group by
     ``document_id`` where that matters.
     """
-    rows = Rows(name)
     for cut, split in (("val", "validation"), ("test", "test")):
         [path] = files.paths("aggrefact", f"outputs/*-{cut}-{infix}-*")
-        for entry in read_jsonl(files.fetch("aggrefact", path)):
+        for entry in files.read_jsonl("aggrefact", path):
             example = rows.example(
                 split,
                 entry["dataset"],
@@ -37,8 +35,7 @@ def _load(files: Registry, name: str, infix: str) -> Corpus:
             rows.recorded(example, "fenice-t5", entry["text_claims"])
             [score] = entry["score"].values()
             rows.score(example, "fenice-t5 (published)", score)
-    return rows.corpus()
 
 
-load_ftsota = partial(_load, name="aggrefact_ftsota", infix="sota")
-load_exf = partial(_load, name="aggrefact_exf", infix="exform")
+load_ftsota = partial(_load, infix="sota")
+load_exf = partial(_load, infix="exform")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from claimwise import schema
+from claimwise.corpora.registry import Registry
 from claimwise.errors import ClaimwiseError
 
 #: The tables of a corpus, in the order in which they are written.
@@ -131,8 +132,7 @@ class Rows:
     def gold(self, example_id: str, claims: Iterable[Mapping[str, Any]]) -> None:
         """Add claims that people wrote or labelled: mappings of claim, label, error, passage and extra."""
         for index, claim in enumerate(claims):
-            row = {"label": math.nan, "error": None, "passage": None, "extra": None, **claim}
-            self._rows["gold_claims"].append({"example_id": example_id, "claim_index": index, **row})
+            self._rows["gold_claims"].append({"example_id": example_id, "claim_index": index, **claim})
 
     def recorded(self, example_id: str, decomposer: str, claims: Iterable[str]) -> None:
         """Add the claims that a published system made of an example's summary."""
@@ -183,6 +183,17 @@ class Rows:
             self.note("NUL bytes removed", value.count("\x00"))
             return value.replace("\x00", "")
         return value
+
+
+#: What reads a corpus's files into its rows.
+Loader = Callable[[Rows, Registry], None]
+
+
+def filled(name: str, load: Loader, files: Registry) -> Corpus:
+    """The corpus of that name, as its loader fills its rows."""
+    rows = Rows(name)
+    load(rows, files)
+    return rows.corpus()
 
 
 def _validated(table: pd.DataFrame, name: str, source: str) -> pd.DataFrame:

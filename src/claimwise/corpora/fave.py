@@ -6,25 +6,22 @@ from collections import Counter
 from string import ascii_lowercase
 from typing import Any
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_json
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 from claimwise.prompts.sources import Source, cited, joined, surname
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """One example a query: the document is its eight abstracts, each under its reference; no summary yet.
 
     The query is in ``Corpus.questions``. Papers of one query that would be cited alike get a letter after the year,
     a paper without authors is cited by the first words of its title. A few papers have no abstract.
     """
-    rows = Rows("fave")
-    for index, entry in enumerate(read_json(files.fetch("fave", "paper_dataset.json"))):
+    for index, entry in enumerate(files.read_json("fave", "paper_dataset.json")):
         example = rows.example(
             f"{index:03d}", document=joined(_papers(entry["papers"])), summary="", system="none", origin="papers"
         )
         rows.questions[example] = entry["query"]
-    return rows.corpus()
 
 
 def _papers(entries: list[dict[str, Any]]) -> list[Source]:

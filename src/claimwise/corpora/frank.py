@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 
 from claimwise.corpora.aggrefact import load_exf, load_ftsota
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_json
+from claimwise.corpora.base import Rows, filled
 from claimwise.corpora.registry import Registry
 
 #: The types by their columns: of predicate (the file's RelE is the paper's PredE), entity, circumstance, coreference,
@@ -40,23 +39,23 @@ METRICS = {
 #: AggreFact's names of FRANK's systems, where they differ.
 SYSTEMS = {"bart": "BART", "bert_sum": "BertSum"}
 
-#: The parts of AggreFact that hold these summaries: XSumFaith's are those that FRANK annotated again.
+_AGGREFACT = {"aggrefact_ftsota": load_ftsota, "aggrefact_exf": load_exf}
+#: Of these the parts that hold these summaries: XSumFaith's are those that FRANK annotated again.
 _PARTS = ("FRANK", "XSumFaith")
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """Summaries of which AggreFact's files have the text, joined by the article's id and the system.
 
     Label 1: FRANK's factuality is 1, no sentence has an error by a majority of three annotators. An unfaithful
     summary's types of error, each in at least one of its sentences, are the ``error`` of its one gold claim, the whole
-    summary, joined by commas; all eight at once are ``UNAGREED``. ``split`` is AggreFact's: a model that learned from AggreFact's validation part has seen
-    the validation part here, whatever FRANK's own division says.
+    summary, joined by commas; all eight at once are ``UNAGREED``. ``split`` is AggreFact's: a model that learned from
+    AggreFact's validation part has seen the validation part here, whatever FRANK's own division says.
     """
-    rows = Rows("frank")
     texts = _texts(files)
-    metrics = read_json(files.fetch("frank", "data/baseline_factuality_metrics_outputs.json"))
+    metrics = files.read_json("frank", "data/baseline_factuality_metrics_outputs.json")
     published = {_key(entry): entry for entry in metrics}
-    for entry in read_json(files.fetch("frank", "data/human_annotations.json")):
+    for entry in files.read_json("frank", "data/human_annotations.json"):
         key = _key(entry)
         if key not in texts:
             rows.note("annotated summaries without text (left out)")
@@ -79,7 +78,6 @@ def load(files: Registry) -> Corpus:
         for column, metric in METRICS.items():
             if published[key][column] is not None:
                 rows.score(example, f"{metric} (published)", published[key][column])
-    return rows.corpus()
 
 
 def _key(entry: dict) -> tuple[str, str]:
@@ -88,7 +86,7 @@ def _key(entry: dict) -> tuple[str, str]:
 
 def _texts(files: Registry) -> dict[tuple[str, str], Any]:
     """AggreFact's examples by the id of their article and their system."""
-    examples = pd.concat([load_ftsota(files).examples, load_exf(files).examples])
+    examples = pd.concat([filled(name, load, files).examples for name, load in _AGGREFACT.items()])
     found = {}
     for example in examples.itertuples():
         _, _, part, article, system = example.id.split(":", 4)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_jsonl
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """KnowHalu's sample: 500 documents for testing and 100 for validation, two examples each."""
-    rows = Rows("halueval")
     for suffix, split in (("_val", "validation"), ("", "test")):
         path = f"data/summarization_sampled_data{suffix}.json"
-        for index, entry in enumerate(read_jsonl(files.fetch("halueval", path))):
+        for index, entry in enumerate(files.read_jsonl("halueval", path)):
             # As published, all right summaries end in a line break and no hallucinated one does: a label in the text.
             for system, label in (("right", 1), ("hallucinated", 0)):
                 rows.example(
@@ -25,4 +23,3 @@ def load(files: Registry) -> Corpus:
                     origin="cnndm",
                     label=label,
                 )
-    return rows.corpus()

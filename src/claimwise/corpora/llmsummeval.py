@@ -6,21 +6,19 @@ from collections import defaultdict
 from math import nan
 from statistics import mean
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_json
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 _MODEL = "text-davinci-002"
 
 
-def load_pairwise(files: Registry) -> Corpus:
+def load_pairwise(rows: Rows, files: Registry) -> None:
     """Pairs of a freelance writer's summary (first) and text-davinci-002's (second), as raters preferred them.
 
     Article, writer and rater ids are shortened to their first eight characters, which tell them apart.
     """
-    rows = Rows("llmsummeval_pairwise")
     ids: dict[tuple[str, str], str] = {}
-    for entry in read_json(files.fetch("llmsummeval", "pairwise_evaluation_results.json")):
+    for entry in files.read_json("llmsummeval", "pairwise_evaluation_results.json"):
         pair = []
         for system, key, summary in (
             ("writer", f"writer-{entry['writer_id'][:8]}", entry["writer_summary"]),
@@ -39,10 +37,9 @@ def load_pairwise(files: Registry) -> Corpus:
             pair.append(ids[known])
         preferred = {"True": "first", "False": "second"}.get(str(entry["overall_writer_better"]), "equal")
         rows.prefer(pair[0], pair[1], entry["evaluator_id"][:8], preferred)
-    return rows.corpus()
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """Summaries of 19 systems with binary faithfulness votes: the label is the majority's.
 
     Ties have no label and are counted. ``split`` is ACUEval's, by the parity of a summary's place in the file; for
@@ -51,9 +48,8 @@ def load(files: Registry) -> Corpus:
     Raises:
         MissingFileError: the file is not in the mirror and cannot be downloaded.
     """
-    rows = Rows("llmsummeval")
     votes: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
-    for entry in read_json(files.fetch("llmsummeval", "likert_evaluation_results.json")):
+    for entry in files.read_json("llmsummeval", "likert_evaluation_results.json"):
         if entry["faithfulness"] not in (0, 1):
             rows.note("annotations without a faithfulness vote")
             continue
@@ -74,4 +70,3 @@ def load(files: Registry) -> Corpus:
             label=nan if share == 0.5 else int(share > 0.5),
         )
         rows.score(example, "human faithfulness (mean)", share)
-    return rows.corpus()

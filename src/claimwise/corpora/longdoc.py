@@ -5,30 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import mean
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_csv, read_json
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 _METRIC = "human factuality (mean)"
 _SYSTEMS = {"gencomparesumabs": "model_1", "dancersum": "model_2", "section_conditional": "model_3"}
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """LongSciVerify: 15 PubMed and 15 arXiv articles, three systems.
 
     Three reviewers judged up to three sentences of each summary; which ones is not published, so their mean, in
     [0, 1], is the summary's score and there are no gold claims and no label. The document is the article, a
     sentence a line.
     """
-    rows = Rows("longsciverify")
     for origin in ("pubmed", "arxiv"):
         articles = {
             _bare(article["article_id"]): article
-            for article in read_json(files.fetch("longsciverify", f"data/raw_data/LongSciVerify/{origin}_test.json"))
+            for article in files.read_json("longsciverify", f"data/raw_data/LongSciVerify/{origin}_test.json")
         }
         votes: dict[tuple[str, str], list[float]] = defaultdict(list)
         for path in files.paths("longsciverify", f"*/{origin}_reviewer_*.csv"):
-            reviewed = read_csv(files.fetch("longsciverify", path))
+            reviewed = files.read_csv("longsciverify", path)
             for entry in reviewed:
                 for system, prefix in _SYSTEMS.items():
                     columns = [name for name in entry if name.startswith(prefix) and "factuality" in name]
@@ -44,7 +42,6 @@ def load(files: Registry) -> Corpus:
                     origin=origin,
                 )
                 rows.score(example, _METRIC, mean(votes[_bare(entry["id"]), system]))
-    return rows.corpus()
 
 
 def _bare(article_id: str) -> str:
@@ -52,16 +49,14 @@ def _bare(article_id: str) -> str:
     return article_id.strip().strip("0")
 
 
-def load_longeval(files: Registry) -> Corpus:
+def load_longeval(rows: Rows, files: Registry) -> None:
     """LongEval's PubMed part: 20 articles, two systems; mean of three annotators' fine-grained scores, in [0, 1].
 
     Summaries by people, published beside, have no score and no example.
     """
-    rows = Rows("longeval")
-    texts = read_json(files.fetch("longsciverify", "data/raw_data/LongEval/pubmed_summary_src_doc_data.json"))
-    for entry in read_json(files.fetch("longsciverify", "data/human_eval_results/LongEval/pubmed_fine_scores.json")):
+    texts = files.read_json("longsciverify", "data/raw_data/LongEval/pubmed_summary_src_doc_data.json")
+    for entry in files.read_json("longsciverify", "data/human_eval_results/LongEval/pubmed_fine_scores.json"):
         article, system = entry["story"].removeprefix("article_").split("_", 1)
         text = texts[entry["story"]]
         example = rows.example(article, system, document=text["source_doc"], summary=text["summary"], origin="pubmed")
         rows.score(example, _METRIC, mean(entry["score"]) / 100)
-    return rows.corpus()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_jsonl
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """One example an article; its sentences are the gold claims, labelled by the majority of three votes.
 
     The summary, published as sentences, is joined by spaces; it is faithful where all its sentences are. The paper
     has no splits: articles of even index are validation here, the others test.
     """
-    rows = Rows("qags")
-    for index, entry in enumerate(read_jsonl(files.fetch("qags", "data/mturk_cnndm.jsonl"))):
+    for index, entry in enumerate(files.read_jsonl("qags", "data/mturk_cnndm.jsonl")):
         sentences = [
             {"claim": sentence["sentence"], "label": _majority(sentence["responses"])}
             for sentence in entry["summary_sentences"]
@@ -29,7 +27,6 @@ def load(files: Registry) -> Corpus:
             label=min(sentence["label"] for sentence in sentences),
         )
         rows.gold(example, sentences)
-    return rows.corpus()
 
 
 def _majority(responses: list[dict[str, str]]) -> int:

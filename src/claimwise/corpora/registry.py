@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import csv
 import fnmatch
+import gzip
 import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterable
@@ -17,8 +19,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import pandas as pd
 import pooch
 import requests
 from filelock import FileLock
@@ -149,6 +153,24 @@ class Registry:
                 kept.unlink()
                 raise
         return kept
+
+    def read_json(self, dataset: str, path: str) -> Any:
+        """The JSON value of a file, gzipped or not."""
+        return json.loads(self._text(dataset, path))
+
+    def read_jsonl(self, dataset: str, path: str) -> list[dict[str, Any]]:
+        """The values of a file of JSON lines, gzipped or not."""
+        # not splitlines(): JSON strings may hold line separators such as U+2028
+        return [json.loads(line) for line in self._text(dataset, path).split("\n") if line.strip()]
+
+    def read_csv(self, dataset: str, path: str, **options: Any) -> list[dict[str, str]]:
+        """The rows of a csv file as texts: nothing becomes a number, an empty field is an empty text."""
+        table = pd.read_csv(self.fetch(dataset, path), dtype=str, keep_default_na=False, **options)
+        return table.to_dict("records")
+
+    def _text(self, dataset: str, path: str) -> str:
+        content = self.fetch(dataset, path).read_bytes()
+        return (gzip.decompress(content) if path.endswith(".gz") else content).decode("utf-8")
 
     def _download(self, file: RemoteFile) -> None:
         address = file.address(self.base)

@@ -5,8 +5,7 @@ Which system's summary states which ACU (ACUEval Table 3) is labelled on a model
 
 from __future__ import annotations
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_json
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 _PARTS = {  # the published name of each part: origin and split
@@ -22,13 +21,12 @@ _DECOMPOSERS = {
 }
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """The references with their ACUs (gold claims without a label) and the claims of three published decomposers.
 
     A decomposer that made no claim of a reference has no row for it.
     """
-    rows = Rows("rose")
-    parts = read_json(files.fetch("rose", "src/rose/rose_datasets.json.gz"))
+    parts = files.read_json("rose", "src/rose/rose_datasets.json.gz")
     for part, (origin, split) in _PARTS.items():
         for index, entry in enumerate(parts[part]):
             example = rows.example(
@@ -43,4 +41,3 @@ def load(files: Registry) -> Corpus:
             rows.gold(example, [{"claim": claim} for claim in entry["reference_acus"]])
             for column, decomposer in _DECOMPOSERS.items():
                 rows.recorded(example, decomposer, entry[column])
-    return rows.corpus()

@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import PurePosixPath
 from statistics import mean
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_jsonl
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 #: The 16 systems in the order of the original file, document after document, whose even rows ACUEval takes as
@@ -35,7 +34,7 @@ def label(ratings: list[int]) -> int | None:
     return int(rating == 5) if votes > 1 else None
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """Examples with the experts' label, and their mean consistency rating (1-5) as a published score.
 
     Besides, what GPT-3.5, GPT-4 and Llama-2 chat models replied when asked for the summaries' consistency.
@@ -43,10 +42,9 @@ def load(files: Registry) -> Corpus:
     Three-way ties are left out and counted. ``split`` is ACUEval's (see ``ORDER``); for a split that keeps
     documents together, group by ``document_id``.
     """
-    rows = Rows("summeval")
     examples: dict[tuple[str, str], str] = {}
     for path in files.paths("summeval", "model_output_annotations/*"):
-        for entry in read_jsonl(files.fetch("summeval", path)):
+        for entry in files.read_jsonl("summeval", path):
             ratings = [annotation["consistency"] for annotation in entry["expert_annotations"]]
             faithful = label(ratings)
             if faithful is None:
@@ -65,7 +63,6 @@ def load(files: Registry) -> Corpus:
             examples[entry["model_id"], entry["id"]] = example
     for path in files.paths("summeval", "eval_model_generations/*"):
         _add_replies(rows, examples, files, path)
-    return rows.corpus()
 
 
 def _add_replies(rows: Rows, examples: dict[tuple[str, str], str], files: Registry, path: str) -> None:
@@ -73,7 +70,7 @@ def _add_replies(rows: Rows, examples: dict[tuple[str, str], str], files: Regist
     _, model, folder, name = PurePosixPath(path).parts
     system, template = folder.split("_")[1], name.removeprefix("consistency_").removesuffix(".txt")
     replies: dict[str, str] = {}
-    for entry in read_jsonl(files.fetch("summeval", path)):
+    for entry in files.read_jsonl("summeval", path):
         if replies.get(entry["id"], entry["resp"]) != entry["resp"]:
             rows.note("replies that a repetition changed (the last one kept)")
         replies[entry["id"]] = entry["resp"]

@@ -6,8 +6,9 @@ from collections import defaultdict
 from importlib import resources
 from math import nan
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_csv, read_jsonl
+import pandas as pd
+
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 from claimwise.prompts import parsers
 from claimwise.schema import document_id
@@ -22,11 +23,11 @@ def _source_rows() -> dict[int, int]:
     The leaderboard publishes no sources; the ids were matched to a public copy of them. Ids whose best match is less
     than 0.1 better than the second are not in the table.
     """
-    with resources.as_file(resources.files(__package__) / "vectara_source_rows.csv") as file:
-        return {int(row["article_id"]): int(row["source_row"]) for row in read_csv(file)}
+    with (resources.files(__package__) / "vectara_source_rows.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, index_col="article_id")["source_row"].to_dict()
 
 
-def load(files: Registry, tested: bool = True) -> Corpus:
+def load(rows: Rows, files: Registry, tested: bool = True) -> None:
     """One example a model and article, no labels, of a third of the documents (split ``test``), or of the others
     (``vectara_training``, split ``train``), to learn from. Metric ``hhem-2.3 (published)`` in [0, 1].
 
@@ -36,20 +37,17 @@ def load(files: Registry, tested: bool = True) -> Corpus:
     summary:") are taken off and counted; the published scores are of the replies with them.
     """
     # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
-    sources = read_csv(
-        files.fetch(_DATASET, "leaderboard_summaries.csv"), encoding="gb18030", encoding_errors="replace"
-    )
+    sources = files.read_csv(_DATASET, "leaderboard_summaries.csv", encoding="gb18030", encoding_errors="replace")
     source_rows = _source_rows()
-    rows = Rows("vectara" if tested else "vectara_training")
     for path in files.paths(_DATASET, "*/summaries.jsonl"):
         model = "/".join(path.split("/")[-3:-1])
-        judgements = read_jsonl(files.fetch(_DATASET, path.replace("summaries", "judgments")))
+        judgements = files.read_jsonl(_DATASET, path.replace("summaries", "judgments"))
         scores = defaultdict(set)
         for judgement in judgements:
             valid = judgement["is_valid"]
             scores[judgement["summary_uid"]].add(judgement["hhem_score"] if valid else None)
         seen = set()
-        for entry in read_jsonl(files.fetch(_DATASET, path)):
+        for entry in files.read_jsonl(_DATASET, path):
             article = entry["article_id"]
             if article not in source_rows:
                 rows.note("summaries whose source is not settled (left out)")
@@ -71,7 +69,6 @@ def load(files: Registry, tested: bool = True) -> Corpus:
                 origin="leaderboard",
             )
             _score(rows, example, scores[entry["summary_uid"]])
-    return rows.corpus()
 
 
 def _summary(reply: str, rows: Rows) -> str:
