@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from claimwise import models
-from claimwise.errors import ClaimwiseError, near, shorten
+from claimwise.errors import ClaimwiseError, near, nearest, shorten
 from claimwise.metrics import specification
 from claimwise.paths import PARAMS, plain
 from claimwise.sections import SECTIONS, Strict, check_prompts, listed
@@ -269,5 +268,5 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def _misspelt(place: tuple, kind: str, content: dict) -> str:
     """Which key was meant to be the one that is missing; a misspelt one passes for the section of a notebook."""
     others = [key for key in map(str, content) if key not in Settings.model_fields]
-    close = difflib.get_close_matches(str(place[-1]), others, 1) if kind == "missing" and len(place) == 1 else []
-    return f"; found {close[0]!r}: did you mean that?" if close else ""
+    close = nearest(str(place[-1]), others) if kind == "missing" and len(place) == 1 else None
+    return f"; found {close!r}: did you mean that?" if close else ""

@@ -65,12 +65,7 @@ LOADERS: dict[str, Loader] = {
 
 
 def load(name: str, files: Registry | None = None) -> Corpus:
-    """Load a corpus by name.
-
-    Args:
-        name: one of ``LOADERS``.
-        files: where to take published files from; the package's registry with the mirror that the environment names
-            (CLAIMWISE_MIRROR), if not given.
+    """Load a corpus by name, its files from the registry or else from the package's (``Registry.from_environment``).
 
     Raises:
         CorpusError: no corpus has this name.

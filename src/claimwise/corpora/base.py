@@ -38,15 +38,9 @@ class CorpusError(ClaimwiseError):
 class Corpus:
     """A corpus as validated tables (columns in ``claimwise.schema``); a table it lacks is empty.
 
+    A summary without ``spans`` has no error, or none whose place is known: its label says which.
+
     Attributes:
-        examples: one (document, summary) pair a row.
-        gold_claims: claims that people wrote or labelled.
-        preferences: which of two summaries people preferred.
-        recorded_claims: claims that published systems made.
-        scores: published scores, one an example and metric.
-        recorded_replies: what published language models replied when they were asked about an example.
-        spans: characters of summaries that people marked as unsupported. A summary without any has no error, or none
-            whose place is known: its label says which.
         notes: what the loader left out or changed, counted, e.g. ``{"three-way ties left out": 19}``.
         questions: for corpora that answer questions: the question of each example.
     """
@@ -202,12 +196,7 @@ def _validated(table: pd.DataFrame, name: str, source: str) -> pd.DataFrame:
 
 
 def write(corpus: Corpus, folder: str | Path) -> None:
-    """Write a corpus's tables as parquet files and its notes as ``about.json``; equal content, equal bytes.
-
-    Args:
-        corpus: what ``load`` returned.
-        folder: is created where it does not exist.
-    """
+    """Write a corpus's tables as parquet files and its notes as ``about.json``; equal content, equal bytes."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*TABLES, *RARE):

@@ -91,14 +91,7 @@ def git_blob(content: bytes) -> str:
 
 
 class Registry:
-    """Files by dataset and path, and the two places that may hold them.
-
-    Args:
-        files: what there is.
-        mirror: a folder with copies; never written to.
-        raw: where downloads are kept.
-        base: the address below which repositories lie.
-    """
+    """Files by dataset and path, and the two places that may hold them: ``mirror``, never written to, and ``raw``."""
 
     def __init__(
         self,
@@ -122,11 +115,7 @@ class Registry:
         return [path for name, path in self.files if name == dataset and fnmatch.fnmatchcase(path, pattern)]
 
     def fetch(self, dataset: str, path: str) -> Path:
-        """A verified local copy of a file.
-
-        Args:
-            dataset: a dataset of the registry, e.g. ``aggrefact``.
-            path: the file's path in its repository.
+        """A verified local copy of a file of a dataset, which ``path`` names in its repository.
 
         Raises:
             KeyError: the registry has no such file.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import shlex
@@ -16,7 +15,7 @@ import pandas as pd
 
 from claimwise import schema
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, Row, read_rows, stem
-from claimwise.errors import printable, shorten
+from claimwise.errors import near, nearest, printable, shorten
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
@@ -297,10 +296,10 @@ def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Ro
     there = list(dict.fromkeys(name for _, row in rows for name in row))
     for field, column in columns.items():
         if field not in FIELDS:
-            raise TableError(f"{path}: unknown field {field!r}{_meant(field, FIELDS)}; there are: {', '.join(FIELDS)}")
+            raise TableError(f"{path}: unknown field {field!r}{near(field, FIELDS)}; there are: {', '.join(FIELDS)}")
         if column not in there:
             raise TableError(
-                f"{path}: no column {column!r}, which {field!r} is said to be{_meant(column, there)}; the file has: "
+                f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there)}; the file has: "
                 f"{', '.join(there)}"
             )
         if twice := [other for other in columns if columns[other] == column and other != field]:
@@ -324,19 +323,19 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
     others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
         return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
-    near = nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
-    asked = f"did you mean {near!r}? Say so" if near else "say which one holds it"
-    return f"{said}; {asked}: {_how(field, near or 'NAME', path)}, or add it"
+    close = nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
+    asked = f"did you mean {close!r}? Say so" if close else "say which one holds it"
+    return f"{said}; {asked}: {_how(field, close or 'NAME', path)}, or add it"
 
 
 def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterator[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
     for column in columns:
         # so short a name as id is nearly too many others
-        near = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
-        if near and column not in FIELDS:
-            said = f"{path}: column {column!r} is carried through unread; did you mean {near!r}?"
-            yield f"{said} Say so: {_how(near, column, path)}"
+        close = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
+        if close and column not in FIELDS:
+            said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
+            yield f"{said} Say so: {_how(close, column, path)}"
 
 
 def _how(field: str, column: str, path: Path) -> str:
@@ -348,19 +347,3 @@ def _how(field: str, column: str, path: Path) -> str:
     option = shlex.quote(printable(f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    near = nearest(name, known)
-    return f"; did you mean {near!r}?" if near else ""
-
-
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The name that is nearly this one, if there is one; case and blanks around do not count.
-
-    >>> nearest(" Artikle", ["article", "highlights"])
-    'article'
-    """
-    names = {one.strip().lower(): one for one in known}
-    near = difflib.get_close_matches(name.strip().lower(), names, n=1, cutoff=cutoff)
-    return names[near[0]] if near else None

@@ -10,9 +10,9 @@ import pandas as pd
 
 from claimwise import schema
 from claimwise.corpora.base import Corpus, CorpusError, Rows
-from claimwise.corpora.user import nearest, read_examples
-from claimwise.corpora.user_rows import EXPECTED, KINDS, read_rows, stem
-from claimwise.errors import near, shorten
+from claimwise.corpora.user import read_examples
+from claimwise.corpora.user_rows import EXPECTED, files_in, read_rows, stem
+from claimwise.errors import near, nearest, shorten
 from claimwise.schema import TableError
 
 #: Where the pipeline looks for a user's files; the stage ``corpora`` depends on the folder.
@@ -36,19 +36,11 @@ def is_validation(split: pd.Series) -> pd.Series:
     >>> is_validation(pd.Series(["Validation", " dev", "train", "test"])).tolist()
     [True, True, False, False]
     """
-    return _is_one_of(split, VALIDATION)
-
-
-def _is_one_of(split: pd.Series, names: tuple[str, ...]) -> pd.Series:
-    return split.str.strip().str.casefold().isin(names)
+    return split.str.strip().str.casefold().isin(VALIDATION)
 
 
 def find(name: str, folder: str | Path = FOLDER) -> Path:
     """The file of examples of that name, whatever its kind; it is not read yet.
-
-    Args:
-        name: the file's, without what says its kind: ``mine`` for ``mine.csv.gz``.
-        folder: where it lies.
 
     Raises:
         CorpusError: there is no such file, or two that differ in their kind only; the message has the nearest name.
@@ -59,7 +51,7 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
     >>> find("mine", folder).name
     'mine.csv.gz'
     """
-    files = _files(folder)
+    files = files_in(Path(folder))
     found = _only(name, files)
     if not found:
         known = [stem(path) for path in files if not stem(path).endswith(PREFERENCES)]
@@ -68,10 +60,6 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
             f"(text also as .gz). There are: {', '.join(known) or 'none'}"
         )
     return found
-
-
-def _files(folder: str | Path) -> list[Path]:
-    return [path for path in sorted(Path(folder).glob("*")) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
 
 
 def _only(name: str, files: list[Path]) -> Path | None:
@@ -106,10 +94,10 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """
     path = Path(path)
     examples = read_examples(path, columns)
-    split = examples["split"].mask(is_validation(examples["split"]), VALIDATION[0])
-    split = split.mask(_is_one_of(split, TEST), TEST[0])
+    names = examples["split"].str.strip().str.casefold()
+    split = examples["split"].mask(names.isin(VALIDATION), VALIDATION[0]).mask(names.isin(TEST), TEST[0])
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
-    beside = _only(stem(path) + PREFERENCES, _files(path.parent))
+    beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
     return replace(corpus, preferences=read_preferences(beside, examples)) if beside else corpus
 
 
