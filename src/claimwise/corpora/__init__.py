@@ -5,21 +5,7 @@ Each loader reads published files (``registry``: download, checksum, mirror) int
 
 from __future__ import annotations
 
-from claimwise.corpora import (
-    aggrefact,
-    fave,
-    frank,
-    genaudit,
-    halueval,
-    llmsummeval,
-    longdoc,
-    qags,
-    rose,
-    sample,
-    summeval,
-    vectara,
-    wice,
-)
+from claimwise.corpora import aggrefact, genaudit, news, papers, sample, vectara, wice
 from claimwise.corpora.base import Corpus, CorpusError, Loader, filled, read, write
 from claimwise.corpora.registry import Registry
 from claimwise.corpora.user import read_examples, read_file
@@ -43,23 +29,23 @@ LOADERS: dict[str, Loader] = {
     "sample": sample.load,
     "sample_presence": sample.load_presence,
     "sample_papers": sample.load_papers,
-    "aggrefact_ftsota": aggrefact.load_ftsota,
-    "aggrefact_exf": aggrefact.load_exf,
-    "frank": frank.load,
-    "rose": rose.load,
-    "summeval": summeval.load,
-    "halueval": halueval.load,
-    "llmsummeval_pairwise": llmsummeval.load_pairwise,
-    "llmsummeval": llmsummeval.load,
+    "aggrefact_ftsota": aggrefact.ftsota,
+    "aggrefact_exf": aggrefact.exf,
+    "frank": aggrefact.frank,
+    "rose": news.rose,
+    "summeval": news.summeval,
+    "halueval": news.halueval,
+    "llmsummeval_pairwise": news.llmsummeval_pairwise,
+    "llmsummeval": news.llmsummeval,
     "wice": wice.load,
     "wice_chunks": wice.load_chunks,
     "wice_subclaims": wice.load_subclaims,
     "wice_spans": wice.load_spans,
-    "qags": qags.load,
+    "qags": news.qags,
     "vectara": vectara.load,
-    "fave": fave.load,
-    "longsciverify": longdoc.load,
-    "longeval": longdoc.load_longeval,
+    "fave": papers.fave,
+    "longsciverify": papers.longsciverify,
+    "longeval": papers.longeval,
     "genaudit_usb": genaudit.load,
 }
 
