@@ -180,12 +180,8 @@ def validate(
 ) -> pd.DataFrame:
     """Check a table against its schema and return it with its columns' types, in the schema's order.
 
-    Args:
-        table: the frame.
-        name: a key of ``SCHEMAS``.
-        source: where the table came from (a file's path), named in errors.
-        places: of each row where it stands in the source, e.g. ``line 7``; if not given, rows are counted from 1 below a
-            header (row 2 is the first data row of a csv file).
+    Errors say that it came from ``source`` (a file's path), and of each row its place there, e.g. ``line 7``; without
+    ``places`` rows are counted from 1 below a header (row 2 is the first data row of a csv file).
 
     Raises:
         TableError: names the source, the row, the column, what was found and what was expected.

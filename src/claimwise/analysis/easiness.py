@@ -37,10 +37,7 @@ def easiness(
 ) -> tuple[float, float, float]:
     """Easiness precision, recall and F1 of one example's claims (FENICE equations 9 and 10).
 
-    Args:
-        generated: the decomposer's claims.
-        gold: people's claims.
-        similarity: of two claims, symmetric, in [0, 1].
+    ``similarity`` of two claims is symmetric, in [0, 1].
 
     Returns:
         (P, R, F1) in [0, 1]: P is the mean over generated claims of the best similarity to a gold claim, R the

@@ -72,11 +72,7 @@ UNKNOWN = {"zero-shot": ("aggrefact", "summac_", "frank")}
 
 
 def learned_from(corpus: str, model: Mapping[str, Any]) -> str:
-    """What of a corpus the model has learned from; empty where nothing, or where that is not known (language models).
-
-    Args:
-        corpus: its name.
-        model: an entry of ``models`` in params.yaml.
+    """What of a corpus a model (an entry of ``models`` in params.yaml) has learned from; empty where nothing is known.
 
     >>> learned_from("wice", {"kind": "embedded"}), learned_from("qags", {"kind": "embedded"})
     ('verifier: the dev part', '')
@@ -91,12 +87,8 @@ def what_was_run(data: str, model: str, entry: Mapping[str, Any], corpora: Itera
 
     Where the model learned from a corpus its results are supervised, unlike those of the papers' prompted models.
 
-    Args:
-        data: ``sample``, ``public`` or ``own``.
-        model: the key of the model in params.yaml.
-        entry: its entry there.
-        corpora: every corpus that the notebook reports on.
-        facts: prompts, numbers of rows, draws; texts, numbers, lists or mappings.
+    ``model`` is the key of the model in params.yaml, ``entry`` its entry there; ``facts`` (prompts, numbers of rows, draws)
+    are texts, numbers, lists or mappings.
     """
     rows = {"data": data, "model": f"{model} ({_line(entry)})"}
     rows |= {name.replace("_", " "): _line(value) for name, value in facts.items()}

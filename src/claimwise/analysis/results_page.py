@@ -19,11 +19,7 @@ class ResultsError(ClaimwiseError):
 
 
 class Numbers:
-    """What the template calls: ``{{ value("embedded/meta_evaluation/pairs", "difference", metric="acueval") }}``.
-
-    Args:
-        tables: the folder of tables, ``tables/public``, with a folder for every model.
-    """
+    """What the template calls: ``{{ value("embedded/meta_evaluation/pairs", "difference", metric="acueval") }}``."""
 
     def __init__(self, tables: Path) -> None:
         self._tables = tables

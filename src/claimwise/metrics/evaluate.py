@@ -244,13 +244,7 @@ def evaluate(
 def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame | None]]) -> Usage | None:
     """Calls that ``evaluate`` would make that are not in the cache yet, and their tokens; nothing is asked.
 
-    Args:
-        spec: what the metric is made of.
-        model: plays the roles.
-        parts: examples, and the claims recorded of them, if any.
-
-    Returns:
-        None of a model that is no language model.
+    Parts are examples, and the claims recorded of them, if any. None of a model that is no language model.
     """
     if not isinstance(model, PromptedModel):
         return None
@@ -332,11 +326,7 @@ def _without_room(verdict: Verdict) -> bool:
 
 
 def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataFrame:
-    """Decompositions as a table of schema ``claims``.
-
-    Args:
-        ids: of the examples.
-        decompositions: of each example.
+    """Decompositions, one an example, as a table of schema ``claims``.
 
     >>> from claimwise.models.base import Claim
     >>> claim_table(["a", "b"], [Decomposition((Claim("It rained.", 0, 10),)), Decomposition(())]).values.tolist()
@@ -352,11 +342,7 @@ def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataF
 
 
 def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame:
-    """Verdicts as a table of schema ``verdicts``, with the alignment's columns where there is one.
-
-    Args:
-        ids: of the examples.
-        verdicts: of each example's claims.
+    """Verdicts, a list an example, as a table of schema ``verdicts``, with the alignment's columns where there is one.
 
     >>> verdict_table(["a"], [[Verdict(0.9, None, (1,)), Verdict(0.2)]]).values.tolist()
     [['a', 0, 0.9, None, [1]], ['a', 1, 0.2, None, []]]

@@ -33,10 +33,7 @@ class PromptedVerifier:
     ) -> list[list[Verdict]]:
         """Verdicts on every claim, in order; NaN with a reason for blank documents and claims.
 
-        Args:
-            documents: n texts.
-            claims: n lists of claims, any of them empty.
-            extras: n further texts, for a prompt that shows the model another document beside.
+        ``extras`` are further texts, one a document, for a prompt that shows the model another document beside.
         """
 
         def ask(at: list[int], groups: list[list[str]]) -> list[list[Verdict]]:
@@ -51,9 +48,6 @@ def probability(verdicts: pd.DataFrame) -> pd.Series:
 
     That is the verdict's ``support``, but ``p_entail`` where claims were aligned (FENICE): there ``support`` is
     (NLIScore + 1) / 2, one half already where the document says nothing of the claim.
-
-    Args:
-        verdicts: a table of schema ``verdicts``.
 
     >>> probability(pd.DataFrame({"support": [0.9, 0.2]})).tolist()
     [0.9, 0.2]
@@ -70,10 +64,7 @@ def skip_blank(
 ) -> list[list[Verdict]]:
     """Verdicts on every claim, in order, where blank documents and claims need no asking.
 
-    Args:
-        documents: n texts.
-        claims: n lists of claims, any of them empty.
-        ask: gets the positions of the documents that have claims to be asked about, and these claims.
+    ``ask`` gets the positions of the documents that have claims to be asked about, and these claims.
 
     >>> def ask(at, groups):
     ...     return [[Verdict(1.0) for _ in group] for group in groups]

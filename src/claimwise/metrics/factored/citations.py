@@ -96,10 +96,8 @@ class Resolution:
 def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
     """The citations of a text, in order.
 
-    Args:
-        text: a sentence or more.
-        known: the sources' names, which are read as they are where their words do not look like names (a paper without
-            authors is cited by its title).
+    Known names of sources are read as they are where their words do not look like names (a paper without authors is cited
+    by its title).
 
     >>> [str(c) for c in find("Ling et al.'s (2009) trial and others (Roy & Ames, 2011a, b) agree.")]
     ['Ling et al. (2009)', 'Roy and Ames (2011a)', 'Roy and Ames (2011b)']
@@ -178,10 +176,8 @@ def _known_name(before: str, known: Sequence[str]) -> str | None:
 def _last_names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
     """The names that end a text, and where they begin.
 
-    Args:
-        text: ends with a name, or has none.
-        listed: the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone before the
-            last name divides it from the rest of the sentence ("In Hungary, Roy").
+    Where they are ``listed``, the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone before
+    the last name divides it from the rest of the sentence ("In Hungary, Roy").
     """
     names: list[tuple[str, int]] = []
     words: list[tuple[str, int]] = []
@@ -276,11 +272,7 @@ def _parsed(reference: str) -> Citation:
 
 
 def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
-    """Every citation of a text with the sources that it means.
-
-    Args:
-        text: a sentence or more.
-        references: the sources' names, e.g. "Ling (2009)", "Ling and Roy (2009a)", "Ling et al. (2009)".
+    """Every citation of a text with the sources that it means, named as in "Ling (2009)" or "Ling and Roy (2009a)".
 
     Returns:
         One resolution a citation, in order; ``reason`` is None, ``AMBIGUOUS`` or ``MISSING``.

@@ -66,13 +66,9 @@ def statements(document: str, summary: str, original: str | None = None) -> list
 
 
 def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
-    """Every checked sentence of summaries with a verifier's verdict.
+    """Every checked sentence of summaries with a verifier's verdict, asked for with the prompt of that name.
 
-    Args:
-        versions: ``id, document_id, system, version, document, summary, original`` (the summary that it revises, or
-            itself).
-        model: verifies.
-        prompt: name of the verification prompt.
+    Versions have ``id, document_id, system, version, document, summary, original`` (the summary that it revises, or itself).
 
     Returns:
         ``id, document_id, system, version, sentence, passage`` (what it was checked against), ``cites`` (citations),
@@ -102,11 +98,7 @@ def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.Da
 
 
 def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
-    """Summaries with how many of their sentences are hallucinated.
-
-    Args:
-        versions: what ``judged_sentences`` was given, or some of its rows.
-        sentences: what it returned.
+    """Summaries (what ``judged_sentences`` was given, or some of its rows) with how many sentences are hallucinated.
 
     Returns:
         The versions with ``checked`` sentences, ``hallucinations`` among them, ``missing`` (sentences that cite a paper
@@ -132,13 +124,7 @@ def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFr
 
 
 def verify_each(documents: Sequence[str], claims: Sequence[str], model: Model, prompt: str) -> list[Verdict]:
-    """A verdict on each claim by its document; what stands twice is asked once, and a document's claims together.
-
-    Args:
-        documents: n texts.
-        claims: n claims.
-        model: verifies.
-        prompt: name of the verification prompt.
+    """A verdict on each of n claims by its document; what stands twice is asked once, a document's claims together.
 
     >>> from claimwise import models
     >>> model = models.load({"kind": "lexical"})

@@ -100,15 +100,9 @@ class _Claim(NamedTuple):
 class Aligner:
     """Aligns claims with documents.
 
-    Args:
-        model: reads pairs.
-        resolver: finds coreferent mentions; None leaves that level out.
-        window: sentences of a window (j); None leaves windows and document out.
-        gate: T.
-        candidates: see ``AlignmentSettings``.
-        cache: where the best premise of every (claim, document, level) is kept; None for memory.
+    For the settings see ``AlignmentSettings``. ``cache`` keeps the best premise of every (claim, document, level); None
+    is one in memory.
 
-    >>> from claimwise.metrics.fenice.alignment import Aligner
     >>> class Same:
     ...     name, fingerprint, limit = "same", "same", None
     ...     def count(self, texts): return [0] * len(texts)
@@ -154,12 +148,7 @@ class Aligner:
         )
 
     def align(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[AlignedVerdict]]:
-        """FENICE_cl of every claim (equation 7), where gated the larger of both levels.
-
-        Args:
-            documents: n texts with at least one sentence.
-            claims: n lists of claims that are not blank.
-        """
+        """FENICE_cl of every claim (equation 7), where gated the larger of both levels; no text may be blank."""
         known: dict[str, Passages] = {}
         for document in documents:
             known.setdefault(document, Passages(document, self._model.count, self._resolver))

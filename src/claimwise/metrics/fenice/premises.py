@@ -54,12 +54,7 @@ class Premises(NamedTuple):
 
 
 class Passages:
-    """One document as premises.
-
-    Args:
-        document: its text.
-        count: tokens of texts, as ``Entailment.count``.
-        resolver: finds the chains of mentions; None for none.
+    """One document as premises, whose tokens ``count`` counts (``Entailment.count``).
 
     >>> passages = Passages("It rained. Ann ran. Bo hid.", lambda texts: [len(t.split()) for t in texts])
     >>> [p.text for p in passages.windows(2, None).rows]
@@ -85,9 +80,7 @@ class Passages:
     def windows(self, size: int, room: int | None) -> Premises:
         """All runs of ``size`` sentences, stride 1 (FENICE equation 5); a shorter document is one run.
 
-        Args:
-            size: sentences of a run; 1 gives the sentences.
-            room: most tokens of a premise; a longer run becomes several premises. None for no limit.
+        A run of more tokens than ``room`` becomes several premises.
         """
         size = min(size, len(self.spans))
         if (size, room) not in self._made:
