@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from claimwise import models
-from claimwise.errors import ClaimwiseError, near, nearest, shorten
+from claimwise.errors import ClaimwiseError, finding, near, nearest
 from claimwise.metrics import specification
 from claimwise.paths import PARAMS, plain
 from claimwise.sections import SECTIONS, Strict, check_prompts, listed
@@ -70,14 +70,6 @@ class Dataset(BaseModel):
         return dict(self.model_extra or {})
 
 
-def _listed(name: str, place: str, known: Mapping[str, Any] | list[str], where: str) -> None:
-    """Refuse a name that another key of the file does not list."""
-    try:
-        listed(name, known, f"`{where}`")
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
-
-
 class Settings(BaseModel):
     """The whole of params.yaml; keys that are no field are the notebooks' sections."""
 
@@ -98,12 +90,12 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _names_are_listed(self) -> Settings:
         """What stands in one list only would be scored nowhere, and nobody would say so."""
-        _listed(self.model, "model", self.models, "models")
-        _listed(self.data, "data", self.datasets, "datasets")
+        listed(self.model, self.models, "`models`", "model")
+        listed(self.data, self.datasets, "`datasets`", "data")
         for name in (*self.datasets, *self.metrics, *self.notebooks):
             plain(name)  # each becomes a folder's name
         for name in self.score.metrics:
-            _listed(name, "score.metrics", self.metrics, "metrics")
+            listed(name, self.metrics, "`metrics`", "score.metrics")
         for data, dataset in self.datasets.items():
             named = [name for name, columns in dataset.corpora.items() if columns]
             if named and data != OWN:
@@ -111,15 +103,15 @@ class Settings(BaseModel):
                     f"datasets.{data}.corpora.{named[0]}: columns are named of files of yours, under {OWN!r}, only"
                 )
             for corpus, scored in dataset.score.items():
-                _listed(corpus, f"datasets.{data}.score", dataset.corpora, f"datasets.{data}.corpora")
+                listed(corpus, dataset.corpora, f"`datasets.{data}.corpora`", f"datasets.{data}.score")
                 for name in scored.metrics:
-                    _listed(name, f"datasets.{data}.score.{corpus}.metrics", self.score.metrics, "score.metrics")
+                    listed(name, self.score.metrics, "`score.metrics`", f"datasets.{data}.score.{corpus}.metrics")
             for name, section in dataset.sections.items():
-                _listed(name, f"datasets.{data}", self.sections, "the notebooks' sections")
+                listed(name, self.sections, "the notebooks' sections", f"datasets.{data}")
                 if twice := sorted(set(section) & set(self.sections[name])):
                     raise ValueError(f"{name}.{twice[0]} stands also in datasets.{data}.{name}; keep one")
         for name in self.notebooks:
-            _listed(name, "notebooks", self.sections, "the notebooks' sections")
+            listed(name, self.sections, "the notebooks' sections", "notebooks")
         return self
 
     @property
@@ -170,7 +162,7 @@ class Settings(BaseModel):
             for found in error.errors():
                 own = {*found["loc"][:1]} <= {*self.sections[notebook]}
                 here = "" if own else f"datasets.{self.data}."
-                yield told(here + ".".join(map(str, (notebook, *found["loc"]))), found)
+                yield finding(here + ".".join(map(str, (notebook, *found["loc"]))), found)
 
     def model_entry(self, name: str) -> dict[str, Any]:
         """An entry of ``models``.
@@ -196,7 +188,7 @@ def read(path: str | Path) -> Settings:
         result = Settings.model_validate(content)
     except ValidationError as error:
         lines = [
-            told(".".join(map(str, e["loc"])), e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()
+            finding(".".join(map(str, e["loc"])), e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()
         ]
     else:
         result._file = path
@@ -204,17 +196,6 @@ def read(path: str | Path) -> Settings:
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result
-
-
-def told(place: str, error: Mapping[str, Any]) -> str:
-    """What pydantic found, as a line: where, what was expected, and what stands there.
-
-    >>> told("meta_evaluation.draws", {"type": "int_type", "msg": "Input should be a valid integer", "input": "many"})
-    "meta_evaluation.draws: Input should be a valid integer, found 'many'"
-    """
-    said = error["msg"].removeprefix("Value error, ")
-    found = "" if error["type"] in ("value_error", "missing") else f", found {shorten(error['input'])}"
-    return f"{place}: {said}{found}" if place else f"{said}{found}"
 
 
 def _wrong_entries(settings: Settings) -> Iterator[str]:

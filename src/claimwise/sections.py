@@ -32,8 +32,8 @@ class Strict(BaseModel):
         return given
 
 
-def listed(name: str, known: Mapping[str, Any] | list[str], where: str) -> str:
-    """The name, if it is one of those known.
+def listed(name: str, known: Mapping[str, Any] | list[str], where: str, place: str = "") -> str:
+    """The name, if it is one of those known; ``place`` is that of the name, if pydantic does not say it.
 
     >>> listed("acuevl", ["acueval", "fenice"], "`metrics`")
     Traceback (most recent call last):
@@ -41,7 +41,10 @@ def listed(name: str, known: Mapping[str, Any] | list[str], where: str) -> str:
     ValueError: found 'acuevl', expected one of `metrics`: acueval, fenice; did you mean 'acueval'?
     """
     if name not in known:
-        raise ValueError(f"found {name!r}, expected one of {where}: {', '.join(known) or 'none'}{near(name, known)}")
+        start = f"{place}: " if place else ""
+        raise ValueError(
+            f"{start}found {name!r}, expected one of {where}: {', '.join(known) or 'none'}{near(name, known)}"
+        )
     return name
 
 

@@ -125,8 +125,8 @@ def paired_bootstrap(
 ) -> Difference:
     """How much more of a measure one system has than another on the same rows, drawn over documents.
 
-    ``first`` and ``second`` are the columns, each (n,), that it is computed of for either system; for the other arguments
-    see ``bootstrap_interval``.
+    ``first`` and ``second`` are the columns, each (n,), that it is computed of for either system; for the other
+    arguments see ``bootstrap_interval``.
 
     Returns:
         First minus second. p is twice the smaller share of draws on one side of zero, the observed sample counted as

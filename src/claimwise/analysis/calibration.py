@@ -42,9 +42,9 @@ def calibration_floor(
     The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
     resampling, Broecker and Smith 2007), and their ``expected_calibration_error`` is computed each time.
 
-    ``supports`` are in [0, 1], shape (n,), none missing. ``claims``, (n,), says what each row asks: rows that ask of the
-    same claim share its label (WiCE's three excerpts a claim do), so their labels are drawn together. Without, each row
-    is a claim.
+    ``supports`` are in [0, 1], shape (n,), none missing. ``claims``, (n,), says what each row asks: rows that ask of
+    the same claim share its label (WiCE's three excerpts a claim do), so their labels are drawn together. Without,
+    each row is a claim.
 
     Returns:
         Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence

@@ -24,10 +24,7 @@ def mean(values: Sequence[float], weights: Array | None = None) -> float | Array
     >>> mean([1, 0, 0, 1]), mean([1, 0], weights=np.array([[1, 1], [2, 0]])).tolist()
     (0.5, [0.5, 1.0])
     """
-    values = np.asarray(values, float)
-    if weights is None:
-        return float(values.mean())
-    return (weights @ values) / weights.sum(axis=1)
+    return ratio(values, np.ones(len(values)), weights)
 
 
 def ratio(parts: Sequence[float], wholes: Sequence[float], weights: Array | None = None) -> float | Array:
@@ -85,8 +82,8 @@ def adjusted_mean(
 def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights: Array | None = None) -> float | Array:
     """Mean of the two classes' recalls; NaN where only one class is there.
 
-    ``predicted`` says whether the metric says faithful (1), such as ``scores > threshold``; it is (draws, n) where every
-    draw has a threshold of its own.
+    ``predicted`` says whether the metric says faithful (1), such as ``scores > threshold``; it is (draws, n) where
+    every draw has a threshold of its own.
 
     >>> balanced_accuracy([1, 1, 0, 0], [True, False, False, False])
     0.75

@@ -51,10 +51,11 @@ def interval_plot(
 ) -> Figure:
     """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
 
-    The table has one row a dot; lines and panels stand in its order. ``row`` (method, prompt, system), ``panel``, ``hue``
-    (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where there is none) are names
-    of its columns. ``chance`` is where a value without information lies, ``one_scale`` says whether all panels have the
-    same axis, and ``colours`` are those of lines whose names are no methods of ``results.COLOURS``.
+    The table has one row a dot; lines and panels stand in its order. ``row`` (method, prompt, system), ``panel``,
+    ``hue`` (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where there is
+    none) are names of its columns. ``chance`` is where a value without information lies, ``one_scale`` says whether
+    all panels have the same axis, and ``colours`` are those of lines whose names are no methods of
+    ``results.COLOURS``.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))

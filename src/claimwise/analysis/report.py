@@ -87,8 +87,8 @@ def what_was_run(data: str, model: str, entry: Mapping[str, Any], corpora: Itera
 
     Where the model learned from a corpus its results are supervised, unlike those of the papers' prompted models.
 
-    ``model`` is the key of the model in params.yaml, ``entry`` its entry there; ``facts`` (prompts, numbers of rows, draws)
-    are texts, numbers, lists or mappings.
+    ``model`` is the key of the model in params.yaml, ``entry`` its entry there; ``facts`` (prompts, numbers of rows,
+    draws) are texts, numbers, lists or mappings.
     """
     rows = {"data": data, "model": f"{model} ({_line(entry)})"}
     rows |= {name.replace("_", " "): _line(value) for name, value in facts.items()}

@@ -96,15 +96,9 @@ class Rows:
     ) -> str:
         """Add an example and return its id, the corpus's name and the key's parts joined by colons.
 
-        Args:
-            key: what makes the id unique in the corpus; its last part names the system, if ``system`` does not.
-            document: the source.
-            summary: the summary.
-            system: what wrote the summary.
-            split: validation, test or another split.
-            origin: where the documents come from; the corpus's name, if not given.
-            label: 1 faithful, 0 not, NaN unlabelled.
-            document_key: what to group by, where ``document`` is not the source that examples share.
+        The key makes the id unique in the corpus; its last part is the system, if none is given. For the other fields see
+        ``schema.SCHEMAS``: the origin is the corpus, if none is given, and ``document_key`` is what to group by, where
+        ``document`` is not the source that examples share.
         """
         example_id = ":".join([self.name, *map(str, key)])
         document, summary = self._clean(document), self._clean(summary)

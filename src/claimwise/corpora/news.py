@@ -36,9 +36,9 @@ def halueval(rows: Rows, files: Registry) -> None:
 def qags(rows: Rows, files: Registry) -> None:
     """QAGS, CNN/DM part (Wang et al. 2020): summaries judged sentence by sentence by three workers.
 
-    Sentences are the gold claims, labelled by the majority of the votes. The summary, published as sentences, is joined
-    by spaces; it is faithful where all its sentences are. The paper has no splits: articles of even index are validation
-    here, the others test.
+    Sentences are the gold claims, labelled by the majority of the votes. The summary, published as sentences, is
+    joined by spaces; it is faithful where all its sentences are. The paper has no splits: articles of even index are
+    validation here, the others test.
     """
     for index, entry in enumerate(files.read_jsonl("qags", "data/mturk_cnndm.jsonl")):
         sentences = [
@@ -125,8 +125,9 @@ def summeval_label(ratings: list[int]) -> int | None:
 def summeval(rows: Rows, files: Registry) -> None:
     """SummEval (Fabbri et al. 2021), 12 of its 16 systems: the experts' label, and their mean rating (1-5) as a score.
 
-    Besides, what GPT-3.5, GPT-4 and Llama-2 chat models replied when asked for the summaries' consistency. Three-way ties are left out and counted. ``split`` is ACUEval's (see ``_SUMMEVAL_ORDER``); for a split that keeps
-    documents together, group by ``document_id``.
+    Besides, what GPT-3.5, GPT-4 and Llama-2 chat models replied when asked for the summaries' consistency. Three-way
+    ties are left out and counted. ``split`` is ACUEval's (see ``_SUMMEVAL_ORDER``); for a split that keeps documents
+    together, group by ``document_id``.
     """
     examples: dict[tuple[str, str], str] = {}
     for path in files.paths("summeval", "model_output_annotations/*"):
@@ -169,7 +170,7 @@ _GPT = "text-davinci-002"
 
 
 def llmsummeval_pairwise(rows: Rows, files: Registry) -> None:
-    """LLMSummEval (Zhang et al. 2024): a freelance writer's summary (first) and text-davinci-002's, as raters preferred.
+    """LLMSummEval (Zhang et al. 2024): a writer's summary (first) and text-davinci-002's, as raters preferred.
 
     Article, writer and rater ids are shortened to their first eight characters, which tell them apart.
     """

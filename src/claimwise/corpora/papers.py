@@ -15,8 +15,9 @@ from claimwise.prompts.sources import Source, cited, joined, surname
 def fave(rows: Rows, files: Registry) -> None:
     """FAVE (George and Stuhlmüller 2023): 200 questions, to be answered with citations; no summary yet.
 
-    A question's document is its eight abstracts, each under its reference. The query is in ``Corpus.questions``. Papers of one query that would be cited alike get a letter after the year,
-    a paper without authors is cited by the first words of its title. A few papers have no abstract.
+    A question's document is its eight abstracts, each under its reference. The query is in ``Corpus.questions``.
+    Papers of one query that would be cited alike get a letter after the year, a paper without authors is cited by the
+    first words of its title. A few papers have no abstract.
     """
     for index, entry in enumerate(files.read_json("fave", "paper_dataset.json")):
         example = rows.example(
@@ -85,7 +86,7 @@ def _bare(article_id: str) -> str:
 
 
 def longeval(rows: Rows, files: Registry) -> None:
-    """LongEval (Krishna 2023), PubMed part: 20 articles, two systems; mean of three annotators' fine-grained scores, in [0, 1].
+    """LongEval (Krishna 2023), PubMed part: 20 articles, two systems; mean of three annotators' scores, in [0, 1].
 
     Summaries by people, published beside, have no score and no example.
     """

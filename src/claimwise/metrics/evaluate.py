@@ -17,7 +17,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import paths, prompts, schema
-from claimwise.errors import ClaimwiseError, near
+from claimwise.errors import ClaimwiseError, finding, near
 from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
 from claimwise.metrics import verify as verification
@@ -154,7 +154,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     try:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:
-        where = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
+        where = "; ".join(finding(".".join(map(str, found["loc"])) or name, found) for found in error.errors())
         raise MetricError(f"metric {name!r} in the settings: {where}") from None
 
 

@@ -12,9 +12,9 @@ import jinja2
 import yaml
 from jinja2 import meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from claimwise.errors import ClaimwiseError, near, shorten
+from claimwise.errors import ClaimwiseError, finding, near, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
 from claimwise.prompts.sources import Source
 from claimwise.strict_yaml import Loader
@@ -261,16 +261,13 @@ def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstra
     shots = found.header.shots
     if not 0 < shots <= len(entries):
         raise found.error("shots", f"expected 1 to {len(entries)}, as {found.header.demonstrations} has; found {shots}")
-    made = []
-    for number, entry in enumerate(entries[:shots], start=1):
-        try:
-            made.append(Demonstration.model_validate(entry))
-        except ValidationError as error:
-            told = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'entry'}: {e['msg']}" for e in error.errors())
-            raise PromptError(
-                f"{file}, demonstration {number}: {told}; expected keys among {', '.join(Demonstration.model_fields)}"
-            ) from None
-    return tuple(made)
+    try:
+        return tuple(TypeAdapter(list[Demonstration]).validate_python(entries[:shots]))
+    except ValidationError as error:
+        keys = f"expected keys among {', '.join(Demonstration.model_fields)}"
+        places = [(one["loc"][0] + 1, ".".join(map(str, one["loc"][1:])), one) for one in error.errors()]
+        lines = [f"{file}, demonstration {number}: {finding(place, one)}; {keys}" for number, place, one in places]
+        raise PromptError("\n".join(lines)) from None
 
 
 def text(file: Traversable) -> str:
@@ -294,7 +291,7 @@ def _told(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
         what = f"is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
     else:
-        what = f"{error['msg']}, found {shorten(error['input'])}"
+        return str(_error(file, places.get(key, 1), finding(key, error)))
     return str(_error(file, places.get(key, 1), f"{key}: {what}"))
 
 

@@ -96,8 +96,8 @@ class Resolution:
 def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
     """The citations of a text, in order.
 
-    Known names of sources are read as they are where their words do not look like names (a paper without authors is cited
-    by its title).
+    Known names of sources are read as they are where their words do not look like names (a paper without authors is
+    cited by its title).
 
     >>> [str(c) for c in find("Ling et al.'s (2009) trial and others (Roy & Ames, 2011a, b) agree.")]
     ['Ling et al. (2009)', 'Roy and Ames (2011a)', 'Roy and Ames (2011b)']
@@ -176,8 +176,8 @@ def _known_name(before: str, known: Sequence[str]) -> str | None:
 def _last_names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
     """The names that end a text, and where they begin.
 
-    Where they are ``listed``, the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone before
-    the last name divides it from the rest of the sentence ("In Hungary, Roy").
+    Where they are ``listed``, the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone
+    before the last name divides it from the rest of the sentence ("In Hungary, Roy").
     """
     names: list[tuple[str, int]] = []
     words: list[tuple[str, int]] = []

@@ -65,7 +65,7 @@ def revise(
 def self_critique(
     model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique_prompt: str, revise_prompt: str
 ) -> list[Revision]:
-    """One critique of the whole summary and one revision by it: the baseline of sec. 4.1, ACUEval's holistic critique."""
+    """One critique of the whole summary and one revision by it: sec. 4.1's baseline, ACUEval's holistic critique."""
     found = model.critique(documents, summaries, prompts.load(critique_prompt))
     return revise(model, documents, summaries, [Feedback(comment=c.text) for c in found], revise_prompt)
 
@@ -138,9 +138,10 @@ def refine(
     """Criticise and revise each summary until nothing is found unsupported, or no more is gained.
 
     A summary's rounds end when the critic finds nothing unsupported or has nothing to check, when a revision changes
-    nothing or cannot be read, after ``rounds`` (at least 1) revisions, and when a revision has no fewer unsupported sentences than the
-    draft before it, which is then the result. A sentence without a verdict is no better than an unsupported one, but says
-    nothing to revise by. One round is the paper's Algorithm 1, but for the look at the revision after it.
+    nothing or cannot be read, after ``rounds`` (at least 1) revisions, and when a revision has no fewer unsupported
+    sentences than the draft before it, which is then the result. A sentence without a verdict is no better than an
+    unsupported one, but says nothing to revise by. One round is the paper's Algorithm 1, but for the look at the
+    revision after it.
 
     Returns:
         For each summary its drafts, the original first; the last one is the result.

@@ -68,7 +68,8 @@ def statements(document: str, summary: str, original: str | None = None) -> list
 def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
     """Every checked sentence of summaries with a verifier's verdict, asked for with the prompt of that name.
 
-    Versions have ``id, document_id, system, version, document, summary, original`` (the summary that it revises, or itself).
+    Versions have ``id, document_id, system, version, document, summary, original`` (the summary that it revises, or
+    itself).
 
     Returns:
         ``id, document_id, system, version, sentence, passage`` (what it was checked against), ``cites`` (citations),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -100,7 +100,7 @@ class _Claim(NamedTuple):
 class Aligner:
     """Aligns claims with documents.
 
-    For the settings see ``AlignmentSettings``. ``cache`` keeps the best premise of every (claim, document, level); None
+    Settings are ``window``, ``gate`` and ``candidates`` of ``AlignmentSettings``. ``cache`` keeps the best premise of every (claim, document, level); None
     is one in memory.
 
     >>> class Same:
@@ -121,13 +121,10 @@ class Aligner:
         model: Entailment,
         resolver: coreference.Resolver | None = None,
         *,
-        window: int | None = 5,
-        gate: float = 0.8,
-        candidates: int | None = None,
         cache: ResponseCache | None = None,
+        **settings: Any,
     ) -> None:
-        self._model, self._resolver = model, resolver
-        self._window, self._gate, self._candidates = window, gate, candidates
+        self._model, self._resolver, self._settings = model, resolver, AlignmentSettings(**settings)
         self._cache = cache or ResponseCache(":memory:")
 
     @classmethod
@@ -179,9 +176,9 @@ class Aligner:
         return room if room >= LEAST_ROOM else self._model.limit - size
 
     def _near(self, document: str, claim: str, passages: Passages) -> tuple[int, ...] | None:
-        if self._candidates is None or len(passages.spans) <= self._candidates:
+        if self._settings.candidates is None or len(passages.spans) <= self._settings.candidates:
             return None
-        return chunks.retrieve(document, claim, self._candidates).sentences
+        return chunks.retrieve(document, claim, self._settings.candidates).sentences
 
     def _levels(self, claims: list[_Claim]) -> list[_Best | None]:
         best = self._solve([(c, _runs(c, 1)) for c in claims], "sentence")
@@ -189,11 +186,11 @@ class Aligner:
             at = [i for i, found in enumerate(best) if found]
             tasks = [(claims[i], claims[i].passages.variants(best[i].premise, claims[i].room)) for i in at]
             self._improve(best, at, tasks, "coreference")
-        if self._window:
+        if self._settings.window:
             # Gated once, before either level: equation 7 takes the larger of windows and document.
-            at = [i for i, found in enumerate(best) if not found or found.score < self._gate]
-            wide = [i for i in at if len(claims[i].passages.spans) > self._window]
-            self._improve(best, wide, [(claims[i], _runs(claims[i], self._window)) for i in wide], "window")
+            at = [i for i, found in enumerate(best) if not found or found.score < self._settings.gate]
+            wide = [i for i in at if len(claims[i].passages.spans) > self._settings.window]
+            self._improve(best, wide, [(claims[i], _runs(claims[i], self._settings.window)) for i in wide], "window")
             self._improve(best, at, [(claims[i], claims[i].passages.whole(claims[i].room)) for i in at], "document")
         return best
 

@@ -47,10 +47,8 @@ class Premises(NamedTuple):
     def from_rows(cls, rows: Iterable[Premise]) -> Premises:
         """Premises with their digest."""
         rows = tuple(rows)
-        digest = hashlib.sha256()
-        for row in rows:
-            digest.update(row.text.encode("utf-8", "surrogatepass") + b"\0")
-        return cls(rows, digest.hexdigest())
+        content = b"".join(row.text.encode("utf-8", "surrogatepass") + b"\0" for row in rows)
+        return cls(rows, hashlib.sha256(content).hexdigest())
 
 
 class Passages:
