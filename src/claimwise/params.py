@@ -50,30 +50,32 @@ def _with_columns(corpora: Any) -> Any:
     raise ValueError(f"expected names, [a, b], or names with columns, {{a: {{document: COLUMN}}}}; found {corpora!r}")
 
 
-class Dataset(BaseModel):
-    """An entry of ``datasets``; keys that are no field are the notebooks' sections.
+class WithSections(BaseModel):
+    """Settings beside the notebooks' sections, which are the keys that are no field."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
+
+    @property
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """The notebooks' sections by name."""
+        return dict(self.model_extra or {})
+
+
+class Dataset(WithSections):
+    """An entry of ``datasets``; the sections are what notebooks' parameters are on these corpora.
 
     Attributes:
         corpora: what is prepared; of a user's file the columns that hold a field under another name, by field.
         score: what is scored.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
     corpora: Annotated[dict[str, dict[str, str]], BeforeValidator(_with_columns)]
     score: dict[str, ScoredCorpus] = Field(default_factory=dict)
-    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
-
-    @property
-    def sections(self) -> dict[str, dict[str, Any]]:
-        """What notebooks' parameters are on these corpora, by notebook."""
-        return dict(self.model_extra or {})
 
 
-class Settings(BaseModel):
-    """The whole of params.yaml; keys that are no field are the notebooks' sections."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
+class Settings(WithSections):
+    """The whole of params.yaml."""
 
     data: str
     model: str
@@ -83,7 +85,6 @@ class Settings(BaseModel):
     datasets: dict[str, Dataset]
     notebooks: list[str]
     cache: str
-    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
 
     _file: Path = PrivateAttr(Path(PARAMS))
 
@@ -113,11 +114,6 @@ class Settings(BaseModel):
         for name in self.notebooks:
             listed(name, self.sections, "the notebooks' sections", "notebooks")
         return self
-
-    @property
-    def sections(self) -> dict[str, dict[str, Any]]:
-        """The notebooks' sections by name."""
-        return dict(self.model_extra or {})
 
     @property
     def dataset(self) -> Dataset:

@@ -102,53 +102,49 @@ class Rows:
         """
         example_id = ":".join([self.name, *map(str, key)])
         document, summary = self._clean(document), self._clean(summary)
-        self._rows["examples"].append(
-            {
-                "id": example_id,
-                "corpus": self.name,
-                "split": split,
-                "origin": origin or self.name,
-                "system": system or str(key[-1]),
-                "document_id": schema.document_id(document if document_key is None else document_key),
-                "document": document,
-                "summary": summary,
-                "label": label,
-            }
+        self._add(
+            "examples",
+            id=example_id,
+            corpus=self.name,
+            split=split,
+            origin=origin or self.name,
+            system=system or str(key[-1]),
+            document_id=schema.document_id(document if document_key is None else document_key),
+            document=document,
+            summary=summary,
+            label=label,
         )
         return example_id
+
+    def _add(self, table: str, **row: Any) -> None:
+        self._rows[table].append({column: self._clean(value) for column, value in row.items()})
 
     def gold(self, example_id: str, claims: Iterable[Mapping[str, Any]]) -> None:
         """Add claims that people wrote or labelled: mappings of claim, label, error, passage and extra."""
         for index, claim in enumerate(claims):
-            self._rows["gold_claims"].append({"example_id": example_id, "claim_index": index, **claim})
+            self._add("gold_claims", example_id=example_id, claim_index=index, **claim)
 
     def recorded(self, example_id: str, decomposer: str, claims: Iterable[str]) -> None:
         """Add the claims that a published system made of an example's summary."""
         for index, claim in enumerate(claims):
-            self._rows["recorded_claims"].append(
-                {"example_id": example_id, "decomposer": decomposer, "claim_index": index, "claim": claim}
-            )
+            self._add("recorded_claims", example_id=example_id, decomposer=decomposer, claim_index=index, claim=claim)
 
     def replied(self, example_id: str, model: str, template: str, prompt: str, reply: str) -> None:
         """Add a language model's reply; ``prompt`` names the prompt whose parser reads replies to this template."""
-        row = {"example_id": example_id, "model": model, "template": template, "prompt": prompt, "reply": reply}
-        self._rows["recorded_replies"].append(row)
+        self._add("recorded_replies", example_id=example_id, model=model, template=template, prompt=prompt, reply=reply)
 
     def marked(self, example_id: str, spans: Iterable[tuple[int, int]]) -> None:
         """Add the characters (start, end) of an example's summary that people marked as unsupported."""
         for start, end in spans:
-            self._rows["spans"].append({"example_id": example_id, "start": start, "end": end})
+            self._add("spans", example_id=example_id, start=start, end=end)
 
     def prefer(self, first_id: str, second_id: str, rater: str, preferred: str) -> None:
         """Add a judgement: ``preferred`` is first, second or equal."""
-        self._rows["preferences"].append(
-            {"first_id": first_id, "second_id": second_id, "rater": rater, "preferred": preferred}
-        )
+        self._add("preferences", first_id=first_id, second_id=second_id, rater=rater, preferred=preferred)
 
     def score(self, example_id: str, metric: str, score: float, reason: str | None = None) -> None:
         """Add a published score. How many claims are behind it is not published: both counts are 0."""
-        row = {"example_id": example_id, "metric": metric, "score": score, "reason": reason}
-        self._rows["scores"].append({**row, "n_claims": 0, "n_unparsed": 0})
+        self._add("scores", example_id=example_id, metric=metric, score=score, reason=reason, n_claims=0, n_unparsed=0)
 
     def note(self, what: str, count: int = 1) -> None:
         """Count something that the loader left out or changed."""
@@ -162,8 +158,7 @@ class Rows:
         """
         tables = {}
         for name, rows in self._rows.items():
-            cleaned = [{key: self._clean(value) for key, value in row.items()} for row in rows]
-            tables[name] = _validated(pd.DataFrame(cleaned), name, f"corpus {self.name}, table {name}")
+            tables[name] = _validated(pd.DataFrame(rows), name, f"corpus {self.name}, table {name}")
         return Corpus(**tables, notes=dict(self.notes), questions=dict(self.questions))
 
     def _clean(self, value: Any) -> Any:

@@ -179,28 +179,25 @@ def _last_names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
     Where they are ``listed``, the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone
     before the last name divides it from the rest of the sentence ("In Hungary, Roy").
     """
-    names: list[tuple[str, int]] = []
+    names: list[tuple[str, int, str]] = []  # each with its place and what parts it from the name before
     words: list[tuple[str, int]] = []
-    separators: list[str] = []
     rest = text
     while token := _TOKEN.search(rest):
         word = token["word"]
-        if word and not _in_a_name(word, bool(words)):
+        if not (_in_a_name(word, bool(words)) if word else words):
             break
         if word:
             words.insert(0, (word, token.start("word")))
         else:
-            if not words:
-                break
-            names.insert(0, _surname(words))
-            separators.insert(0, token["sep"].strip())
+            names.insert(0, (*_surname(words), token["sep"].strip()))
             words = []
         rest = rest[: token.start()]
     if words:
-        names.insert(0, _surname(words))
-    else:
-        separators = separators[1:] if separators else separators
-    return _without_initials(names, separators, listed)
+        names.insert(0, (*_surname(words), ""))
+    kept = [name for name in names if name[0]]  # "Ling, J.": initials stand as a name of their own
+    if len(kept) > 1 and kept[-1][2] == "," and not listed:
+        kept = kept[-1:]
+    return tuple(name for name, _, _ in kept), kept[0][1] if kept else 0
 
 
 def _in_a_name(word: str, follows: bool) -> bool:
@@ -217,22 +214,6 @@ def _surname(words: list[tuple[str, int]]) -> tuple[str, int]:
     if len(words) == 1 and words[0][0].isalpha():  # an acronym
         kept = [words[0][0]]
     return " ".join(kept), words[0][1]
-
-
-def _without_initials(names: list[tuple[str, int]], separators: list[str], listed: bool) -> tuple[tuple[str, ...], int]:
-    """Drop initials that stand as names of their own ("Ling, J.") and what a comma divides from the last name."""
-    kept: list[tuple[str, int]] = []
-    links: list[str] = []
-    for i, name in enumerate(names):
-        if name[0]:
-            if kept:
-                links.append(separators[i - 1])
-            kept.append(name)
-    if not kept:
-        return (), 0
-    if links and links[-1] == "," and not listed:
-        kept = kept[-1:]
-    return tuple(name for name, _ in kept), kept[0][1]
 
 
 def _spellings(name: str) -> set[tuple[str, ...]]:
