@@ -1,7 +1,5 @@
 """Every prompt file: its header, the variables it shows, and that nothing is left unfilled."""
 
-from dataclasses import replace
-
 import jinja2
 import pytest
 from jinja2 import meta
@@ -95,15 +93,15 @@ def test_shots_share_one_template_and_differ_in_their_demonstrations():
 )
 def test_everything_that_can_change_a_result_changes_the_fingerprint(change):
     prompt = prompts.load("factored-verify-fewshot")
-    assert replace(prompt, **change).fingerprint != prompt.fingerprint
-    assert replace(prompt, name="renamed", source="elsewhere").fingerprint == prompt.fingerprint
+    assert prompt.model_copy(update=change).fingerprint != prompt.fingerprint
+    assert prompt.model_copy(update={"name": "renamed", "source": "elsewhere"}).fingerprint == prompt.fingerprint
 
 
 def test_what_a_language_model_is_asked_for_besides_the_text():
     assert prompts.load("fenice-decompose-json").decoding.schema["required"] == ["claims"]
     decoding = prompts.load("acueval-verify-zeroshot").decoding
     assert (decoding.max_tokens, decoding.choices, decoding.schema) == (5, ("Yes", "No"), None)
-    written = replace(prompts.load("acueval-verify-zeroshot"), reply="final-yes-no").decoding
+    written = prompts.load("acueval-verify-zeroshot").model_copy(update={"reply": "final-yes-no"}).decoding
     assert written.choices == ()  # a text is asked for, and read by another parser
 
 

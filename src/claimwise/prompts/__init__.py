@@ -25,27 +25,18 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from claimwise.errors import near
-from claimwise.prompts.files import (
-    ROLES,
-    Demonstration,
-    PromptError,
-    PromptFile,
-    Role,
-    check_filled,
-    check_template,
-    failure,
-    fill,
-    read,
-    read_demonstrations,
-)
+from claimwise.prompts import files
+from claimwise.prompts.files import ROLES, Demonstration, PromptBase, PromptError, Role
 from claimwise.prompts.parsers import KINDS
 
 __all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Role", "load", "load_for", "names"]
@@ -70,34 +61,18 @@ class Decoding:
     schema: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(PromptBase):
     """A prompt and what an embedded model needs to know of it.
 
     Attributes:
         name: as it was asked for: the file's stem, e.g. ``acueval-decompose-5shot``, or the path of a user's own.
-        role: which of the model's roles it is for.
-        source: paper and figure, or who wrote it.
-        reply: the name of the parser that reads the model's reply.
-        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
-        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
-            ``document+extra``, the passage to check against and another document that must not be used.
-        demonstrations: the worked examples, in order; the first ``shots`` of their file.
-        max_tokens: longest reply.
-        stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
         template: the text, with its variables.
+        demonstrations: the worked examples, in order; the first ``shots`` of their file.
     """
 
     name: str
-    role: Role
-    source: str
-    reply: str
-    template: str = field(repr=False)
-    scope: str = "passage"
-    context: str = "document"
-    demonstrations: tuple[Demonstration, ...] = field(default=(), repr=False)
-    max_tokens: int = 256
-    stop: tuple[str, ...] = ()
+    template: str = Field(repr=False)
+    demonstrations: tuple[Demonstration, ...] = Field((), repr=False)
 
     def render(self, **variables: Any) -> str:
         """Fill the template.
@@ -113,15 +88,15 @@ class Prompt:
         claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot, line 5 of its text: 'ACU' is undefined; ...
         """
         try:
-            return fill(self.template, self.demonstrations, variables)
+            return files.fill(self.template, self.demonstrations, variables)
         except Exception as error:  # an expression of a user's own may raise anything
-            line, what = failure(error)
+            line, what = files.failure(error)
             where = f", line {line} of its text" if line else ""
             raise PromptError(f"prompt {self.name}{where}: {what}") from None
 
     def with_demonstrations(self, demonstrations: Sequence[Demonstration]) -> Prompt:
         """The same prompt with other demonstrations, e.g. drawn from a corpus's validation split."""
-        return replace(self, demonstrations=tuple(demonstrations))
+        return self.model_copy(update={"demonstrations": tuple(demonstrations)})
 
     @property
     def decoding(self) -> Decoding:
@@ -146,8 +121,8 @@ def names(role: Role | None = None) -> list[str]:
     >>> "acueval-decompose-5shot" in names("decompose")
     True
     """
-    files = sorted(f.name.removesuffix(".txt") for f in _FOLDER.iterdir() if f.name.endswith(".txt"))
-    return [name for name in files if role is None or load(name).role == role]
+    known = sorted(f.name.removesuffix(".txt") for f in _FOLDER.iterdir() if f.name.endswith(".txt"))
+    return [name for name in known if role is None or load(name).role == role]
 
 
 def load(name: str) -> Prompt:
@@ -209,29 +184,29 @@ def _packaged(name: str) -> Prompt:
 
 
 def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
-    found = read(file)
+    found = files.read(file)
     header, shown = found.header, found
     if header.template:
         if found.template.strip():
             raise found.error("template", f"expected no text of the file's own beside {header.template!r}")
-        shown = read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
-    check_template(shown, header)
+        shown = files.read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
+    files.check_template(shown, header)
     demonstrations: tuple[Demonstration, ...] = ()
     if header.demonstrations:
         place = _beside(found, folder, "demonstrations", header.demonstrations)
-        demonstrations = read_demonstrations(found, place)
+        demonstrations = files.read_demonstrations(found, place)
     elif header.shots:
         raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
-    check_filled(shown, demonstrations)
+    files.check_filled(shown, demonstrations)
     return Prompt(
         name=name,
         template=shown.template.rstrip("\n"),
         demonstrations=demonstrations,
-        **header.model_dump(exclude={"demonstrations", "shots", "template"}),
+        **header.model_dump(include=set(PromptBase.model_fields)),
     )
 
 
-def _beside(found: PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
+def _beside(found: files.PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
     """A file that a prompt file names: in its folder or, where there is none, in the package's."""
     for file in (folder / name, _FOLDER / name):
         if file.is_file():

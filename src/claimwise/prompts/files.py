@@ -42,22 +42,15 @@ class PromptError(ClaimwiseError):
     """A prompt is not there, is malformed, or lacks a variable."""
 
 
-class _Shown(NamedTuple):
-    """What templates of a role show: all of ``always``, and of ``choice`` what they like, but one where ``one_of``."""
-
-    always: frozenset[str]
-    choice: frozenset[str] = frozenset()
-    one_of: bool = False
-
-
-_SHOWN: Mapping[str, _Shown] = MappingProxyType(
+#: What templates of a role show: all of the first, and of the second what they like (for ``revise`` at least one).
+_SHOWN: Mapping[str, tuple[frozenset[str], frozenset[str]]] = MappingProxyType(
     {
-        "decompose": _Shown(frozenset({"Summary"})),
-        "verify": _Shown(frozenset({"Document", "ACU"})),
-        "judge": _Shown(frozenset({"Document", "Summary"})),
-        "critique": _Shown(frozenset({"Document", "Statement"}), frozenset({"References"})),
-        "revise": _Shown(frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"}), one_of=True),
-        "summarise": _Shown(frozenset({"Sources", "Question"})),
+        "decompose": (frozenset({"Summary"}), frozenset()),
+        "verify": (frozenset({"Document", "ACU"}), frozenset()),
+        "judge": (frozenset({"Document", "Summary"}), frozenset()),
+        "critique": (frozenset({"Document", "Statement"}), frozenset({"References"})),
+        "revise": (frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"})),
+        "summarise": (frozenset({"Sources", "Question"}), frozenset()),
     }
 )
 
@@ -87,8 +80,19 @@ class Demonstration(BaseModel):
     extra: str | None = None
 
 
-class Header(BaseModel):
-    """The front matter of a prompt file; see ``Prompt`` for what its keys mean."""
+class PromptBase(BaseModel):
+    """What a prompt file says of how the prompt is used.
+
+    Attributes:
+        source: paper and figure, or who wrote it.
+        role: which of the model's roles it is for.
+        reply: the name of the parser that reads the model's reply.
+        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
+        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
+            ``document+extra``, the passage to check against and another document that must not be used.
+        max_tokens: longest reply.
+        stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,10 +101,15 @@ class Header(BaseModel):
     reply: str
     scope: Literal["passage", "sentence"] = "passage"
     context: Literal["document", "retrieved", "document+extra"] = "document"
-    demonstrations: str | None = None
-    shots: int = Field(0, ge=0)
     max_tokens: int = Field(256, ge=1)
     stop: tuple[str, ...] = ()
+
+
+class Header(PromptBase):
+    """The front matter of a prompt file, with the names of the files that it needs."""
+
+    demonstrations: str | None = None
+    shots: int = Field(0, ge=0)
     template: str | None = None
 
 
@@ -170,7 +179,8 @@ def check_template(found: PromptFile, header: Header) -> None:
     Raises:
         PromptError: no Jinja2, an unknown placeholder or one too few; names file, line and the placeholders there are.
     """
-    always, choice, one_of = _SHOWN[header.role]
+    always, choice = _SHOWN[header.role]
+    one_of = header.role == "revise"
     if header.context == "document+extra":
         always |= {"Extra"}
     expected = f"a prompt for {header.role} shows {_braced(always)}"
