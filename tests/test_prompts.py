@@ -162,7 +162,7 @@ def mine(tmp_path, monkeypatch):
 
 
 def test_a_prompt_by_its_path(mine, tmp_path):
-    prompt = prompts.load_for("verify", mine(VERIFY))
+    prompt = prompts.load(mine(VERIFY), "verify")
     assert (prompt.name, prompt.role, prompt.max_tokens) == ("prompts/mine.txt", "verify", 5)
     assert prompt.render(Document="D", ACU="C") == "D / C"
     assert prompts.load(str(tmp_path / "prompts" / "mine.txt")).fingerprint == prompt.fingerprint
@@ -284,7 +284,7 @@ def test_wrong_demonstrations_are_told(mine, content, message):
 
 def test_a_prompt_file_for_another_role_in_another_encoding_or_that_is_not_there(mine):
     with pytest.raises(prompts.PromptError, match=r"'prompts/mine\.txt' is for verify, expected one for judge"):
-        prompts.load_for("judge", mine(VERIFY))
+        prompts.load(mine(VERIFY), "judge")
     with pytest.raises(prompts.PromptError, match=r"mine\.txt: not UTF-8 \(byte 15 is 0xe9\)"):
         prompts.load(mine("---\nsource: caf\u00e9\n---\n", encoding="latin-1"))
     with pytest.raises(prompts.PromptError, match=r"no prompt file 'prompts/absent\.txt' in .*by name: acueval-"):

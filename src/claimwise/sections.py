@@ -73,7 +73,7 @@ def _is_scored(name: str, info: ValidationInfo) -> str:
 def _is_for(role: prompts.Role, name: str) -> str:
     """A prompt's path is one from the project's folder, where stages run; a notebook may have been opened elsewhere."""
     file = paths.root() / Path(name).expanduser()
-    prompts.load_for(role, str(file) if file.is_file() else name)
+    prompts.load(str(file) if file.is_file() else name, role)
     return name
 
 

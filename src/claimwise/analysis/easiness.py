@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer
 
+_ROUGE_L = RougeScorer(["rougeL"], use_stemmer=True)
 _TOKENIZER = DefaultTokenizer(use_stemmer=True)
 
 
@@ -60,11 +62,4 @@ def rouge_l_f1(first: str, second: str) -> float:
     >>> rouge_l_f1("the cat sat down", "the cat sat down")
     1.0
     """
-    return float(_rouge_l().score(first, second)["rougeL"].fmeasure)
-
-
-@lru_cache(maxsize=1)
-def _rouge_l():
-    from rouge_score.rouge_scorer import RougeScorer
-
-    return RougeScorer(["rougeL"], use_stemmer=True)
+    return float(_ROUGE_L.score(first, second)["rougeL"].fmeasure)

@@ -17,16 +17,6 @@ _DATASET = "vectara_leaderboard"
 _TESTED = 3  # every third document, by its id, is tested on; the others may be learned from
 
 
-def _source_rows() -> dict[int, int]:
-    """Row of the source file for each article id that word overlap with 33 models' summaries settles.
-
-    The leaderboard publishes no sources; the ids were matched to a public copy of them. Ids whose best match is less
-    than 0.1 better than the second are not in the table.
-    """
-    with (resources.files(__package__) / "vectara_source_rows.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, index_col="article_id")["source_row"].to_dict()
-
-
 def load(rows: Rows, files: Registry, tested: bool = True) -> None:
     """One example a model and article, no labels, of a third of the documents (split ``test``), or of the others
     (``vectara_training``, split ``train``), to learn from. Metric ``hhem-2.3 (published)`` in [0, 1].
@@ -38,7 +28,10 @@ def load(rows: Rows, files: Registry, tested: bool = True) -> None:
     """
     # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
     sources = files.read_csv(_DATASET, "leaderboard_summaries.csv", encoding="gb18030", encoding_errors="replace")
-    source_rows = _source_rows()
+    # The leaderboard publishes no sources: its articles' ids were matched to a public copy of them by word overlap with
+    # 33 models' summaries. Ids whose best match is less than 0.1 better than the second are not in the table.
+    with (resources.files(__package__) / "vectara_source_rows.csv").open(encoding="utf-8") as file:
+        source_rows = pd.read_csv(file, index_col="article_id")["source_row"].to_dict()
     for path in files.paths(_DATASET, "*/summaries.jsonl"):
         model = "/".join(path.split("/")[-3:-1])
         judgements = files.read_jsonl(_DATASET, path.replace("summaries", "judgments"))

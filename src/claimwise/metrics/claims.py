@@ -40,7 +40,7 @@ def decomposer(
     if name == "summary":
         return partial(_spans, lambda summary: [text.Span(0, len(summary), summary)] if summary.strip() else [])
     if not name.startswith("recorded:"):
-        return partial(_prompted, model, prompts.load_for("decompose", name))
+        return partial(_prompted, model, prompts.load(name, "decompose"))
     if recorded is None or recorded.empty:
         raise ClaimwiseError(
             f"decomposer {name!r} needs recorded claims, and these examples have none; take a metric whose "

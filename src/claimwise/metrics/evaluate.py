@@ -292,7 +292,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
         verifier = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
     else:
-        verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
+        verifier = verification.PromptedVerifier(model, prompts.load(spec.verify, "verify"))
 
     def run(examples: pd.DataFrame):
         decompositions = decompose(examples)

@@ -57,4 +57,4 @@ def judge(name: str, model: Model) -> PromptedJudge | WordOverlap:
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
     """
-    return WordOverlap() if name == WordOverlap.name else PromptedJudge(model, prompts.load_for("judge", name))
+    return WordOverlap() if name == WordOverlap.name else PromptedJudge(model, prompts.load(name, "judge"))

@@ -39,7 +39,7 @@ from claimwise.prompts import files
 from claimwise.prompts.files import ROLES, Demonstration, PromptBase, PromptError, Role
 from claimwise.prompts.parsers import KINDS
 
-__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Role", "load", "load_for", "names"]
+__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Role", "load", "names"]
 
 _FOLDER = resources.files(__name__)
 
@@ -121,53 +121,45 @@ def names(role: Role | None = None) -> list[str]:
     >>> "acueval-decompose-5shot" in names("decompose")
     True
     """
-    known = sorted(f.name.removesuffix(".txt") for f in _FOLDER.iterdir() if f.name.endswith(".txt"))
-    return [name for name in known if role is None or load(name).role == role]
+    known = sorted(file.name.removesuffix(".txt") for file in _FOLDER.iterdir() if file.name.endswith(".txt"))
+    return [name for name in known if role is None or _packaged(name).role == role]
 
 
-def load(name: str) -> Prompt:
+def load(name: str, role: Role | None = None) -> Prompt:
     """Read a prompt: one of the package by its name, one of your own by its path.
 
     Args:
         name: a name; or a path, which has a separator or ends in ``.txt``, relative to the working folder. A file's
             ``template`` and ``demonstrations`` are looked for beside it, and then among the package's.
+        role: what it must be for, if that matters: the reply to another would be read as what it is not.
 
     Raises:
-        PromptError: no such prompt (the message lists those there are), or its file is malformed (names the line).
+        PromptError: no such prompt, or it is for another role (the message lists those there are), or its file is
+            malformed (names the line).
 
     >>> prompt = load("acueval-decompose-3shot")
     >>> prompt.role, len(prompt.demonstrations), prompt.demonstrations[0].claims[0]
     ('decompose', 3, 'Amie has Diamond Blackfan Anaemia')
-    """
-    if not _is_path(name):
-        return _packaged(name)
-    file = Path(name).expanduser()
-    if file.is_file():
-        return _prompt(name, file, file.parent)  # read anew each time: a notebook's kernel outlives an edit
-    known = names()
-    hint = f"; did you mean {file.stem!r}, without .txt?" if file.stem in known else f"; by name: {', '.join(known)}"
-    raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
-
-
-def load_for(role: Role, name: str) -> Prompt:
-    """Read a prompt that must be for a role: the reply to another would be read as what it is not.
-
-    Raises:
-        PromptError: no such prompt, or it is for another role; the message lists those of the role.
-
-    >>> load_for("judge", "belugaeval-judge-consistency").role
-    'judge'
-    >>> load_for("verify", "fenice-decompose-json")
+    >>> load("fenice-decompose-json", "verify")
     Traceback (most recent call last):
     ...
     claimwise.prompts.files.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
     """
-    right = names(role)
+    file = Path(name).expanduser()
+    if _is_path(name) and not file.is_file():
+        known = names()
+        hint = (
+            f"; did you mean {file.stem!r}, without .txt?" if file.stem in known else f"; by name: {', '.join(known)}"
+        )
+        raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
     if not _is_path(name) and name not in names():
+        right = names(role)
         raise PromptError(f"no prompt named {name!r}{near(name, right) or ';'} there are: {', '.join(right)}")
-    prompt = load(name)
-    if prompt.role != role:
-        raise PromptError(f"prompt {name!r} is for {prompt.role}, expected one for {role}: {', '.join(right)}")
+    # one of a user's own is read anew each time: a notebook's kernel outlives an edit
+    prompt = _prompt(name, file, file.parent) if _is_path(name) else _packaged(name)
+    if role not in (None, prompt.role):
+        expected = f"expected one for {role}: {', '.join(names(role))}"
+        raise PromptError(f"prompt {name!r} is for {prompt.role}, {expected}")
     return prompt
 
 
@@ -177,10 +169,7 @@ def _is_path(name: str) -> bool:
 
 @cache
 def _packaged(name: str) -> Prompt:
-    file = _FOLDER / f"{name}.txt"
-    if not file.is_file():
-        raise PromptError(f"no prompt named {name!r}{near(name, names()) or ';'} there are: {', '.join(names())}")
-    return _prompt(name, file, _FOLDER)
+    return _prompt(name, _FOLDER / f"{name}.txt", _FOLDER)
 
 
 def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:

@@ -181,7 +181,7 @@ class Aligner:
         return chunks.retrieve(document, claim, self._settings.candidates).sentences
 
     def _levels(self, claims: list[_Claim]) -> list[_Best | None]:
-        best = self._solve([(c, _runs(c, 1)) for c in claims], "sentence")
+        best = self._solve([(c, c.passages.windows(1, c.room, c.near)) for c in claims], "sentence")
         if self._resolver:
             at = [i for i, found in enumerate(best) if found]
             tasks = [(claims[i], claims[i].passages.variants(best[i].premise, claims[i].room)) for i in at]
@@ -190,7 +190,9 @@ class Aligner:
             # Gated once, before either level: equation 7 takes the larger of windows and document.
             at = [i for i, found in enumerate(best) if not found or found.score < self._settings.gate]
             wide = [i for i in at if len(claims[i].passages.spans) > self._settings.window]
-            self._improve(best, wide, [(claims[i], _runs(claims[i], self._settings.window)) for i in wide], "window")
+            size = self._settings.window
+            tasks = [(c, c.passages.windows(size, c.room, c.near)) for c in (claims[i] for i in wide)]
+            self._improve(best, wide, tasks, "window")
             self._improve(best, at, [(claims[i], claims[i].passages.whole(claims[i].room)) for i in at], "document")
         return best
 
@@ -246,12 +248,6 @@ class Aligner:
                 _, premises, claims = zip(*(pairs[i] for i in block), strict=True)
                 probabilities[block] = self._model.entail(premises, claims, scope)
         return probabilities
-
-
-def _runs(claim: _Claim, size: int) -> Premises:
-    if claim.near is None:
-        return claim.passages.windows(size, claim.room)
-    return claim.passages.near(size, claim.room, claim.near)
 
 
 def _verdict(best: _Best | None) -> AlignedVerdict:
