@@ -6,7 +6,6 @@ FtSota is BART, Pegasus and T5; EXF are early Transformers (BertSum, GPT-2 and o
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
@@ -87,7 +86,11 @@ def frank(rows: Rows, files: Registry) -> None:
     summary, joined by commas; all eight at once are ``UNAGREED``. ``split`` is AggreFact's: a model that learned from
     AggreFact's validation part has seen the validation part here, whatever FRANK's own division says.
     """
-    texts = _texts(files)
+    texts = {}
+    for example in pd.concat([filled(name, load, files).examples for name, load in _AGGREFACT.items()]).itertuples():
+        _, _, part, article, system = example.id.split(":", 4)
+        if part in _PARTS:
+            texts[article, system] = example
     metrics = files.read_json("frank", "data/baseline_factuality_metrics_outputs.json")
     published = {_key(entry): entry for entry in metrics}
     for entry in files.read_json("frank", "data/human_annotations.json"):
@@ -117,14 +120,3 @@ def frank(rows: Rows, files: Registry) -> None:
 
 def _key(entry: dict) -> tuple[str, str]:
     return entry["hash"], SYSTEMS.get(entry["model_name"], entry["model_name"])
-
-
-def _texts(files: Registry) -> dict[tuple[str, str], Any]:
-    """AggreFact's examples by the id of their article and their system."""
-    examples = pd.concat([filled(name, load, files).examples for name, load in _AGGREFACT.items()])
-    found = {}
-    for example in examples.itertuples():
-        _, _, part, article, system = example.id.split(":", 4)
-        if part in _PARTS:
-            found[article, system] = example
-    return found

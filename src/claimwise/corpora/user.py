@@ -231,7 +231,11 @@ def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
     for name, default in _DEFAULTS.items():
         table[name] = [default if _blank(value) else value for value in table[name]]
     numbered = not any("id" in row for _, row in rows)
-    table["id"] = [str(number) for number in range(1, len(rows) + 1)] if numbered else table["id"].map(_id)
+    table["id"] = (
+        [str(number) for number in range(1, len(rows) + 1)]
+        if numbered
+        else table["id"].map(lambda key: str(key) if type(key) is int else key)
+    )
     table["label"] = [
         math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value) for value in table["label"]
     ]
@@ -240,10 +244,6 @@ def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
     return table.assign(document_id=table["document"].map(schema.document_id)).astype(
         {name: "str" for name in table if name != "label"}
     )
-
-
-def _id(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _absent(value: Any) -> bool:
@@ -262,11 +262,8 @@ def _carried(value: Any, where: str) -> Any:
         raise TableError(
             f"{where}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in many tools"
         )
-    return json.loads(json.dumps(value, default=_plain), parse_constant=_NOT_JSON.get)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
+    return json.loads(text, parse_constant=_NOT_JSON.get)
 
 
 def _refuse_wrapped(rows: list[Row], columns: Mapping[str, str], path: Path) -> None:

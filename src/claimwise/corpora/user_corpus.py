@@ -75,11 +75,9 @@ def _only(name: str, files: list[Path]) -> Path | None:
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
-    Args:
-        path: see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes ``validation``, on
-            which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report. Other
-            names stay.
-        columns: the column that holds a field, where the file has another name for it; see ``user.read_file``, too.
+    For the arguments see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes
+    ``validation``, on which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report.
+    Other names stay.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -104,11 +102,9 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
 def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
     """Read judgments of pairs as a validated ``preferences`` table.
 
-    Args:
-        path: a file of the kinds that examples come in, one judgment a row: ``first_id`` (the person's summary) and
-            ``second_id`` (the model's) are ids of examples of one document, ``preferred`` is first, second or equal,
-            and ``rater`` says who judged, if several did. Other columns are not read.
-        examples: the examples table.
+    The file is of the kinds that examples come in, one judgment a row: ``first_id`` (the person's summary) and
+    ``second_id`` (the model's) are ids of examples of one document, ``preferred`` is first, second or equal, and
+    ``rater`` says who judged, if several did. Other columns are not read.
 
     Raises:
         TableError: no rows, a missing column, an id of no example, two summaries of different documents, another answer,

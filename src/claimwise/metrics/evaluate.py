@@ -97,7 +97,15 @@ class Evaluation:
         Raises:
             FileNotFoundError: they are not there; the message says how they are made.
         """
-        return cls(*(_read(folder / f"{name}.parquet", name) for name in ("claims", "verdicts", "scores")))
+        tables = []
+        for name in ("claims", "verdicts", "scores"):
+            path = folder / f"{name}.parquet"
+            if not path.is_file():
+                raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
+            # Spans are integers also where some are missing.
+            table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
+            tables.append(schema.validate(table, name, str(path)))
+        return cls(*tables)
 
     def judged_claims(self) -> pd.DataFrame:
         """Every claim with its verdict, one row a claim."""
@@ -128,14 +136,6 @@ class Evaluation:
                 getattr(self, name).to_parquet(new / f"{name}.parquet", index=False)
             if record is not None:
                 (new / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-
-
-def _read(path: Path, name: str) -> pd.DataFrame:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
-    # Spans are integers also where some are missing.
-    table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
-    return schema.validate(table, name, str(path))
 
 
 def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
@@ -197,8 +197,8 @@ def evaluate(
         name: the metric's name, for the ``metric`` column.
         spec: what it is made of.
         model: plays the roles.
-        examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id`` the
-            row's number, from 1, is the id.
+        examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id``
+            the row's number, from 1, is the id.
         recorded: published claims, for ``recorded:`` decomposers.
         batch: examples a step; finished steps are in the response cache whatever happens later.
         progress: show a bar with an estimate of the time left on standard error.
@@ -311,18 +311,15 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     reason = None
     if np.isnan(score):
         reason = decomposition.reason or (verdicts[0].reason if verdicts else Reason.NO_CLAIMS)
-    lost = [_lost(v.support, v.reason) for v in verdicts if not _without_room(v)]
+    # of a claim that leaves the aligner no room for a premise nothing was asked
+    asked = [v for v in verdicts if not isinstance(v, AlignedVerdict) or v.reason in (None, NO_PROBABILITY)]
+    lost = [_lost(v.support, v.reason) for v in asked]
     return score, len(verdicts), decomposition.unread + sum(lost), reason
 
 
 def _lost(value: float, reason: str | None) -> bool:
     """Whether there was a reply and no value in it."""
     return bool(np.isnan(value)) and reason not in NOT_ASKED
-
-
-def _without_room(verdict: Verdict) -> bool:
-    """Whether a claim is so long that the aligner had no room to read a premise with it."""
-    return isinstance(verdict, AlignedVerdict) and verdict.reason not in (None, NO_PROBABILITY)
 
 
 def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataFrame:

@@ -48,11 +48,8 @@ _FOLDER = resources.files(__name__)
 class Decoding:
     """What goes to a language model beside a rendered prompt; with that text, it is what a remembered reply answers.
 
-    Attributes:
-        max_tokens: longest reply.
-        stop: texts that end a reply.
-        choices: answers whose probabilities are asked for; none where a text is.
-        schema: a JSON schema of the reply, for models that can be held to one.
+    ``choices`` are answers whose probabilities are asked for, none where a text is; ``schema`` is a JSON schema of the
+    reply, for models that can be held to one.
     """
 
     max_tokens: int
