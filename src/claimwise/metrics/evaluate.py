@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -279,7 +280,7 @@ def _judged(spec: MetricSpec, model: Model):
     judge = holistic.judge(spec.judge, model)
 
     def run(examples: pd.DataFrame):
-        for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
+        for judgement in judge(examples["document"].tolist(), examples["summary"].tolist()):
             lost = _lost(judgement.score, judgement.reason)
             yield Decomposition(()), [], (judgement.score, 0, int(lost), judgement.reason)
 
@@ -290,14 +291,14 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
     decompose = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
-        verifier = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
+        verify = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None)).verify
     else:
-        verifier = verification.PromptedVerifier(model, prompts.load(spec.verify, "verify"))
+        verify = partial(verification.verify, model, prompts.load(spec.verify, "verify"))
 
     def run(examples: pd.DataFrame):
         decompositions = decompose(examples)
         groups = [[claim.text for claim in d.claims] for d in decompositions]
-        verdicts = verifier.verify(examples["document"].tolist(), groups)
+        verdicts = verify(examples["document"].tolist(), groups)
         for decomposition, group in zip(decompositions, verdicts, strict=True):
             yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate)
 

@@ -7,7 +7,7 @@ from itertools import chain
 import pandas as pd
 
 from claimwise.corpora import Corpus
-from claimwise.metrics.verify import PromptedVerifier
+from claimwise.metrics.verify import verify
 from claimwise.models.base import Model
 from claimwise.progress import batches
 from claimwise.prompts import Prompt
@@ -54,10 +54,10 @@ def verify_labelled(claims: pd.DataFrame, prompt: Prompt, model: Model, batch: i
     """
     groups = claims.groupby(["example_id", "document"], sort=False).agg({"claim": list, "extra": "first"}).reset_index()
     beside = claims["extra"].notna().all()
-    verifier = PromptedVerifier(model, prompt)
     verdicts = []
     for part in batches(groups, prompt.name, "document", batch):
         extras = part["extra"].tolist() if beside else None
-        verdicts += chain.from_iterable(verifier.verify(part["document"].tolist(), part["claim"].tolist(), extras))
+        found = verify(model, prompt, part["document"].tolist(), part["claim"].tolist(), extras)
+        verdicts += chain.from_iterable(found)
     columns = {name: [getattr(verdict, name) for verdict in verdicts] for name in ("support", "reason", "evidence")}
     return claims.assign(**columns)

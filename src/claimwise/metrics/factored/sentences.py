@@ -15,7 +15,7 @@ import pandas as pd
 
 from claimwise import prompts, text
 from claimwise.metrics.factored import citations
-from claimwise.metrics.verify import SUPPORTED, PromptedVerifier
+from claimwise.metrics.verify import SUPPORTED, verify
 from claimwise.models.base import Model, Verdict
 from claimwise.prompts.sources import joined, separated
 
@@ -135,11 +135,11 @@ def verify_each(documents: Sequence[str], claims: Sequence[str], model: Model, p
     groups: dict[str, dict[str, Verdict | None]] = {}
     for document, claim in zip(documents, claims, strict=True):
         groups.setdefault(document, {})[claim] = None
-    verifier = PromptedVerifier(model, prompts.load(prompt))
+    loaded = prompts.load(prompt)
     different = list(groups)
     for start in range(0, len(different), _BATCH):
         part = different[start : start + _BATCH]
-        found = verifier.verify(part, [list(groups[document]) for document in part])
+        found = verify(model, loaded, part, [list(groups[document]) for document in part])
         for document, verdicts in zip(part, found, strict=True):
             groups[document] = dict(zip(groups[document], verdicts, strict=True))
     return [groups[document][claim] for document, claim in zip(documents, claims, strict=True)]
