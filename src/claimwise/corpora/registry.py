@@ -125,10 +125,10 @@ class Registry:
         """
         file = self.files[dataset, path]
         if self.mirror is not None and (copy := self.mirror / file.key).is_file():
-            remedy = (
+            other = (
                 f"Replace it by {file.address(self.base)}, or take it out of CLAIMWISE_MIRROR to have it downloaded."
             )
-            file.verify(copy, f"{remedy} Nothing was removed.")
+            file.verify(copy, f"{other} Nothing was removed.")
             return copy
         kept = self.raw / file.key
         self.raw.mkdir(parents=True, exist_ok=True)

@@ -213,28 +213,26 @@ def _row(place: str, row: Any, path: Path, expected: str) -> Row:
 def _separated(text: str, path: Path, separator: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] = []
-    while True:
-        line = reader.line_num + 1  # where the record begins: one with line breaks in quotes ends further down
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            raise TableError(
-                f"{path}, line {line}: not a row of {path.suffix.lstrip('.')} ({error}); put a field that holds "
-                f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
-            ) from None
-        if fields is None:
-            break
-        if not header:
-            header = _header(fields, path, separator)
-        elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
-            if len(fields) != len(header):
-                long = f"put a field that holds {separator!r} between quotes"
-                short = f"write a {separator!r} for each of the others, also where it is empty"
-                raise TableError(
-                    f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
-                    f"{long if len(fields) > len(header) else short}"
-                )
-            yield f"line {line}", dict(zip(header, fields, strict=True))
+    line = 1  # where the record begins: one with line breaks in quotes ends further down
+    try:
+        for fields in reader:
+            if not header:
+                header = _header(fields, path, separator)
+            elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
+                if len(fields) != len(header):
+                    long = f"put a field that holds {separator!r} between quotes"
+                    short = f"write a {separator!r} for each of the others, also where it is empty"
+                    raise TableError(
+                        f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
+                        f"{long if len(fields) > len(header) else short}"
+                    )
+                yield f"line {line}", dict(zip(header, fields, strict=True))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(
+            f"{path}, line {line}: not a row of {path.suffix.lstrip('.')} ({error}); put a field that holds "
+            f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
+        ) from None
     if not header:
         raise TableError(f"{path}: no header; the first line must name the columns")
 
