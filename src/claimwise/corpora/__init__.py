@@ -54,9 +54,7 @@ def load(name: str, files: Registry | None = None) -> Corpus:
     """Load a corpus by name, its files from the registry or else from the package's (``Registry.from_environment``).
 
     Raises:
-        CorpusError: no corpus has this name.
-        MissingFileError: a file is neither in the mirror nor downloadable.
-        AlteredFileError: a file is not the published one.
+        CorpusError: no corpus has this name; for what else see ``Registry.fetch``.
     """
     return filled(name, loader(name), files or Registry.from_environment())
 

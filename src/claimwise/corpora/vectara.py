@@ -61,7 +61,10 @@ def load(rows: Rows, files: Registry, tested: bool = True) -> None:
                 system=model,
                 origin="leaderboard",
             )
-            _score(rows, example, scores[entry["summary_uid"]])
+            published = scores[entry["summary_uid"]]
+            reason = "several published scores for these words" if len(published) > 1 else None
+            reason = "not an answer, by the leaderboard" if published == {None} else reason
+            rows.score(example, "hhem-2.3 (published)", nan if reason else next(iter(published)), reason)
 
 
 def _summary(reply: str, rows: Rows) -> str:
@@ -70,13 +73,3 @@ def _summary(reply: str, rows: Rows) -> str:
     if summary != reply.strip():
         rows.note("replies whose preamble was taken off")
     return summary
-
-
-def _score(rows: Rows, example: str, published: set[float | None]) -> None:
-    reason = None
-    if len(published) > 1:
-        reason = "several published scores for these words"
-    elif published == {None}:
-        reason = "not an answer, by the leaderboard"
-    score = next(iter(published)) if reason is None else nan
-    rows.score(example, "hhem-2.3 (published)", score, reason)

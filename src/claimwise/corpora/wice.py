@@ -28,7 +28,7 @@ def _entries(files: Registry, folder: str) -> Iterator[tuple[str, int, dict[str,
             yield split, number, entry
 
 
-def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields: str) -> str:
+def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields: Any) -> str:
     return rows.example(
         entry["meta"]["id"],
         *key,
@@ -37,8 +37,7 @@ def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields:
         system="wikipedia",
         split=split,
         origin="web",
-        label=_supported(entry),
-        **fields,
+        **{"label": _supported(entry)} | fields,
     )
 
 
@@ -131,16 +130,8 @@ def load_subclaims(rows: Rows, files: Registry) -> None:
         label = labels.pop() if labels in ({"supported"}, {"not_supported"}) else None
         label = "partially_supported" if claim in partly else label
         supported = math.nan if label is None else int(label == "supported")
-        example = rows.example(
-            whole[0]["meta"]["id"],
-            number,
-            document="\n".join(sentences.values()),
-            summary=claim,
-            system="wikipedia",
-            origin="web",
-            label=supported,
-            document_key=whole[0]["meta"]["id"],
-        )
+        entry = whole[0] | {"claim": claim, "evidence": sentences.values()}
+        example = _example(rows, "test", entry, number, label=supported, document_key=entry["meta"]["id"])
         if label is None:
             rows.note("excerpts of a sub-claim without a label")
         else:

@@ -164,8 +164,7 @@ def read(file: Traversable) -> PromptFile:
     try:
         header = Header.model_validate(content)
     except ValidationError as error:
-        told = [_told(file, places, one) for one in error.errors()]
-        raise PromptError("\n".join(told)) from None
+        raise PromptError("\n".join(_key_error(file, places, one) for one in error.errors())) from None
     found = PromptFile(file, header, "\n".join(lines[marks[1] + 1 :]), places, start)
     if header.reply not in FOR_ROLE[header.role]:
         kinds = ", ".join(FOR_ROLE[header.role])
@@ -293,7 +292,7 @@ def text(file: Traversable) -> str:
         raise PromptError(f"{file}: not UTF-8 ({found}); save the file as UTF-8") from None
 
 
-def _told(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
+def _key_error(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
         what = f"unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"

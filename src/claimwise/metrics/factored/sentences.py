@@ -17,10 +17,8 @@ from claimwise import prompts, text
 from claimwise.metrics.factored import citations
 from claimwise.metrics.verify import SUPPORTED, verify
 from claimwise.models.base import Model, Verdict
+from claimwise.progress import batches
 from claimwise.prompts.sources import joined, separated
-
-#: Documents that a verifier is asked about at once: what is finished is in the response cache.
-_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +134,8 @@ def verify_each(documents: Sequence[str], claims: Sequence[str], model: Model, p
     for document, claim in zip(documents, claims, strict=True):
         groups.setdefault(document, {})[claim] = None
     loaded = prompts.load(prompt)
-    different = list(groups)
-    for start in range(0, len(different), _BATCH):
-        part = different[start : start + _BATCH]
+    for rows in batches(pd.DataFrame({"document": list(groups)}), prompt, "document"):
+        part = rows["document"].tolist()
         found = verify(model, loaded, part, [list(groups[document]) for document in part])
         for document, verdicts in zip(part, found, strict=True):
             groups[document] = dict(zip(groups[document], verdicts, strict=True))
