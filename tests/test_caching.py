@@ -1,7 +1,6 @@
 """A cached model gives what the model gives, and asks it nothing twice, restarts included."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from fakes import FakeModel
@@ -85,7 +84,7 @@ def test_another_prompt_is_asked_again(role):
     cached = wrapped(model)
     getattr(cached, role)(*inputs, prompt)
     before = model.calls.total()
-    getattr(cached, role)(*inputs, replace(prompt, template=prompt.template + " Please."))
+    getattr(cached, role)(*inputs, prompt.model_copy(update={"template": prompt.template + " Please."}))
     assert model.calls.total() == 2 * before
 
 

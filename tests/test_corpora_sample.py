@@ -7,6 +7,7 @@ import yaml
 
 from claimwise import corpora
 from claimwise.corpora import sample
+from claimwise.corpora.base import Rows
 from claimwise.prompts.sources import separated
 
 ERROR_TYPES = {
@@ -87,10 +88,16 @@ def changed(content, path, value):
     return content
 
 
+def filled(load, folder):
+    rows = Rows(load.__name__.replace("load", "sample"))
+    load(rows, None, folder)
+    return rows.corpus()
+
+
 def test_sample_tables_of_a_document(tmp_path):
     wrong = {"claim": "It snowed", "supported": False, "error": "relation", "note": "it rained"}
     content = changed(DOCUMENT, ("summaries", 3, "claims"), [*DOCUMENT["summaries"][3]["claims"], wrong])
-    corpus = sample.load(folder=with_file(tmp_path, "documents", content))
+    corpus = filled(sample.load, with_file(tmp_path, "documents", content))
     assert corpus.examples[["id", "label", "split", "origin"]].to_numpy().tolist() == [
         ["sample:news-01:reference", 1.0, "validation", "news"],
         ["sample:news-01:extract", 1.0, "validation", "news"],
@@ -109,7 +116,7 @@ def test_sample_tables_of_a_document(tmp_path):
 
 
 def test_presence_turns_the_sample_round(tmp_path):
-    corpus = sample.load_presence(folder=with_file(tmp_path, "documents", DOCUMENT))
+    corpus = filled(sample.load_presence, with_file(tmp_path, "documents", DOCUMENT))
     assert corpus.examples[["id", "document", "summary"]].to_numpy().tolist()[0] == [
         "sample_presence:news-01:extract",
         "It rained.",
@@ -123,7 +130,7 @@ def test_presence_turns_the_sample_round(tmp_path):
 
 
 def test_papers_label_citing_sentences_against_what_they_cite(tmp_path):
-    corpus = sample.load_papers(folder=with_file(tmp_path, "papers", QUERY))
+    corpus = filled(sample.load_papers, with_file(tmp_path, "papers", QUERY))
     [example] = corpus.examples.to_dict("records")
     assert example["id"] == "sample_papers:query-01:cited-a"
     assert example["label"] == 0
@@ -140,13 +147,13 @@ def test_papers_label_citing_sentences_against_what_they_cite(tmp_path):
 
 def test_a_cited_paper_that_does_not_exist_leaves_the_passage_empty(tmp_path):
     content = changed(QUERY, ("summaries", 0, "sentences", 2, "cites"), ["missing:Om-2002"])
-    corpus = sample.load_papers(folder=with_file(tmp_path, "papers", content))
+    corpus = filled(sample.load_papers, with_file(tmp_path, "papers", content))
     assert corpus.gold_claims.passage.tolist() == ["Norr (2001):\n\nTitle: Rain\n\nAbstract: It did.", ""]
 
 
 def test_a_folder_without_files_says_where_the_sample_is(tmp_path):
     with pytest.raises(corpora.CorpusError, match=r"no \.yaml files in .*; run from a checkout"):
-        sample.load(folder=tmp_path)
+        filled(sample.load, tmp_path)
 
 
 @pytest.mark.parametrize("entry", sample.entries("documents"), ids=lambda entry: entry["id"])

@@ -144,7 +144,7 @@ def test_a_csv_row_is_counted_as_an_editor_does(tmp_path):
         ("id,document,summary\na,x\n", r"line 2: expected 3 fields .*, got 2; write a ',' for each of the others"),
         ('id,document,summary\na,x,y\nb,"x,y\nc,x,y\n', r"line 3: not a row of csv \(unexpected end of data\)"),
         ('id,document,summary\na,"x"s,y\n', "line 2: not a row of csv .*double the quotes within"),
-        ("id,document,summary,summary\na,x,y,z\n", "line 1: column 'summary' stands twice in the header"),
+        ("id,document,summary,summary\na,x,y,z\n", "line 1: 'summary' stands twice in the header"),
     ],
 )
 def test_a_csv_row_that_would_have_to_be_guessed_at_is_refused(tmp_path, text, message):
@@ -465,7 +465,7 @@ def test_a_folder_is_told_from_a_file_that_is_not_there(tmp_path):
         ),
         (
             '{"document": "b", "summary": "c", "more": {"k": 1, "k": 2}}',
-            "line 2: 'k' stands twice in one object; keep one",
+            "line 2: 'k' stands twice in one object; rename or remove one",
         ),
         ('{"a": ' * 5000 + "1" + "}" * 5000, "line 2: lists or objects stand too deep in one another"),
         (f'{{"n": {"7" * 5000}}}', "line 2: a number of 5000 digits; write it as a text, between quotes"),

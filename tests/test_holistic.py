@@ -43,7 +43,7 @@ def test_a_text_overlaps_with_itself_wholly_or_has_no_words(whole):
     [("", "It rained.", "empty document"), ("It rained.", " ", "empty summary"), ("", "", "empty document")],
 )
 def test_a_blank_text_is_nan_with_a_reason(judge, document, summary, reason):
-    first, blank, last = judge.judge(["It rained.", document, "a b"], ["It rained.", summary, "a c"])
+    first, blank, last = judge(["It rained.", document, "a b"], ["It rained.", summary, "a c"])
     assert (first.score, last.score) == (1, 0.5)
     assert math.isnan(blank.score)
     assert blank.reason == reason
@@ -58,11 +58,10 @@ def test_a_summary_in_another_script_scores_zero_and_punctuation_has_no_words():
 
 def test_a_prompted_judge_asks_about_the_pairs_with_text_only():
     model = FakeModel()
-    judge = holistic.PromptedJudge(model, prompts.load("belugaeval-judge-consistency"))
-    found = judge.judge(["It rained.", "", "It rained."], ["It rained.", "x", "mumble"])
+    judge = holistic.judge("belugaeval-judge-consistency", model)
+    found = judge(["It rained.", "", "It rained."], ["It rained.", "x", "mumble"])
     assert [judgement.reason for judgement in found] == [None, "empty document", "no rating in the reply"]
     assert model.calls["judge"] == 2
-    assert judge.name == "belugaeval-judge-consistency"
 
 
 def test_an_unknown_judge_lists_the_prompts():

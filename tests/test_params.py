@@ -166,7 +166,7 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
         ),
         (
             changed("datasets", "sample", "leaderbord", to={}),
-            ["datasets.sample: found 'leaderbord', expected one of `the notebooks' sections`: leaderboard"],
+            ["datasets.sample: found 'leaderbord', expected one of the notebooks' sections: leaderboard"],
         ),
         (changed("datasets", "own", to={"corpora": "mine"}), ["datasets.own.corpora", "found 'mine'"]),
         (changed("cache", to=None), ["params.yaml, cache: "]),

@@ -1,7 +1,5 @@
 """Every prompt file: its header, the variables it shows, and that nothing is left unfilled."""
 
-from dataclasses import replace
-
 import jinja2
 import pytest
 from jinja2 import meta
@@ -95,15 +93,15 @@ def test_shots_share_one_template_and_differ_in_their_demonstrations():
 )
 def test_everything_that_can_change_a_result_changes_the_fingerprint(change):
     prompt = prompts.load("factored-verify-fewshot")
-    assert replace(prompt, **change).fingerprint != prompt.fingerprint
-    assert replace(prompt, name="renamed", source="elsewhere").fingerprint == prompt.fingerprint
+    assert prompt.model_copy(update=change).fingerprint != prompt.fingerprint
+    assert prompt.model_copy(update={"name": "renamed", "source": "elsewhere"}).fingerprint == prompt.fingerprint
 
 
 def test_what_a_language_model_is_asked_for_besides_the_text():
     assert prompts.load("fenice-decompose-json").decoding.schema["required"] == ["claims"]
     decoding = prompts.load("acueval-verify-zeroshot").decoding
     assert (decoding.max_tokens, decoding.choices, decoding.schema) == (5, ("Yes", "No"), None)
-    written = replace(prompts.load("acueval-verify-zeroshot"), reply="final-yes-no").decoding
+    written = prompts.load("acueval-verify-zeroshot").model_copy(update={"reply": "final-yes-no"}).decoding
     assert written.choices == ()  # a text is asked for, and read by another parser
 
 
@@ -164,7 +162,7 @@ def mine(tmp_path, monkeypatch):
 
 
 def test_a_prompt_by_its_path(mine, tmp_path):
-    prompt = prompts.load_for("verify", mine(VERIFY))
+    prompt = prompts.load(mine(VERIFY), "verify")
     assert (prompt.name, prompt.role, prompt.max_tokens) == ("prompts/mine.txt", "verify", 5)
     assert prompt.render(Document="D", ACU="C") == "D / C"
     assert prompts.load(str(tmp_path / "prompts" / "mine.txt")).fingerprint == prompt.fingerprint
@@ -286,7 +284,7 @@ def test_wrong_demonstrations_are_told(mine, content, message):
 
 def test_a_prompt_file_for_another_role_in_another_encoding_or_that_is_not_there(mine):
     with pytest.raises(prompts.PromptError, match=r"'prompts/mine\.txt' is for verify, expected one for judge"):
-        prompts.load_for("judge", mine(VERIFY))
+        prompts.load(mine(VERIFY), "judge")
     with pytest.raises(prompts.PromptError, match=r"mine\.txt: not UTF-8 \(byte 15 is 0xe9\)"):
         prompts.load(mine("---\nsource: caf\u00e9\n---\n", encoding="latin-1"))
     with pytest.raises(prompts.PromptError, match=r"no prompt file 'prompts/absent\.txt' in .*by name: acueval-"):

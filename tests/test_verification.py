@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise import prompts
-from claimwise.metrics.verify import PromptedVerifier
+from claimwise.metrics.verify import verify
 from claimwise.models.base import Verdict
 
 ZEROSHOT = prompts.load("acueval-verify-zeroshot")
@@ -15,16 +15,14 @@ EXTRA = prompts.load("acueval-verify-fewshot-document")
 
 
 def test_supports_by_hand_with_evidence():
-    verifier = PromptedVerifier(FakeModel(), ZEROSHOT)
-    assert verifier.name == "acueval-verify-zeroshot"
-    [verdicts] = verifier.verify(["It snowed. The cat sat."], [["The cat sat.", "The dog barked twice."]])
+    [verdicts] = verify(FakeModel(), ZEROSHOT, ["It snowed. The cat sat."], [["The cat sat.", "The dog barked twice."]])
     assert verdicts == [Verdict(1.0, None, (1,)), Verdict(0.25, None, (1,))]
 
 
 def test_blank_documents_and_claims_are_nan_with_a_reason_and_not_asked_about():
     model = FakeModel()
     documents = ["", "It rained.", " \n", "It rained."]
-    found = PromptedVerifier(model, ZEROSHOT).verify(documents, [["a", ""], ["", "It rained.", " "], [], ["b"]])
+    found = verify(model, ZEROSHOT, documents, [["a", ""], ["", "It rained.", " "], [], ["b"]])
     assert [[verdict.reason for verdict in group] for group in found] == [
         ["empty document", "empty document"],
         ["empty claim", None, "empty claim"],
@@ -37,16 +35,14 @@ def test_blank_documents_and_claims_are_nan_with_a_reason_and_not_asked_about():
 
 def test_extras_stay_with_their_documents():
     documents = ["", "It rained.", "It rained."]
-    found = PromptedVerifier(FakeModel(), EXTRA).verify(
-        documents, [["it snowed"]] * 3, extras=["it snowed", "nothing", "it snowed"]
-    )
+    found = verify(FakeModel(), EXTRA, documents, [["it snowed"]] * 3, extras=["it snowed", "nothing", "it snowed"])
     assert [group[0].support for group in found[1:]] == [0.5, 1.0]
     assert found[0][0].reason == "empty document"
 
 
 def test_nothing_to_verify():
-    assert PromptedVerifier(FakeModel(), ZEROSHOT).verify([], []) == []
-    assert PromptedVerifier(FakeModel(), ZEROSHOT).verify(["It rained."], [[]]) == [[]]
+    assert verify(FakeModel(), ZEROSHOT, [], []) == []
+    assert verify(FakeModel(), ZEROSHOT, ["It rained."], [[]]) == [[]]
 
 
 TEXT = st.sampled_from(["The cat sat.", "It rained. Dogs bark.", "", "  ", "mumble", "雨が降った。"])
@@ -54,7 +50,7 @@ TEXT = st.sampled_from(["The cat sat.", "It rained. Dogs bark.", "", "  ", "mumb
 
 @given(st.lists(st.tuples(TEXT, st.lists(TEXT, max_size=3)), max_size=6))
 def test_a_verdict_does_not_depend_on_its_neighbours(rows):
-    verifier = PromptedVerifier(FakeModel(), ZEROSHOT)
-    together = verifier.verify([row[0] for row in rows], [row[1] for row in rows])
-    alone = [[verifier.verify([document], [[claim]])[0][0] for claim in group] for document, group in rows]
+    model = FakeModel()
+    together = verify(model, ZEROSHOT, [row[0] for row in rows], [row[1] for row in rows])
+    alone = [[verify(model, ZEROSHOT, [document], [[claim]])[0][0] for claim in group] for document, group in rows]
     assert repr(together) == repr(alone)

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from claimwise import corpora
 from claimwise.corpora import Corpus, Registry, vectara
-from claimwise.corpora.base import Rows
-from claimwise.corpora.files import read_json, read_jsonl
+from claimwise.corpora.base import Loader, Rows, filled
 
 
 def load(name: str, files: Registry | None = None) -> Corpus:
     """Load a corpus of ``LOADERS``, or one of ``claimwise.corpora``, by name; the arguments are those of the latter."""
     if name in LOADERS:
-        return LOADERS[name](files or Registry.from_environment())
+        return filled(name, LOADERS[name], files or Registry.from_environment())
     return corpora.load(name, files)
 
 
-def load_summedits(files: Registry) -> Corpus:
+def load_summedits(rows: Rows, files: Registry) -> None:
     """SummEdits (Laban et al. 2023), five domains: summaries with small edits, judged consistent or not.
 
     Labels are as published; ``origin`` is the domain; the published split "evaluation" is validation. The edit types of an
     inconsistent summary are the ``error`` of its one gold claim, the whole summary, joined by commas; some inconsistent
     summaries have none. Edits that left a summary consistent are not errors.
     """
-    rows = Rows("summedits")
     for path in files.paths("summedits"):
         domain = path.removeprefix("data/summedits/summedits_").removesuffix(".json")
-        for entry in read_json(files.fetch("summedits", path)):
+        for entry in files.read_json("summedits", path):
             label = int(entry["label"])
             example = rows.example(
                 entry["id"],
@@ -43,25 +41,24 @@ def load_summedits(files: Registry) -> Corpus:
             )
             error = ", ".join(entry["edit_types"]) or None
             rows.gold(example, [{"claim": entry["summary"], "label": label, "error": None if label else error}])
-    return rows.corpus()
 
 
-def _load_summac(files: Registry, name: str) -> Corpus:
+def load_summac(rows: Rows, files: Registry) -> None:
     """One slice of the SummaC benchmark (Laban et al. 2022), keyed as published.
 
     FactCC (sentences of summaries) has no published split: ``train``. XSumFaith is SummaC's validation cut and shares
     articles with AggreFact: compare ``document_id`` before training on one and testing on the other.
     """
-    entries = read_json(files.fetch("summac_summacoz", f"data/{name}.json"))
-    return _summac_rows(f"summac_{name}", entries.items())
+    entries = files.read_json("summac_summacoz", f"data/{rows.name.removeprefix('summac_')}.json")
+    _summac_rows(rows, entries.items())
 
 
-def load_cogensumm(files: Registry) -> Corpus:
+def load_cogensumm(rows: Rows, files: Registry) -> None:
     """CoGenSumm's test set (Falke et al. 2019), as SummaC has it: 100 articles, the beams of four systems."""
-    entries = read_jsonl(files.fetch("summac_summacoz", "data/raw/cogensumm_test.jsonl"))
+    entries = files.read_jsonl("summac_summacoz", "data/raw/cogensumm_test.jsonl")
     systems = [entry["filename"].removeprefix("test_").removesuffix(".json") for entry in entries]
-    return _summac_rows(
-        "summac_cogensumm",
+    _summac_rows(
+        rows,
         [
             (f"{entry['cnndm_id']}:{system}", {**entry, "model_name": system, "cut": "test"})
             for entry, system in zip(entries, systems, strict=True)
@@ -69,8 +66,7 @@ def load_cogensumm(files: Registry) -> Corpus:
     )
 
 
-def _summac_rows(name: str, entries: Iterable[tuple[str, dict[str, Any]]]) -> Corpus:
-    rows = Rows(name)
+def _summac_rows(rows: Rows, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
     for key, entry in entries:
         rows.example(
             key,
@@ -81,20 +77,18 @@ def _summac_rows(name: str, entries: Iterable[tuple[str, dict[str, Any]]]) -> Co
             origin=entry["origin"],
             label=entry["label"],
         )
-    return rows.corpus()
 
 
-def load_factcg(files: Registry) -> Corpus:
+def load_factcg(rows: Rows, files: Registry) -> None:
     """FactCG (Lei et al. 2025): synthetic claims that need several sentences of their document.
 
     ``origin`` is the stage, the claim is summary and gold claim. Most entries of stage 1, all its supported claims among
     them, were published without their document: these are left out and counted, so that what is left of stage 1 is
     unsupported.
     """
-    rows = Rows("factcg")
     for path in files.paths("factcg"):
         stage = PurePosixPath(path).parts[1].removeprefix("training_")
-        for index, entry in enumerate(read_jsonl(files.fetch("factcg", path))):
+        for index, entry in enumerate(files.read_jsonl("factcg", path)):
             if not entry["text_a"].strip():
                 rows.note(f"{stage}: claims published without their document (left out)")
                 continue
@@ -110,17 +104,15 @@ def load_factcg(files: Registry) -> Corpus:
                 label=entry["orig_label"],
             )
             rows.gold(example, [{"claim": claim, "label": entry["orig_label"]}])
-    return rows.corpus()
 
 
-def load_factcheck_gpt(files: Registry) -> Corpus:
+def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
     """Factcheck-GPT (Wang et al. 2023), subtask 3: one example a claim and evidence; label 1 is ``completely-support``.
 
     The other stances (partially-support, refute, irrelevant) are label 0 and stand in the gold claim's ``error``. Some
     pairs stand more than once in the file and are kept.
     """
-    rows = Rows("factcheck_gpt")
-    entries = read_jsonl(files.fetch("factcheck_gpt", "subtasks/subtask3_claim_evidence_stance.jsonl"))
+    entries = files.read_jsonl("factcheck_gpt", "subtasks/subtask3_claim_evidence_stance.jsonl")
     for index, entry in enumerate(entries):
         supported = int(entry["stance"] == "completely-support")
         example = rows.example(
@@ -134,15 +126,14 @@ def load_factcheck_gpt(files: Registry) -> Corpus:
         )
         error = None if supported else entry["stance"]
         rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
-    return rows.corpus()
 
 
 #: By name, beside those of ``claimwise.corpora``.
-LOADERS: dict[str, Callable[[Registry], Corpus]] = {
+LOADERS: dict[str, Loader] = {
     "vectara_training": partial(vectara.load, tested=False),
     "summedits": load_summedits,
-    "summac_factcc": partial(_load_summac, name="factcc"),
-    "summac_xsumfaith": partial(_load_summac, name="xsumfaith"),
+    "summac_factcc": load_summac,
+    "summac_xsumfaith": load_summac,
     "summac_cogensumm": load_cogensumm,
     "factcg": load_factcg,
     "factcheck_gpt": load_factcheck_gpt,

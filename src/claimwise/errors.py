@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class ClaimwiseError(ValueError):
@@ -29,11 +30,33 @@ def printable(text: str) -> str:
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that is nearly this one, if there is one; case and blanks around do not count.
+
+    >>> nearest(" Artikle", ["article", "highlights"])
+    'article'
+    """
+    names = {one.strip().lower(): one for one in known}
+    close = difflib.get_close_matches(name.strip().lower(), names, 1, cutoff)
+    return names[close[0]] if close else None
+
+
+def finding(place: str, error: Mapping[str, Any]) -> str:
+    """One of pydantic's errors as a line: where, what was expected, and what stands there.
+
+    >>> finding("meta_evaluation.draws", {"type": "int_type", "msg": "Input should be a valid integer", "input": "many"})
+    "meta_evaluation.draws: Input should be a valid integer, found 'many'"
+    """
+    said = error["msg"].removeprefix("Value error, ")
+    found = "" if error["type"] in ("value_error", "missing") else f", found {shorten(error['input'])}"
+    return f"{place}: {said}{found}" if place else f"{said}{found}"
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """What follows "unknown NAME" where a known name is nearly that; empty where none is.
 
     >>> near("acuevel", ["acueval", "fenice"]), near("rouge", ["acueval", "fenice"])
     ("; did you mean 'acueval'?", '')
     """
-    close = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = nearest(name, known)
+    return f"; did you mean {close!r}?" if close else ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from claimwise import models
-from claimwise.errors import ClaimwiseError, near, shorten
+from claimwise.errors import ClaimwiseError, finding, near, nearest
 from claimwise.metrics import specification
 from claimwise.paths import PARAMS, plain
 from claimwise.sections import SECTIONS, Strict, check_prompts, listed
@@ -51,38 +50,32 @@ def _with_columns(corpora: Any) -> Any:
     raise ValueError(f"expected names, [a, b], or names with columns, {{a: {{document: COLUMN}}}}; found {corpora!r}")
 
 
-class Dataset(BaseModel):
-    """An entry of ``datasets``; keys that are no field are the notebooks' sections.
+class WithSections(BaseModel):
+    """Settings beside the notebooks' sections, which are the keys that are no field."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
+
+    @property
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """The notebooks' sections by name."""
+        return dict(self.model_extra or {})
+
+
+class Dataset(WithSections):
+    """An entry of ``datasets``; the sections are what notebooks' parameters are on these corpora.
 
     Attributes:
         corpora: what is prepared; of a user's file the columns that hold a field under another name, by field.
         score: what is scored.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
     corpora: Annotated[dict[str, dict[str, str]], BeforeValidator(_with_columns)]
     score: dict[str, ScoredCorpus] = Field(default_factory=dict)
-    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
-
-    @property
-    def sections(self) -> dict[str, dict[str, Any]]:
-        """What notebooks' parameters are on these corpora, by notebook."""
-        return dict(self.model_extra or {})
 
 
-def _listed(name: str, place: str, known: Mapping[str, Any] | list[str], where: str) -> None:
-    """Refuse a name that another key of the file does not list."""
-    try:
-        listed(name, known, f"`{where}`")
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
-
-
-class Settings(BaseModel):
-    """The whole of params.yaml; keys that are no field are the notebooks' sections."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
+class Settings(WithSections):
+    """The whole of params.yaml."""
 
     data: str
     model: str
@@ -92,19 +85,18 @@ class Settings(BaseModel):
     datasets: dict[str, Dataset]
     notebooks: list[str]
     cache: str
-    __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
 
     _file: Path = PrivateAttr(Path(PARAMS))
 
     @model_validator(mode="after")
     def _names_are_listed(self) -> Settings:
         """What stands in one list only would be scored nowhere, and nobody would say so."""
-        _listed(self.model, "model", self.models, "models")
-        _listed(self.data, "data", self.datasets, "datasets")
+        listed(self.model, self.models, "`models`", "model")
+        listed(self.data, self.datasets, "`datasets`", "data")
         for name in (*self.datasets, *self.metrics, *self.notebooks):
             plain(name)  # each becomes a folder's name
         for name in self.score.metrics:
-            _listed(name, "score.metrics", self.metrics, "metrics")
+            listed(name, self.metrics, "`metrics`", "score.metrics")
         for data, dataset in self.datasets.items():
             named = [name for name, columns in dataset.corpora.items() if columns]
             if named and data != OWN:
@@ -112,21 +104,16 @@ class Settings(BaseModel):
                     f"datasets.{data}.corpora.{named[0]}: columns are named of files of yours, under {OWN!r}, only"
                 )
             for corpus, scored in dataset.score.items():
-                _listed(corpus, f"datasets.{data}.score", dataset.corpora, f"datasets.{data}.corpora")
+                listed(corpus, dataset.corpora, f"`datasets.{data}.corpora`", f"datasets.{data}.score")
                 for name in scored.metrics:
-                    _listed(name, f"datasets.{data}.score.{corpus}.metrics", self.score.metrics, "score.metrics")
+                    listed(name, self.score.metrics, "`score.metrics`", f"datasets.{data}.score.{corpus}.metrics")
             for name, section in dataset.sections.items():
-                _listed(name, f"datasets.{data}", self.sections, "the notebooks' sections")
+                listed(name, self.sections, "the notebooks' sections", f"datasets.{data}")
                 if twice := sorted(set(section) & set(self.sections[name])):
                     raise ValueError(f"{name}.{twice[0]} stands also in datasets.{data}.{name}; keep one")
         for name in self.notebooks:
-            _listed(name, "notebooks", self.sections, "the notebooks' sections")
+            listed(name, self.sections, "the notebooks' sections", "notebooks")
         return self
-
-    @property
-    def sections(self) -> dict[str, dict[str, Any]]:
-        """The notebooks' sections by name."""
-        return dict(self.model_extra or {})
 
     @property
     def dataset(self) -> Dataset:
@@ -171,7 +158,7 @@ class Settings(BaseModel):
             for found in error.errors():
                 own = {*found["loc"][:1]} <= {*self.sections[notebook]}
                 here = "" if own else f"datasets.{self.data}."
-                yield told(here + ".".join(map(str, (notebook, *found["loc"]))), found)
+                yield finding(here + ".".join(map(str, (notebook, *found["loc"]))), found)
 
     def model_entry(self, name: str) -> dict[str, Any]:
         """An entry of ``models``.
@@ -197,7 +184,7 @@ def read(path: str | Path) -> Settings:
         result = Settings.model_validate(content)
     except ValidationError as error:
         lines = [
-            told(".".join(map(str, e["loc"])), e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()
+            finding(".".join(map(str, e["loc"])), e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()
         ]
     else:
         result._file = path
@@ -205,17 +192,6 @@ def read(path: str | Path) -> Settings:
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result
-
-
-def told(place: str, error: Mapping[str, Any]) -> str:
-    """What pydantic found, as a line: where, what was expected, and what stands there.
-
-    >>> told("meta_evaluation.draws", {"type": "int_type", "msg": "Input should be a valid integer", "input": "many"})
-    "meta_evaluation.draws: Input should be a valid integer, found 'many'"
-    """
-    said = error["msg"].removeprefix("Value error, ")
-    found = "" if error["type"] in ("value_error", "missing") else f", found {shorten(error['input'])}"
-    return f"{place}: {said}{found}" if place else f"{said}{found}"
 
 
 def _wrong_entries(settings: Settings) -> Iterator[str]:
@@ -269,5 +245,5 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def _misspelt(place: tuple, kind: str, content: dict) -> str:
     """Which key was meant to be the one that is missing; a misspelt one passes for the section of a notebook."""
     others = [key for key in map(str, content) if key not in Settings.model_fields]
-    close = difflib.get_close_matches(str(place[-1]), others, 1) if kind == "missing" and len(place) == 1 else []
-    return f"; found {close[0]!r}: did you mean that?" if close else ""
+    close = nearest(str(place[-1]), others) if kind == "missing" and len(place) == 1 else None
+    return f"; found {close!r}: did you mean that?" if close else ""

@@ -52,32 +52,27 @@ def _optional(description: str) -> pa.Column:
     return pa.Column(object, nullable=True, required=False, description=description)
 
 
-def _count(description: str, *, required: bool = True) -> pa.Column:
-    return pa.Column(int, pa.Check.ge(0), coerce=True, required=required, description=description)
+def _count(description: str) -> pa.Column:
+    return pa.Column(int, pa.Check.ge(0), coerce=True, description=description)
 
 
-def _number(description: str, low: float, high: float) -> pa.Column:
-    return pa.Column(float, pa.Check.in_range(low, high), nullable=True, coerce=True, description=description)
-
-
-def _probability(description: str) -> pa.Column:
-    check = pa.Check.in_range(0, 1)
-    return pa.Column(float, check, nullable=True, coerce=True, required=False, description=f"in [0, 1] ({description})")
-
-
-def _label() -> pa.Column:
-    return pa.Column(
-        float,
-        pa.Check.isin([0.0, 1.0]),
-        nullable=True,
-        coerce=True,
-        description="1 (faithful), 0 (not faithful) or empty (no label)",
-    )
+def _probability(description: str, **options) -> pa.Column:
+    return pa.Column(float, pa.Check.in_range(0, 1), nullable=True, coerce=True, description=description, **options)
 
 
 def _table(*, key: list[str], **columns: pa.Column) -> pa.DataFrameSchema:
     return pa.DataFrameSchema(columns, strict=True, unique=key, report_duplicates="exclude_first")
 
+
+_EXAMPLE = {"example_id": _name("an id of the examples table")}
+_CLAIM = _EXAMPLE | {"claim_index": _count("0, 1, 2, ... within its example")}
+_LABEL = pa.Column(
+    float,
+    pa.Check.isin([0.0, 1.0]),
+    nullable=True,
+    coerce=True,
+    description="1 (faithful), 0 (not faithful) or empty (no label)",
+)
 
 SCHEMAS: dict[str, pa.DataFrameSchema] = {
     "examples": _table(
@@ -90,14 +85,13 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         document_id=_name("equal for the examples that share a document"),
         document=_text("the source"),
         summary=_text("the summary"),
-        label=_label(),
+        label=_LABEL,
     ),
     "gold_claims": _table(
-        key=["example_id", "claim_index"],
-        example_id=_name("an id of the examples table"),
-        claim_index=_count("0, 1, 2, ... within its example"),
+        key=[*_CLAIM],
+        **_CLAIM,
         claim=_text("the claim"),
-        label=_label(),
+        label=_LABEL,
         error=_optional("an error type where the label is 0, else empty"),
         passage=_optional("the text the claim was labelled against, where it is not the example's document"),
         extra=_optional("another text that a prompt may show beside the passage and that does not count"),
@@ -114,23 +108,22 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         ),
     ),
     "claims": _table(
-        key=["example_id", "claim_index"],
-        example_id=_name("an id of the examples table"),
-        claim_index=_count("0, 1, 2, ... within its example"),
+        key=[*_CLAIM],
+        **_CLAIM,
         claim=_text("the claim"),
         start=_optional("first character of the summary that the claim came from, or empty"),
         end=_optional("one past the last character, or empty"),
     ),
     "recorded_claims": _table(
         key=["example_id", "decomposer", "claim_index"],
-        example_id=_name("an id of the examples table"),
+        **_EXAMPLE,
         decomposer=_name("what wrote the claims, e.g. fenice-t5"),
         claim_index=_count("0, 1, 2, ... within its example and decomposer"),
         claim=_text("the claim"),
     ),
     "recorded_replies": _table(
         key=["example_id", "model", "template"],
-        example_id=_name("an id of the examples table"),
+        **_EXAMPLE,
         model=_name("what replied, e.g. gpt-4-0314"),
         template=_name("what its prompt is called where it was published, e.g. mcq"),
         prompt=_name("the prompt of ours that reads such replies, e.g. recorded-judge-letter"),
@@ -138,15 +131,14 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
     ),
     "spans": _table(
         key=["example_id", "start"],
-        example_id=_name("an id of the examples table"),
+        **_EXAMPLE,
         start=_count("first character of the summary that people marked as unsupported"),
         end=_count("the character after the last"),
     ),
     "verdicts": _table(
-        key=["example_id", "claim_index"],
-        example_id=_name("an id of the examples table"),
-        claim_index=_count("0, 1, 2, ... within its example"),
-        support=_number("a probability in [0, 1], or empty where the reply had none", 0, 1),
+        key=[*_CLAIM],
+        **_CLAIM,
+        support=_probability("a probability in [0, 1], or empty where the reply had none"),
         reason=_optional("why there is no support value, or empty"),
         evidence=_optional(
             "indices of the document's sentences that were looked at, best first, or in its order where they were read as "
@@ -156,13 +148,15 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         premise=_optional("the text that entails the claim best, with a mention replaced at level coreference"),
         premise_start=_optional("first character of the document that the premise stands at, or empty"),
         premise_end=_optional("one past the last character, or empty"),
-        p_entail=_probability("of the premise and the claim"),
-        p_neutral=_probability("of the premise and the claim"),
-        p_contradict=_probability("of the premise and the claim; support is (p_entail - p_contradict + 1) / 2"),
+        p_entail=_probability("in [0, 1] (of the premise and the claim)", required=False),
+        p_neutral=_probability("in [0, 1] (of the premise and the claim)", required=False),
+        p_contradict=_probability(
+            "in [0, 1] (of the premise and the claim; support is (p_entail - p_contradict + 1) / 2)", required=False
+        ),
     ),
     "scores": _table(
         key=["example_id", "metric"],
-        example_id=_name("an id of the examples table"),
+        **_EXAMPLE,
         metric=_name("the metric"),
         score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty where there is none"),
         n_claims=_count("number of claims"),
@@ -180,12 +174,8 @@ def validate(
 ) -> pd.DataFrame:
     """Check a table against its schema and return it with its columns' types, in the schema's order.
 
-    Args:
-        table: the frame.
-        name: a key of ``SCHEMAS``.
-        source: where the table came from (a file's path), named in errors.
-        places: of each row where it stands in the source, e.g. ``line 7``; if not given, rows are counted from 1 below a
-            header (row 2 is the first data row of a csv file).
+    Errors say that it came from ``source`` (a file's path), and of each row its place there, e.g. ``line 7``; without
+    ``places`` rows are counted from 1 below a header (row 2 is the first data row of a csv file).
 
     Raises:
         TableError: names the source, the row, the column, what was found and what was expected.

@@ -32,8 +32,8 @@ class Strict(BaseModel):
         return given
 
 
-def listed(name: str, known: Mapping[str, Any] | list[str], where: str) -> str:
-    """The name, if it is one of those known.
+def listed(name: str, known: Mapping[str, Any] | list[str], where: str, place: str = "") -> str:
+    """The name, if it is one of those known; ``place`` is that of the name, if pydantic does not say it.
 
     >>> listed("acuevl", ["acueval", "fenice"], "`metrics`")
     Traceback (most recent call last):
@@ -41,7 +41,10 @@ def listed(name: str, known: Mapping[str, Any] | list[str], where: str) -> str:
     ValueError: found 'acuevl', expected one of `metrics`: acueval, fenice; did you mean 'acueval'?
     """
     if name not in known:
-        raise ValueError(f"found {name!r}, expected one of {where}: {', '.join(known) or 'none'}{near(name, known)}")
+        start = f"{place}: " if place else ""
+        raise ValueError(
+            f"{start}found {name!r}, expected one of {where}: {', '.join(known) or 'none'}{near(name, known)}"
+        )
     return name
 
 
@@ -70,7 +73,7 @@ def _is_scored(name: str, info: ValidationInfo) -> str:
 def _is_for(role: prompts.Role, name: str) -> str:
     """A prompt's path is one from the project's folder, where stages run; a notebook may have been opened elsewhere."""
     file = paths.root() / Path(name).expanduser()
-    prompts.load_for(role, str(file) if file.is_file() else name)
+    prompts.load(str(file) if file.is_file() else name, role)
     return name
 
 

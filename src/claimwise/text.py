@@ -42,13 +42,7 @@ def sentences(text: str) -> list[Span]:
     """Split a text into sentences, without changing a character of it.
 
     Line breaks always end a sentence (dialogue turns, bullet points, paragraphs); within a line the
-    boundaries are pysbd's rules for English.
-
-    Args:
-        text: any text; may be empty.
-
-    Returns:
-        The sentences in order, stripped of outer white space, none empty.
+    boundaries are pysbd's rules for English. Sentences are stripped of outer white space, none is empty.
 
     >>> [s.text for s in sentences("Dr. Ames won by 3.5 points. Lee lost.\\nIt rained.")]
     ['Dr. Ames won by 3.5 points.', 'Lee lost.', 'It rained.']

@@ -47,12 +47,7 @@ def spearman(values: np.ndarray) -> np.ndarray:
 
 
 def spearman_draws(frame: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
-    """``spearman`` of bootstrap samples of documents, (draws, columns - 1).
-
-    Args:
-        frame: by document id (index), a rank's values in each column.
-        draws: number of samples.
-        seed: of the draws.
+    """``spearman`` of bootstrap samples of documents, (draws, columns - 1); the index is their id.
 
     >>> frame = pd.DataFrame({"metric": [0.1, 0.4, 0.5, 0.9], "human": [1, 2, 4, 5]}, index=list("abcd"))
     >>> spearman_draws(frame, 3, seed=0).round(2).tolist()

@@ -125,14 +125,8 @@ def paired_bootstrap(
 ) -> Difference:
     """How much more of a measure one system has than another on the same rows, drawn over documents.
 
-    Args:
-        measure: as in ``bootstrap_interval``.
-        first: the columns that it is computed of for the first system, each (n,).
-        second: for the second.
-        groups: document ids, (n,).
-        draws: number of bootstrap samples; those in which the measure is undefined are left out.
-        seed: of the draws.
-        options: of the measure.
+    ``first`` and ``second`` are the columns, each (n,), that it is computed of for either system; for the other
+    arguments see ``bootstrap_interval``.
 
     Returns:
         First minus second. p is twice the smaller share of draws on one side of zero, the observed sample counted as

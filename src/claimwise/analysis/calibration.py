@@ -42,13 +42,9 @@ def calibration_floor(
     The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
     resampling, Broecker and Smith 2007), and their ``expected_calibration_error`` is computed each time.
 
-    Args:
-        supports: in [0, 1], shape (n,), none missing.
-        claims: what each row asks, (n,): rows that ask of the same claim share its label (WiCE's three excerpts a claim
-            do), so their labels are drawn together. Without, each row is a claim.
-        bins: as in ``expected_calibration_error``.
-        draws: how often labels are drawn.
-        seed: of the draws.
+    ``supports`` are in [0, 1], shape (n,), none missing. ``claims``, (n,), says what each row asks: rows that ask of
+    the same claim share its label (WiCE's three excerpts a claim do), so their labels are drawn together. Without,
+    each row is a claim.
 
     Returns:
         Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence
@@ -76,8 +72,7 @@ def calibration_floor(
 def calibration_errors(rows: pd.DataFrame) -> dict[str, float]:
     """How far verdicts on labelled claims are from probabilities, and how much of it so few claims would have anyway.
 
-    Args:
-        rows: ``label`` (1 or 0), ``support`` in [0, 1], and ``document_id`` and ``claim``, which say what is asked.
+    Rows have ``label`` (1 or 0), ``support`` in [0, 1], and ``document_id`` and ``claim``, which say what is asked.
 
     Returns:
         ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
@@ -96,9 +91,6 @@ def asked_claims(rows: pd.DataFrame) -> pd.Series:
     """What each row asks, one claim with one label: several rows may ask it beside different passages (WiCE's excerpts).
 
     Where the rows of a claim have labels of their own, as in another candidate summary each, every row asks for itself.
-
-    Args:
-        rows: ``document_id``, ``claim`` and ``label``.
 
     >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "It rained.", "We left."], "label": [1, 1, 0]})
     >>> asked_claims(rows).nunique(), asked_claims(rows.assign(label=[1, 0, 0])).nunique()

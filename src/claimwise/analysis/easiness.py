@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer
 
+_ROUGE_L = RougeScorer(["rougeL"], use_stemmer=True)
 _TOKENIZER = DefaultTokenizer(use_stemmer=True)
 
 
@@ -37,10 +39,7 @@ def easiness(
 ) -> tuple[float, float, float]:
     """Easiness precision, recall and F1 of one example's claims (FENICE equations 9 and 10).
 
-    Args:
-        generated: the decomposer's claims.
-        gold: people's claims.
-        similarity: of two claims, symmetric, in [0, 1].
+    ``similarity`` of two claims is symmetric, in [0, 1].
 
     Returns:
         (P, R, F1) in [0, 1]: P is the mean over generated claims of the best similarity to a gold claim, R the
@@ -63,11 +62,4 @@ def rouge_l_f1(first: str, second: str) -> float:
     >>> rouge_l_f1("the cat sat down", "the cat sat down")
     1.0
     """
-    return float(_rouge_l().score(first, second)["rougeL"].fmeasure)
-
-
-@lru_cache(maxsize=1)
-def _rouge_l():
-    from rouge_score.rouge_scorer import RougeScorer
-
-    return RougeScorer(["rougeL"], use_stemmer=True)
+    return float(_ROUGE_L.score(first, second)["rougeL"].fmeasure)

@@ -21,10 +21,8 @@ def state_similarity(
 ) -> Callable[[str, str], float]:
     """BERTScore's F1 (its equations 1 to 3, no idf, no rescaling) of any two of the texts, for ``easiness``.
 
-    Args:
-        texts: all that will be compared; they are encoded at once, each once.
-        encode: texts to the states of their words, for each an array (n_words, width), rows of unit length; None takes
-            MiniLM's.
+    All texts that will be compared are encoded at once, each once: ``encode`` (MiniLM's, if None) gives the states of
+    their words, for each text an array (n_words, width), rows of unit length.
 
     Returns:
         The F1 of the mean best cosine of the first's words and that of the second's; 0 where a text has no words.

@@ -87,12 +87,7 @@ def difference(
 ) -> dict[str, float]:
     """How much more a metric agrees with the labels of the test rows than another.
 
-    Args:
-        rows: validation and test rows that both scored.
-        metric: the first.
-        against: the second.
-        seed: of the 10,000 draws of documents.
-        rule: how a threshold is chosen, as in ``measures.tuned_accuracy``.
+    Rows are validation and test rows that both scored; ``rule`` chooses a threshold, as in ``measures.tuned_accuracy``.
 
     Returns:
         ``difference`` in points of balanced accuracy, both thresholds tuned anew on each draw, and ``auc_difference``, for
@@ -120,13 +115,7 @@ def agreement_table(
 ) -> pd.DataFrame:
     """How well each metric agrees with the labels, one row a (group, metric).
 
-    Args:
-        rows: what ``labelled_scores`` returned.
-        metrics: names of columns.
-        baseline: every metric's difference to this one is tested.
-        draws: bootstrap samples of the intervals.
-        seed: of all draws.
-        rule: how a threshold is chosen, as in ``measures.tuned_accuracy``.
+    Rows are what ``labelled_scores`` returned, and every metric's difference to the baseline is tested.
 
     Returns:
         ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric, left

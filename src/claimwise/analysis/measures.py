@@ -24,10 +24,7 @@ def mean(values: Sequence[float], weights: Array | None = None) -> float | Array
     >>> mean([1, 0, 0, 1]), mean([1, 0], weights=np.array([[1, 1], [2, 0]])).tolist()
     (0.5, [0.5, 1.0])
     """
-    values = np.asarray(values, float)
-    if weights is None:
-        return float(values.mean())
-    return (weights @ values) / weights.sum(axis=1)
+    return ratio(values, np.ones(len(values)), weights)
 
 
 def ratio(parts: Sequence[float], wholes: Sequence[float], weights: Array | None = None) -> float | Array:
@@ -85,11 +82,8 @@ def adjusted_mean(
 def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights: Array | None = None) -> float | Array:
     """Mean of the two classes' recalls; NaN where only one class is there.
 
-    Args:
-        labels: 1 faithful, 0 not.
-        predicted: whether the metric says faithful, such as ``scores > threshold``; (draws, n) where every draw has a
-            threshold of its own.
-        weights: see above.
+    ``predicted`` says whether the metric says faithful (1), such as ``scores > threshold``; it is (draws, n) where
+    every draw has a threshold of its own.
 
     >>> balanced_accuracy([1, 1, 0, 0], [True, False, False, False])
     0.75
@@ -183,13 +177,8 @@ def tuned_accuracy(
     ``balanced_accuracy`` at a threshold that is held as it was tuned once is more certain than it is. A draw takes whole
     documents of both parts together: one that stands in both (SummEval's do) is drawn as often in one as in the other.
 
-    Args:
-        labels: 1 faithful, 0 not, of all rows.
-        scores: of all rows.
-        validation: whether a row is one of those that the threshold is tuned on; the others are the test.
-        weights: see above; NaN for draws with one label only in a part.
-        rule: how a threshold is chosen: of scores and labels, (n,), one threshold, and with ``weights``, (draws, n), one
-            for each draw, or one for all.
+    ``validation`` says which rows the threshold is tuned on; the others are the test. ``rule`` gives one threshold for
+    scores and labels, (n,), and with ``weights``, (draws, n), one for each draw, or one for all.
 
     >>> tuned_accuracy([1, 0, 1, 0], [0.7, 0.1, 0.9, 0.2], validation=[True, True, False, False])
     1.0

@@ -19,12 +19,8 @@ WIDTH = 8.5
 def long_form(table: pd.DataFrame, measures: Mapping[str, str]) -> pd.DataFrame:
     """One row a dot of ``interval_plot``, from a table with one row a method and columns ``x, x_low, x_high``.
 
-    Args:
-        table: any columns besides.
-        measures: columns x, with the names that they have in the figure.
-
-    Returns:
-        The table once for each measure, with ``measure, value, low, high``.
+    The table stands in it once for each x of ``measures``, which has the names for the figure, with ``measure, value,
+    low, high``.
 
     >>> rows = pd.DataFrame({"system": ["a"], "f1": [0.5], "f1_low": [0.4], "f1_high": [0.6]})
     >>> long_form(rows, {"f1": "F1"})[["system", "measure", "value", "low", "high"]].values.tolist()
@@ -55,20 +51,11 @@ def interval_plot(
 ) -> Figure:
     """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
 
-    Args:
-        table: one row a dot; lines and panels stand in the table's order.
-        value: column of the dot's place; ``low`` and ``high`` of its interval's ends.
-        low: see ``value``.
-        high: see ``value``.
-        row: column that names the line (method, prompt, system). A method has its colour of ``results.COLOURS``.
-        panel: column that names the panel; without, there is one.
-        hue: column that tells the dots of one line apart, with a legend; each of its values has a colour.
-        published: column of the published value, NaN where there is none.
-        chance: where a value without information lies, drawn as a dashed line.
-        xlabel: name and unit of the value.
-        title: what the figure shows.
-        one_scale: whether all panels have the same axis; not where each has a quantity of its own.
-        colours: of lines whose names are no methods.
+    The table has one row a dot; lines and panels stand in its order. ``row`` (method, prompt, system), ``panel``,
+    ``hue`` (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where there is
+    none) are names of its columns. ``chance`` is where a value without information lies, ``one_scale`` says whether
+    all panels have the same axis, and ``colours`` are those of lines whose names are no methods of
+    ``results.COLOURS``.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))

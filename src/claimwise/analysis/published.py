@@ -8,12 +8,7 @@ from claimwise import paths
 
 
 def published_table(paper: str, number: str, measure: str | None = None) -> pd.DataFrame:
-    """Rows of one table of a paper.
-
-    Args:
-        paper: ``acueval``, ``factored_verification`` or ``fenice``.
-        number: the table's number in the paper.
-        measure: only this measure.
+    """Rows of a numbered table of ``acueval``, ``factored_verification`` or ``fenice``: of one measure, or of all.
 
     Returns:
         Columns ``corpus, origin, row, measure, value, plus_minus``.
@@ -28,10 +23,8 @@ def published_table(paper: str, number: str, measure: str | None = None) -> pd.D
 def printed(rows: pd.DataFrame, *across: str, digits: int | None = None) -> pd.DataFrame:
     """A published table as it is printed: its rows down, and across what columns say, with commas between them.
 
-    Args:
-        rows: as ``published_table`` returns them.
-        across: names of columns, such as ``origin`` and ``measure``.
-        digits: decimals that the paper prints; the values are then texts, with their ± where they have one.
+    ``across`` names columns of a ``published_table``, such as ``origin`` and ``measure``. With ``digits``, the decimals
+    that the paper prints, the values are texts, with their ± where they have one.
 
     Returns:
         ``row`` and a column for each of their combinations, in the order of the paper.

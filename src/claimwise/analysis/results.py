@@ -42,13 +42,7 @@ def set_style() -> None:
 
 
 class Results:
-    """A notebook's tables (``tables/DATA/MODEL/NOTEBOOK``), figures (``figures/...``) and headline numbers.
-
-    Args:
-        data: ``sample``, ``public`` or ``own``.
-        model: whose results they are.
-        notebook: its name.
-    """
+    """A notebook's tables (``tables/DATA/MODEL/NOTEBOOK``), figures (``figures/...``) and headline numbers."""
 
     def __init__(self, data: str, model: str, notebook: str) -> None:
         name = paths.plain(notebook)
@@ -71,8 +65,7 @@ class Results:
     def metrics(self, values: Mapping[str, float | None]) -> None:
         """Write headline numbers as json, for ``dvc exp show``, which has a column for each; NaN becomes null.
 
-        Args:
-            values: by their names in words, six at most; all else is in tables.
+        They stand by their names in words, six at most; all else is in tables.
         """
         text = json.dumps({name: _plain(value) for name, value in values.items()}, indent=2, ensure_ascii=False)
         self._tables.with_suffix(".json").write_text(text + "\n", encoding="utf-8")

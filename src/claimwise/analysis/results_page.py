@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,57 +19,46 @@ class ResultsError(ClaimwiseError):
     """The template names a table, column or row that is not there."""
 
 
-class Numbers:
-    """What the template calls: ``{{ value("embedded/meta_evaluation/pairs", "difference", metric="acueval") }}``.
+def cell(tables: Path, table: str, column: str, **where: Any) -> Any:
+    """The value of a column in the one row of a table whose other columns are as given.
 
-    Args:
-        tables: the folder of tables, ``tables/public``, with a folder for every model.
+    Raises:
+        ResultsError: there is no such table or column, or not exactly one such row.
     """
-
-    def __init__(self, tables: Path) -> None:
-        self._tables = tables
-
-    def cell(self, table: str, column: str, **where: Any) -> Any:
-        """The value of a column in the one row whose other columns are as given.
-
-        Raises:
-            ResultsError: there is no such table or column, or not exactly one such row.
-        """
-        file = self._tables / f"{table}.csv"
-        if not file.is_file():
-            raise ResultsError(f"{TEMPLATE}: found the table {table!r}, expected {file} to be there")
-        rows = pd.read_csv(file)
-        if missing := {column, *where} - set(rows):
-            raise ResultsError(f"{TEMPLATE}: {table} has no column {missing.pop()!r}; it has {', '.join(rows)}")
-        for name, wanted in where.items():
-            rows = rows[rows[name].astype(str) == str(wanted)]
-        if len(rows) != 1:
-            raise ResultsError(f"{TEMPLATE}: {table} has {len(rows)} rows with {where}, expected one")
-        return rows[column].item()
-
-    def value(self, table: str, column: str, digits: int = 1, **where: Any) -> str:
-        """A number with so many decimals."""
-        return _number(self.cell(table, column, **where), digits)
-
-    def signed(self, table: str, column: str, digits: int = 1, **where: Any) -> str:
-        """A difference with its sign."""
-        return f"{self.cell(table, column, **where):+.{digits}f}"
-
-    def interval(
-        self, table: str, column: str, low: str | None = None, high: str | None = None, digits: int = 1, **where: Any
-    ) -> str:
-        """A number with its interval, ``65.6 (58.5 to 72.4)``; the ends stand in ``COLUMN_low`` and ``COLUMN_high``."""
-        names = column, low or f"{column}_low", high or f"{column}_high"
-        found, *ends = (_number(self.cell(table, name, **where), digits) for name in names)
-        return f"{found} ({ends[0]} to {ends[1]})"
+    file = tables / f"{table}.csv"
+    if not file.is_file():
+        raise ResultsError(f"{TEMPLATE}: found the table {table!r}, expected {file} to be there")
+    rows = pd.read_csv(file)
+    if missing := {column, *where} - set(rows):
+        raise ResultsError(f"{TEMPLATE}: {table} has no column {missing.pop()!r}; it has {', '.join(rows)}")
+    for name, wanted in where.items():
+        rows = rows[rows[name].astype(str) == str(wanted)]
+    if len(rows) != 1:
+        raise ResultsError(f"{TEMPLATE}: {table} has {len(rows)} rows with {where}, expected one")
+    return rows[column].item()
 
 
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}"
+def value(tables: Path, table: str, column: str, digits: int = 1, **where: Any) -> str:
+    """A number with so many decimals."""
+    return f"{cell(tables, table, column, **where):.{digits}f}"
+
+
+def signed(tables: Path, table: str, column: str, digits: int = 1, **where: Any) -> str:
+    """A difference with its sign."""
+    return f"{cell(tables, table, column, **where):+.{digits}f}"
+
+
+def interval(
+    tables: Path, table: str, column: str, low: str = "", high: str = "", digits: int = 1, **where: Any
+) -> str:
+    """A number with its interval, ``65.6 (58.5 to 72.4)``; the ends stand in ``COLUMN_low`` and ``COLUMN_high``."""
+    names = column, low or f"{column}_low", high or f"{column}_high"
+    found, *ends = (value(tables, table, name, digits, **where) for name in names)
+    return f"{found} ({ends[0]} to {ends[1]})"
 
 
 def render(template: str, tables: Path) -> str:
-    """The page.
+    """The page, its numbers from a folder of tables, ``tables/public``.
 
     Raises:
         ResultsError: the template asks for what is not there.
@@ -79,9 +69,8 @@ def render(template: str, tables: Path) -> str:
     >>> render("{{ value('t', 'auc', 2, metric='b') }}, {{ interval('t', 'auc', digits=2, metric='a') }}", folder)
     '0.50, 0.75 (0.70 to 0.80)'
     """
-    numbers = Numbers(tables)
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    environment.globals |= {"value": numbers.value, "signed": numbers.signed, "interval": numbers.interval}
+    environment.globals |= {call.__name__: partial(call, tables) for call in (value, signed, interval)}
     try:
         return environment.from_string(template).render()
     except jinja2.TemplateError as error:

@@ -5,24 +5,8 @@ Each loader reads published files (``registry``: download, checksum, mirror) int
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from claimwise.corpora import (
-    aggrefact,
-    fave,
-    frank,
-    genaudit,
-    halueval,
-    llmsummeval,
-    longdoc,
-    qags,
-    rose,
-    sample,
-    summeval,
-    vectara,
-    wice,
-)
-from claimwise.corpora.base import Corpus, CorpusError, read, write
+from claimwise.corpora import aggrefact, genaudit, news, papers, sample, vectara, wice
+from claimwise.corpora.base import Corpus, CorpusError, Loader, filled, read, write
 from claimwise.corpora.registry import Registry
 from claimwise.corpora.user import read_examples, read_file
 from claimwise.errors import near
@@ -40,49 +24,42 @@ __all__ = [
     "write",
 ]
 
-#: The corpora by name, those that ship with the project first; a loader takes the registry to fetch its files from.
-LOADERS: dict[str, Callable[[Registry], Corpus]] = {
+#: The corpora by name, those that ship with the project first.
+LOADERS: dict[str, Loader] = {
     "sample": sample.load,
     "sample_presence": sample.load_presence,
     "sample_papers": sample.load_papers,
-    "aggrefact_ftsota": aggrefact.load_ftsota,
-    "aggrefact_exf": aggrefact.load_exf,
-    "frank": frank.load,
-    "rose": rose.load,
-    "summeval": summeval.load,
-    "halueval": halueval.load,
-    "llmsummeval_pairwise": llmsummeval.load_pairwise,
-    "llmsummeval": llmsummeval.load,
+    "aggrefact_ftsota": aggrefact.ftsota,
+    "aggrefact_exf": aggrefact.exf,
+    "frank": aggrefact.frank,
+    "rose": news.rose,
+    "summeval": news.summeval,
+    "halueval": news.halueval,
+    "llmsummeval_pairwise": news.llmsummeval_pairwise,
+    "llmsummeval": news.llmsummeval,
     "wice": wice.load,
     "wice_chunks": wice.load_chunks,
     "wice_subclaims": wice.load_subclaims,
     "wice_spans": wice.load_spans,
-    "qags": qags.load,
+    "qags": news.qags,
     "vectara": vectara.load,
-    "fave": fave.load,
-    "longsciverify": longdoc.load,
-    "longeval": longdoc.load_longeval,
+    "fave": papers.fave,
+    "longsciverify": papers.longsciverify,
+    "longeval": papers.longeval,
     "genaudit_usb": genaudit.load,
 }
 
 
 def load(name: str, files: Registry | None = None) -> Corpus:
-    """Load a corpus by name.
-
-    Args:
-        name: one of ``LOADERS``.
-        files: where to take published files from; the package's registry with the mirror that the environment names
-            (CLAIMWISE_MIRROR), if not given.
+    """Load a corpus by name, its files from the registry or else from the package's (``Registry.from_environment``).
 
     Raises:
-        CorpusError: no corpus has this name.
-        MissingFileError: a file is neither in the mirror nor downloadable.
-        AlteredFileError: a file is not the published one.
+        CorpusError: no corpus has this name; for what else see ``Registry.fetch``.
     """
-    return loader(name)(files or Registry.from_environment())
+    return filled(name, loader(name), files or Registry.from_environment())
 
 
-def loader(name: str) -> Callable[[Registry], Corpus]:
+def loader(name: str) -> Loader:
     """What loads the corpus of that name; nothing is read yet.
 
     Raises:

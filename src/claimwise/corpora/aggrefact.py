@@ -1,4 +1,4 @@
-"""AggreFact (Tang et al. 2023), two of its groups: labelled summaries, with FENICE's T5 claims and scores of them.
+"""AggreFact (Tang et al. 2023), two of its groups with FENICE's T5 claims and scores, and FRANK, whose texts it has.
 
 FtSota is BART, Pegasus and T5; EXF are early Transformers (BertSum, GPT-2 and others).
 """
@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from functools import partial
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_jsonl
+import pandas as pd
+
+from claimwise.corpora.base import Rows, filled
 from claimwise.corpora.registry import Registry
 
 
-def _load(files: Registry, name: str, infix: str) -> Corpus:
-    """Read FENICE's outputs for one group.
+def _aggrefact(rows: Rows, files: Registry, infix: str) -> None:
+    """AggreFact, read from FENICE's outputs for one group.
 
     Kept as published: five summaries that two systems wrote word for word stand twice (one pair of EXF even in both
     splits), and four articles of EXF have fewer than 20 words. Validation and test share articles: group by
     ``document_id`` where that matters.
     """
-    rows = Rows(name)
     for cut, split in (("val", "validation"), ("test", "test")):
         [path] = files.paths("aggrefact", f"outputs/*-{cut}-{infix}-*")
-        for entry in read_jsonl(files.fetch("aggrefact", path)):
+        for entry in files.read_jsonl("aggrefact", path):
             example = rows.example(
                 split,
                 entry["dataset"],
@@ -37,8 +37,86 @@ def _load(files: Registry, name: str, infix: str) -> Corpus:
             rows.recorded(example, "fenice-t5", entry["text_claims"])
             [score] = entry["score"].values()
             rows.score(example, "fenice-t5 (published)", score)
-    return rows.corpus()
 
 
-load_ftsota = partial(_load, name="aggrefact_ftsota", infix="sota")
-load_exf = partial(_load, name="aggrefact_exf", infix="exform")
+ftsota = partial(_aggrefact, infix="sota")
+exf = partial(_aggrefact, infix="exform")
+
+#: The types by their columns: of predicate (the file's RelE is the paper's PredE), entity, circumstance, coreference,
+#: link of two statements, out of the article, grammar; and others.
+TYPES = {
+    "RelE": "PredE",
+    "EntE": "EntE",
+    "CircE": "CircE",
+    "CorefE": "CorefE",
+    "LinkE": "LinkE",
+    "OutE": "OutE",
+    "GramE": "GramE",
+    "Other": "OtherE",
+}
+
+#: The type of a summary whose annotators agree that it is wrong, but not on how: the file marks it with all eight.
+UNAGREED = "no agreed type"
+
+#: Metrics whose scores are published with it, by their columns; higher is more faithful.
+METRICS = {
+    "FactCC": "FactCC",
+    "Dep Entail": "DAE",
+    "FEQA": "FEQA",
+    "QAGS": "QAGS",
+    "BertScore P Art": "BERTScore",
+    "Rouge L": "ROUGE-L",
+}
+
+#: AggreFact's names of FRANK's systems, where they differ.
+SYSTEMS = {"bart": "BART", "bert_sum": "BertSum"}
+
+_AGGREFACT = {"aggrefact_ftsota": ftsota, "aggrefact_exf": exf}
+#: Of these the parts that hold these summaries: XSumFaith's are those that FRANK annotated again.
+_PARTS = ("FRANK", "XSumFaith")
+
+
+def frank(rows: Rows, files: Registry) -> None:
+    """FRANK (Pagnoni et al. 2021): summaries with the types of their errors, and what older metrics gave them.
+
+    Those of which AggreFact's files have the text, joined by the article's id and the system.
+
+    Label 1: FRANK's factuality is 1, no sentence has an error by a majority of three annotators. An unfaithful
+    summary's types of error, each in at least one of its sentences, are the ``error`` of its one gold claim, the whole
+    summary, joined by commas; all eight at once are ``UNAGREED``. ``split`` is AggreFact's: a model that learned from
+    AggreFact's validation part has seen the validation part here, whatever FRANK's own division says.
+    """
+    texts = {}
+    for example in pd.concat([filled(name, load, files).examples for name, load in _AGGREFACT.items()]).itertuples():
+        _, _, part, article, system = example.id.split(":", 4)
+        if part in _PARTS:
+            texts[article, system] = example
+    metrics = files.read_json("frank", "data/baseline_factuality_metrics_outputs.json")
+    published = {_key(entry): entry for entry in metrics}
+    for entry in files.read_json("frank", "data/human_annotations.json"):
+        key = _key(entry)
+        if key not in texts:
+            rows.note("annotated summaries without text (left out)")
+            continue
+        text = texts[key]
+        label = int(entry["Factuality"] == 1)
+        example = rows.example(
+            *key,
+            document=text.document,
+            summary=text.summary,
+            split=text.split,
+            origin=text.origin,
+            label=label,
+        )
+        if label != text.label:
+            rows.note("summaries that AggreFact labels otherwise (FRANK's label kept)")
+        types = [name for column, name in TYPES.items() if entry[column] < 1]
+        types = [UNAGREED] if len(types) == len(TYPES) else types
+        rows.gold(example, [{"claim": text.summary, "label": label, "error": None if label else ", ".join(types)}])
+        for column, metric in METRICS.items():
+            if published[key][column] is not None:
+                rows.score(example, f"{metric} (published)", published[key][column])
+
+
+def _key(entry: dict) -> tuple[str, str]:
+    return entry["hash"], SYSTEMS.get(entry["model_name"], entry["model_name"])

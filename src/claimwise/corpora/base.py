@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from claimwise import schema
+from claimwise.corpora.registry import Registry
 from claimwise.errors import ClaimwiseError
 
 #: The tables of a corpus, in the order in which they are written.
@@ -37,15 +38,9 @@ class CorpusError(ClaimwiseError):
 class Corpus:
     """A corpus as validated tables (columns in ``claimwise.schema``); a table it lacks is empty.
 
+    A summary without ``spans`` has no error, or none whose place is known: its label says which.
+
     Attributes:
-        examples: one (document, summary) pair a row.
-        gold_claims: claims that people wrote or labelled.
-        preferences: which of two summaries people preferred.
-        recorded_claims: claims that published systems made.
-        scores: published scores, one an example and metric.
-        recorded_replies: what published language models replied when they were asked about an example.
-        spans: characters of summaries that people marked as unsupported. A summary without any has no error, or none
-            whose place is known: its label says which.
         notes: what the loader left out or changed, counted, e.g. ``{"three-way ties left out": 19}``.
         questions: for corpora that answer questions: the question of each example.
     """
@@ -101,66 +96,55 @@ class Rows:
     ) -> str:
         """Add an example and return its id, the corpus's name and the key's parts joined by colons.
 
-        Args:
-            key: what makes the id unique in the corpus; its last part names the system, if ``system`` does not.
-            document: the source.
-            summary: the summary.
-            system: what wrote the summary.
-            split: validation, test or another split.
-            origin: where the documents come from; the corpus's name, if not given.
-            label: 1 faithful, 0 not, NaN unlabelled.
-            document_key: what to group by, where ``document`` is not the source that examples share.
+        The key makes the id unique in the corpus; its last part is the system, if none is given. For the other fields see
+        ``schema.SCHEMAS``: the origin is the corpus, if none is given, and ``document_key`` is what to group by, where
+        ``document`` is not the source that examples share.
         """
         example_id = ":".join([self.name, *map(str, key)])
         document, summary = self._clean(document), self._clean(summary)
-        self._rows["examples"].append(
-            {
-                "id": example_id,
-                "corpus": self.name,
-                "split": split,
-                "origin": origin or self.name,
-                "system": system or str(key[-1]),
-                "document_id": schema.document_id(document if document_key is None else document_key),
-                "document": document,
-                "summary": summary,
-                "label": label,
-            }
+        self._add(
+            "examples",
+            id=example_id,
+            corpus=self.name,
+            split=split,
+            origin=origin or self.name,
+            system=system or str(key[-1]),
+            document_id=schema.document_id(document if document_key is None else document_key),
+            document=document,
+            summary=summary,
+            label=label,
         )
         return example_id
+
+    def _add(self, table: str, **row: Any) -> None:
+        self._rows[table].append({column: self._clean(value) for column, value in row.items()})
 
     def gold(self, example_id: str, claims: Iterable[Mapping[str, Any]]) -> None:
         """Add claims that people wrote or labelled: mappings of claim, label, error, passage and extra."""
         for index, claim in enumerate(claims):
-            row = {"label": math.nan, "error": None, "passage": None, "extra": None, **claim}
-            self._rows["gold_claims"].append({"example_id": example_id, "claim_index": index, **row})
+            self._add("gold_claims", example_id=example_id, claim_index=index, **claim)
 
     def recorded(self, example_id: str, decomposer: str, claims: Iterable[str]) -> None:
         """Add the claims that a published system made of an example's summary."""
         for index, claim in enumerate(claims):
-            self._rows["recorded_claims"].append(
-                {"example_id": example_id, "decomposer": decomposer, "claim_index": index, "claim": claim}
-            )
+            self._add("recorded_claims", example_id=example_id, decomposer=decomposer, claim_index=index, claim=claim)
 
     def replied(self, example_id: str, model: str, template: str, prompt: str, reply: str) -> None:
         """Add a language model's reply; ``prompt`` names the prompt whose parser reads replies to this template."""
-        row = {"example_id": example_id, "model": model, "template": template, "prompt": prompt, "reply": reply}
-        self._rows["recorded_replies"].append(row)
+        self._add("recorded_replies", example_id=example_id, model=model, template=template, prompt=prompt, reply=reply)
 
     def marked(self, example_id: str, spans: Iterable[tuple[int, int]]) -> None:
         """Add the characters (start, end) of an example's summary that people marked as unsupported."""
         for start, end in spans:
-            self._rows["spans"].append({"example_id": example_id, "start": start, "end": end})
+            self._add("spans", example_id=example_id, start=start, end=end)
 
     def prefer(self, first_id: str, second_id: str, rater: str, preferred: str) -> None:
         """Add a judgement: ``preferred`` is first, second or equal."""
-        self._rows["preferences"].append(
-            {"first_id": first_id, "second_id": second_id, "rater": rater, "preferred": preferred}
-        )
+        self._add("preferences", first_id=first_id, second_id=second_id, rater=rater, preferred=preferred)
 
     def score(self, example_id: str, metric: str, score: float, reason: str | None = None) -> None:
         """Add a published score. How many claims are behind it is not published: both counts are 0."""
-        row = {"example_id": example_id, "metric": metric, "score": score, "reason": reason}
-        self._rows["scores"].append({**row, "n_claims": 0, "n_unparsed": 0})
+        self._add("scores", example_id=example_id, metric=metric, score=score, reason=reason, n_claims=0, n_unparsed=0)
 
     def note(self, what: str, count: int = 1) -> None:
         """Count something that the loader left out or changed."""
@@ -174,8 +158,7 @@ class Rows:
         """
         tables = {}
         for name, rows in self._rows.items():
-            cleaned = [{key: self._clean(value) for key, value in row.items()} for row in rows]
-            tables[name] = _validated(pd.DataFrame(cleaned), name, f"corpus {self.name}, table {name}")
+            tables[name] = _validated(pd.DataFrame(rows), name, f"corpus {self.name}, table {name}")
         return Corpus(**tables, notes=dict(self.notes), questions=dict(self.questions))
 
     def _clean(self, value: Any) -> Any:
@@ -185,18 +168,24 @@ class Rows:
         return value
 
 
+#: What reads a corpus's files into its rows.
+Loader = Callable[[Rows, Registry], None]
+
+
+def filled(name: str, load: Loader, files: Registry) -> Corpus:
+    """The corpus of that name, as its loader fills its rows."""
+    rows = Rows(name)
+    load(rows, files)
+    return rows.corpus()
+
+
 def _validated(table: pd.DataFrame, name: str, source: str) -> pd.DataFrame:
     """A table with all of a schema's columns, optional ones too."""
     return schema.validate(table.reindex(columns=list(schema.SCHEMAS[name].columns)), name, source)
 
 
 def write(corpus: Corpus, folder: str | Path) -> None:
-    """Write a corpus's tables as parquet files and its notes as ``about.json``; equal content, equal bytes.
-
-    Args:
-        corpus: what ``load`` returned.
-        folder: is created where it does not exist.
-    """
+    """Write a corpus's tables as parquet files and its notes as ``about.json``; equal content, equal bytes."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*TABLES, *RARE):

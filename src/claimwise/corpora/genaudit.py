@@ -6,22 +6,20 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_csv
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """Summary-level labels: 0 where most annotators of the summary marked a span as an error.
 
     What several annotated is one example, with the spans of all who marked any; where as many marked as did not, it has no
     label and no spans. Spans are published as text: a summary has them only if all are found in it; the others are counted.
     Rows without text are left out and counted.
     """
-    rows = Rows("genaudit_usb")
     annotated: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {}
     for part in ("Genaudit", "USB"):
-        for entry in read_csv(files.fetch("genaudit_usb_dialog", f"datasets/{part}_annotations.csv")):
+        for entry in files.read_csv("genaudit_usb_dialog", f"datasets/{part}_annotations.csv"):
             if entry["source"].strip() and entry["summary"].strip():
                 annotated.setdefault((entry["source"], entry["summary"]), []).append((part, entry))
             else:
@@ -50,7 +48,6 @@ def load(files: Registry) -> Corpus:
                 rows.note("summaries with a marked span that is not in them (without spans)")
             else:
                 rows.marked(example, united(span for own in spans for span in own))
-    return rows.corpus()
 
 
 def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

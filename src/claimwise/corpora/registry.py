@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import csv
 import fnmatch
+import gzip
 import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterable
@@ -17,8 +19,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import pandas as pd
 import pooch
 import requests
 from filelock import FileLock
@@ -87,14 +91,7 @@ def git_blob(content: bytes) -> str:
 
 
 class Registry:
-    """Files by dataset and path, and the two places that may hold them.
-
-    Args:
-        files: what there is.
-        mirror: a folder with copies; never written to.
-        raw: where downloads are kept.
-        base: the address below which repositories lie.
-    """
+    """Files by dataset and path, and the two places that may hold them: ``mirror``, never written to, and ``raw``."""
 
     def __init__(
         self,
@@ -118,11 +115,7 @@ class Registry:
         return [path for name, path in self.files if name == dataset and fnmatch.fnmatchcase(path, pattern)]
 
     def fetch(self, dataset: str, path: str) -> Path:
-        """A verified local copy of a file.
-
-        Args:
-            dataset: a dataset of the registry, e.g. ``aggrefact``.
-            path: the file's path in its repository.
+        """A verified local copy of a file of a dataset, which ``path`` names in its repository.
 
         Raises:
             KeyError: the registry has no such file.
@@ -132,10 +125,10 @@ class Registry:
         """
         file = self.files[dataset, path]
         if self.mirror is not None and (copy := self.mirror / file.key).is_file():
-            remedy = (
+            other = (
                 f"Replace it by {file.address(self.base)}, or take it out of CLAIMWISE_MIRROR to have it downloaded."
             )
-            file.verify(copy, f"{remedy} Nothing was removed.")
+            file.verify(copy, f"{other} Nothing was removed.")
             return copy
         kept = self.raw / file.key
         self.raw.mkdir(parents=True, exist_ok=True)
@@ -149,6 +142,24 @@ class Registry:
                 kept.unlink()
                 raise
         return kept
+
+    def read_json(self, dataset: str, path: str) -> Any:
+        """The JSON value of a file, gzipped or not."""
+        return json.loads(self._text(dataset, path))
+
+    def read_jsonl(self, dataset: str, path: str) -> list[dict[str, Any]]:
+        """The values of a file of JSON lines, gzipped or not."""
+        # not splitlines(): JSON strings may hold line separators such as U+2028
+        return [json.loads(line) for line in self._text(dataset, path).split("\n") if line.strip()]
+
+    def read_csv(self, dataset: str, path: str, **options: Any) -> list[dict[str, str]]:
+        """The rows of a csv file as texts: nothing becomes a number, an empty field is an empty text."""
+        table = pd.read_csv(self.fetch(dataset, path), dtype=str, keep_default_na=False, **options)
+        return table.to_dict("records")
+
+    def _text(self, dataset: str, path: str) -> str:
+        content = self.fetch(dataset, path).read_bytes()
+        return (gzip.decompress(content) if path.endswith(".gz") else content).decode("utf-8")
 
     def _download(self, file: RemoteFile) -> None:
         address = file.address(self.base)

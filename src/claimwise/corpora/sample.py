@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from claimwise.corpora.base import Corpus, CorpusError, Rows
+from claimwise.corpora.base import CorpusError, Rows
 from claimwise.corpora.registry import ROOT, Registry
 from claimwise.prompts.sources import Source, cited, joined, surname
 
@@ -36,17 +36,12 @@ def entries(kind: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
     return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
 
 
-def load(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
+def load(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
     """The sample: the reference and four systems' summaries of each document.
 
     The reference is faithful (label 1), its claims too. A system's summary is faithful where all its claims are
     supported. Preferences compare the reference (first) with the fluent summary (second).
-
-    Args:
-        files: not needed; loaders share one signature.
-        folder: holds ``documents/*.yaml``.
     """
-    rows = Rows("sample")
     for entry in entries("documents", folder):
         shared = {"document": entry["document"], "split": entry["split"], "origin": entry["domain"]}
         reference = rows.example(entry["id"], "reference", summary=entry["reference"], label=1, **shared)
@@ -62,17 +57,15 @@ def load(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
             ids[written["system"]] = example
         preferred = {"writer": "first", "model": "second", "equal": "equal"}[entry["preference"]["preferred"]]
         rows.prefer(reference, ids["fluent"], "author", preferred)
-    return rows.corpus()
 
 
-def load_presence(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
+def load_presence(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
     """The sample in ROSE's form: is a claim of the reference present in a system's summary?
 
     The system's summary stands in the ``document`` column, since claims are checked against it, the reference in
     ``summary``. A claim's ``extra`` is the source document, which ACUEval's "+ document" prompt shows beside.
     ``document_id`` is the source's, so that groups stay together.
     """
-    rows = Rows("sample_presence")
     for entry in entries("documents", folder):
         for written in entry["summaries"]:
             example = rows.example(
@@ -91,21 +84,15 @@ def load_presence(files: Registry | None = None, folder: Path = FOLDER) -> Corpu
                     for index, claim in enumerate(entry["reference_claims"])
                 ],
             )
-    return rows.corpus()
 
 
-def load_papers(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
+def load_papers(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
     """One example a (query, summary): the document is all abstracts, each under its reference.
 
     Gold claims are the sentences that cite, labelled against the abstracts they cite (``passage``, empty where all
     that is cited does not exist); a summary is faithful where all of them are supported. The query is in
     ``Corpus.questions``.
-
-    Args:
-        files: not needed; loaders share one signature.
-        folder: holds ``papers/*.yaml``.
     """
-    rows = Rows("sample_papers")
     for query in entries("papers", folder):
         papers = {paper["id"]: source(paper) for paper in query["papers"]}
         for written in query["summaries"]:
@@ -130,7 +117,6 @@ def load_papers(files: Registry | None = None, folder: Path = FOLDER) -> Corpus:
             )
             rows.questions[example] = query["query"]
             rows.gold(example, claims)
-    return rows.corpus()
 
 
 def source(paper: dict[str, Any]) -> Source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import shlex
@@ -16,7 +15,7 @@ import pandas as pd
 
 from claimwise import schema
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, Row, read_rows, stem
-from claimwise.errors import printable, shorten
+from claimwise.errors import near, nearest, printable, shorten
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
@@ -232,7 +231,11 @@ def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
     for name, default in _DEFAULTS.items():
         table[name] = [default if _blank(value) else value for value in table[name]]
     numbered = not any("id" in row for _, row in rows)
-    table["id"] = [str(number) for number in range(1, len(rows) + 1)] if numbered else table["id"].map(_id)
+    table["id"] = (
+        [str(number) for number in range(1, len(rows) + 1)]
+        if numbered
+        else table["id"].map(lambda key: str(key) if type(key) is int else key)
+    )
     table["label"] = [
         math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value) for value in table["label"]
     ]
@@ -241,10 +244,6 @@ def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
     return table.assign(document_id=table["document"].map(schema.document_id)).astype(
         {name: "str" for name in table if name != "label"}
     )
-
-
-def _id(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _absent(value: Any) -> bool:
@@ -263,11 +262,8 @@ def _carried(value: Any, where: str) -> Any:
         raise TableError(
             f"{where}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in many tools"
         )
-    return json.loads(json.dumps(value, default=_plain), parse_constant=_NOT_JSON.get)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
+    return json.loads(text, parse_constant=_NOT_JSON.get)
 
 
 def _refuse_wrapped(rows: list[Row], columns: Mapping[str, str], path: Path) -> None:
@@ -297,10 +293,10 @@ def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Ro
     there = list(dict.fromkeys(name for _, row in rows for name in row))
     for field, column in columns.items():
         if field not in FIELDS:
-            raise TableError(f"{path}: unknown field {field!r}{_meant(field, FIELDS)}; there are: {', '.join(FIELDS)}")
+            raise TableError(f"{path}: unknown field {field!r}{near(field, FIELDS)}; there are: {', '.join(FIELDS)}")
         if column not in there:
             raise TableError(
-                f"{path}: no column {column!r}, which {field!r} is said to be{_meant(column, there)}; the file has: "
+                f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there)}; the file has: "
                 f"{', '.join(there)}"
             )
         if twice := [other for other in columns if columns[other] == column and other != field]:
@@ -324,19 +320,19 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
     others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
         return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
-    near = nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
-    asked = f"did you mean {near!r}? Say so" if near else "say which one holds it"
-    return f"{said}; {asked}: {_how(field, near or 'NAME', path)}, or add it"
+    close = nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
+    asked = f"did you mean {close!r}? Say so" if close else "say which one holds it"
+    return f"{said}; {asked}: {_how(field, close or 'NAME', path)}, or add it"
 
 
 def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterator[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
     for column in columns:
         # so short a name as id is nearly too many others
-        near = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
-        if near and column not in FIELDS:
-            said = f"{path}: column {column!r} is carried through unread; did you mean {near!r}?"
-            yield f"{said} Say so: {_how(near, column, path)}"
+        close = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
+        if close and column not in FIELDS:
+            said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
+            yield f"{said} Say so: {_how(close, column, path)}"
 
 
 def _how(field: str, column: str, path: Path) -> str:
@@ -348,19 +344,3 @@ def _how(field: str, column: str, path: Path) -> str:
     option = shlex.quote(printable(f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    near = nearest(name, known)
-    return f"; did you mean {near!r}?" if near else ""
-
-
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The name that is nearly this one, if there is one; case and blanks around do not count.
-
-    >>> nearest(" Artikle", ["article", "highlights"])
-    'article'
-    """
-    names = {one.strip().lower(): one for one in known}
-    near = difflib.get_close_matches(name.strip().lower(), names, n=1, cutoff=cutoff)
-    return names[near[0]] if near else None

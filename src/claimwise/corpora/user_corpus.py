@@ -10,9 +10,9 @@ import pandas as pd
 
 from claimwise import schema
 from claimwise.corpora.base import Corpus, CorpusError, Rows
-from claimwise.corpora.user import nearest, read_examples
-from claimwise.corpora.user_rows import EXPECTED, KINDS, read_rows, stem
-from claimwise.errors import near, shorten
+from claimwise.corpora.user import read_examples
+from claimwise.corpora.user_rows import EXPECTED, files_in, read_rows, stem
+from claimwise.errors import near, nearest, shorten
 from claimwise.schema import TableError
 
 #: Where the pipeline looks for a user's files; the stage ``corpora`` depends on the folder.
@@ -36,19 +36,11 @@ def is_validation(split: pd.Series) -> pd.Series:
     >>> is_validation(pd.Series(["Validation", " dev", "train", "test"])).tolist()
     [True, True, False, False]
     """
-    return _is_one_of(split, VALIDATION)
-
-
-def _is_one_of(split: pd.Series, names: tuple[str, ...]) -> pd.Series:
-    return split.str.strip().str.casefold().isin(names)
+    return split.str.strip().str.casefold().isin(VALIDATION)
 
 
 def find(name: str, folder: str | Path = FOLDER) -> Path:
     """The file of examples of that name, whatever its kind; it is not read yet.
-
-    Args:
-        name: the file's, without what says its kind: ``mine`` for ``mine.csv.gz``.
-        folder: where it lies.
 
     Raises:
         CorpusError: there is no such file, or two that differ in their kind only; the message has the nearest name.
@@ -59,7 +51,7 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
     >>> find("mine", folder).name
     'mine.csv.gz'
     """
-    files = _files(folder)
+    files = files_in(Path(folder))
     found = _only(name, files)
     if not found:
         known = [stem(path) for path in files if not stem(path).endswith(PREFERENCES)]
@@ -68,10 +60,6 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
             f"(text also as .gz). There are: {', '.join(known) or 'none'}"
         )
     return found
-
-
-def _files(folder: str | Path) -> list[Path]:
-    return [path for path in sorted(Path(folder).glob("*")) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
 
 
 def _only(name: str, files: list[Path]) -> Path | None:
@@ -87,11 +75,9 @@ def _only(name: str, files: list[Path]) -> Path | None:
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
-    Args:
-        path: see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes ``validation``, on
-            which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report. Other
-            names stay.
-        columns: the column that holds a field, where the file has another name for it; see ``user.read_file``, too.
+    For the arguments see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes
+    ``validation``, on which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report.
+    Other names stay.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -106,21 +92,19 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """
     path = Path(path)
     examples = read_examples(path, columns)
-    split = examples["split"].mask(is_validation(examples["split"]), VALIDATION[0])
-    split = split.mask(_is_one_of(split, TEST), TEST[0])
+    names = examples["split"].str.strip().str.casefold()
+    split = examples["split"].mask(names.isin(VALIDATION), VALIDATION[0]).mask(names.isin(TEST), TEST[0])
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
-    beside = _only(stem(path) + PREFERENCES, _files(path.parent))
+    beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
     return replace(corpus, preferences=read_preferences(beside, examples)) if beside else corpus
 
 
 def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
     """Read judgments of pairs as a validated ``preferences`` table.
 
-    Args:
-        path: a file of the kinds that examples come in, one judgment a row: ``first_id`` (the person's summary) and
-            ``second_id`` (the model's) are ids of examples of one document, ``preferred`` is first, second or equal,
-            and ``rater`` says who judged, if several did. Other columns are not read.
-        examples: the examples table.
+    The file is of the kinds that examples come in, one judgment a row: ``first_id`` (the person's summary) and
+    ``second_id`` (the model's) are ids of examples of one document, ``preferred`` is first, second or equal, and
+    ``rater`` says who judged, if several did. Other columns are not read.
 
     Raises:
         TableError: no rows, a missing column, an id of no example, two summaries of different documents, another answer,

@@ -14,8 +14,8 @@ import io
 import json
 import sys
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +61,19 @@ def expanded(given: Sequence[Path]) -> list[Path]:
     >>> [path.name for path in expanded([folder])]
     ['a.csv', 'b.jsonl']
     """
-    return [file for path in given for file in (_in_folder(path) if path.is_dir() else [path])]
-
-
-def _in_folder(folder: Path) -> list[Path]:
-    files = [path for path in sorted(folder.iterdir()) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
-    stems = {stem(path) for path in files}
-    found = [file for file in files if not any(stem(file).startswith(f"{other}.") for other in stems)]
-    if not found:
-        raise FileNotFoundError(f"{folder}: no file of examples in this folder; expected {EXPECTED}")
+    found = []
+    for path in given:
+        files = files_in(path) if path.is_dir() else [path]
+        if not files:
+            raise FileNotFoundError(f"{path}: no file of examples in this folder; expected {EXPECTED}")
+        stems = [f"{stem(file)}." for file in files]
+        found += [file for file in files if not stem(file).startswith(tuple(stems))]
     return found
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder that are of a kind that is read here, by name."""
+    return [path for path in sorted(folder.glob("*")) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -85,7 +88,8 @@ def read_rows(path: Path) -> list[Row]:
         TableError: the file is none of these kinds, or not what its name says.
     """
     if path == STDIN:
-        return list(_standard_input(_utf_8(sys.stdin.buffer.read(), path), Path(STDIN_NAME)))
+        text, path = _utf_8(sys.stdin.buffer.read(), path), Path(STDIN_NAME)
+        return list(_json(text, path) if text.lstrip()[:1] in ("{", "[") else _separated(text, path, ","))
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
     if not path.is_file():
@@ -102,10 +106,6 @@ def read_rows(path: Path) -> list[Row]:
     if kind == ".parquet" and not packed:
         return list(_parquet(path))
     raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
-
-
-def _standard_input(text: str, path: Path) -> Iterator[Row]:
-    return _json(text, path) if text.lstrip()[:1] in ("{", "[") else _separated(text, path, ",")
 
 
 def _decoded(path: Path, packed: bool) -> str:
@@ -163,7 +163,7 @@ def _value(text: str, path: Path, line: int, expected: str) -> Any:
     """A JSON value that begins on this line of the file."""
     where = f"{path}, line {line}"
     try:
-        return json.loads(text, object_pairs_hook=_unique(where), parse_int=_integer(where))
+        return json.loads(text, object_pairs_hook=partial(_object, where), parse_int=partial(_integer, where))
     except json.JSONDecodeError as error:
         place = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
         raise TableError(f"{place}: not JSON ({error.msg}); expected {expected}") from None
@@ -174,27 +174,23 @@ def _value(text: str, path: Path, line: int, expected: str) -> Any:
         ) from None
 
 
-def _unique(where: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """Python's reader keeps the last of two values of one name, without a word."""
-
-    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise TableError(f"{where}: {twice!r} stands twice in one object; keep one of them")
-        return found
-
-    return read
+def _object(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _once([name for name, _ in pairs], where, "one object")
+    return dict(pairs)
 
 
-def _integer(where: str) -> Callable[[str], int]:
-    def read(digits: str) -> int:
-        if len(digits) > 4000:  # Python refuses to print a little more
-            raise TableError(f"{where}: a number of {len(digits)} digits; write it as a text, between quotes")
-        return int(digits)
+def _once(names: list[str], where: str, what: str) -> list[str]:
+    """Names of which none stands twice: Python's readers keep the last of two values of one name, without a word."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"{where}: {twice!r} stands twice in {what}; rename or remove one")
+    return names
 
-    return read
+
+def _integer(where: str, digits: str) -> int:
+    if len(digits) > 4000:  # Python refuses to print a little more
+        raise TableError(f"{where}: a number of {len(digits)} digits; write it as a text, between quotes")
+    return int(digits)
 
 
 def _row(place: str, row: Any, path: Path, expected: str) -> Row:
@@ -217,28 +213,26 @@ def _row(place: str, row: Any, path: Path, expected: str) -> Row:
 def _separated(text: str, path: Path, separator: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] = []
-    while True:
-        line = reader.line_num + 1  # where the record begins: one with line breaks in quotes ends further down
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            raise TableError(
-                f"{path}, line {line}: not a row of {path.suffix.lstrip('.')} ({error}); put a field that holds "
-                f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
-            ) from None
-        if fields is None:
-            break
-        if not header:
-            header = _header(fields, path, separator)
-        elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
-            if len(fields) != len(header):
-                long = f"put a field that holds {separator!r} between quotes"
-                short = f"write a {separator!r} for each of the others, also where it is empty"
-                raise TableError(
-                    f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
-                    f"{long if len(fields) > len(header) else short}"
-                )
-            yield f"line {line}", dict(zip(header, fields, strict=True))
+    line = 1  # where the record begins: one with line breaks in quotes ends further down
+    try:
+        for fields in reader:
+            if not header:
+                header = _header(fields, path, separator)
+            elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
+                if len(fields) != len(header):
+                    long = f"put a field that holds {separator!r} between quotes"
+                    short = f"write a {separator!r} for each of the others, also where it is empty"
+                    raise TableError(
+                        f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
+                        f"{long if len(fields) > len(header) else short}"
+                    )
+                yield f"line {line}", dict(zip(header, fields, strict=True))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(
+            f"{path}, line {line}: not a row of {path.suffix.lstrip('.')} ({error}); put a field that holds "
+            f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
+        ) from None
     if not header:
         raise TableError(f"{path}: no header; the first line must name the columns")
 
@@ -251,14 +245,7 @@ def _header(fields: list[str], path: Path, separator: str) -> list[str]:
             f"{path}, line 1: expected columns with {separator!r} between them, got {shorten(fields[0])}; the file "
             f"seems to have {other!r} there: {what} with {separator!r}"
         )
-    return _named_once(fields, f"{path}, line 1")
-
-
-def _named_once(names: list[str], where: str) -> list[str]:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise TableError(f"{where}: column {name!r} stands twice in the header; rename or remove one")
-    return names
+    return _once(fields, f"{path}, line 1", "the header")
 
 
 def _parquet(path: Path) -> Iterator[Row]:
@@ -267,7 +254,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         table = pq.ParquetFile(path).read()
         # pandas writes a named index as a column, and one without a name (or of a column's name) under this one
         names = [name for name in table.column_names if not name.startswith("__index_level_")]
-        rows = table.select(_named_once(names, str(path))).to_pylist()
+        rows = table.select(_once(names, str(path), "the header")).to_pylist()
     except TableError:
         raise
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:

@@ -6,8 +6,9 @@ from collections import defaultdict
 from importlib import resources
 from math import nan
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_csv, read_jsonl
+import pandas as pd
+
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 from claimwise.prompts import parsers
 from claimwise.schema import document_id
@@ -16,17 +17,7 @@ _DATASET = "vectara_leaderboard"
 _TESTED = 3  # every third document, by its id, is tested on; the others may be learned from
 
 
-def _source_rows() -> dict[int, int]:
-    """Row of the source file for each article id that word overlap with 33 models' summaries settles.
-
-    The leaderboard publishes no sources; the ids were matched to a public copy of them. Ids whose best match is less
-    than 0.1 better than the second are not in the table.
-    """
-    with resources.as_file(resources.files(__package__) / "vectara_source_rows.csv") as file:
-        return {int(row["article_id"]): int(row["source_row"]) for row in read_csv(file)}
-
-
-def load(files: Registry, tested: bool = True) -> Corpus:
+def load(rows: Rows, files: Registry, tested: bool = True) -> None:
     """One example a model and article, no labels, of a third of the documents (split ``test``), or of the others
     (``vectara_training``, split ``train``), to learn from. Metric ``hhem-2.3 (published)`` in [0, 1].
 
@@ -36,20 +27,20 @@ def load(files: Registry, tested: bool = True) -> Corpus:
     summary:") are taken off and counted; the published scores are of the replies with them.
     """
     # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
-    sources = read_csv(
-        files.fetch(_DATASET, "leaderboard_summaries.csv"), encoding="gb18030", encoding_errors="replace"
-    )
-    source_rows = _source_rows()
-    rows = Rows("vectara" if tested else "vectara_training")
+    sources = files.read_csv(_DATASET, "leaderboard_summaries.csv", encoding="gb18030", encoding_errors="replace")
+    # The leaderboard publishes no sources: its articles' ids were matched to a public copy of them by word overlap with
+    # 33 models' summaries. Ids whose best match is less than 0.1 better than the second are not in the table.
+    with (resources.files(__package__) / "vectara_source_rows.csv").open(encoding="utf-8") as file:
+        source_rows = pd.read_csv(file, index_col="article_id")["source_row"].to_dict()
     for path in files.paths(_DATASET, "*/summaries.jsonl"):
         model = "/".join(path.split("/")[-3:-1])
-        judgements = read_jsonl(files.fetch(_DATASET, path.replace("summaries", "judgments")))
+        judgements = files.read_jsonl(_DATASET, path.replace("summaries", "judgments"))
         scores = defaultdict(set)
         for judgement in judgements:
             valid = judgement["is_valid"]
             scores[judgement["summary_uid"]].add(judgement["hhem_score"] if valid else None)
         seen = set()
-        for entry in read_jsonl(files.fetch(_DATASET, path)):
+        for entry in files.read_jsonl(_DATASET, path):
             article = entry["article_id"]
             if article not in source_rows:
                 rows.note("summaries whose source is not settled (left out)")
@@ -70,8 +61,10 @@ def load(files: Registry, tested: bool = True) -> Corpus:
                 system=model,
                 origin="leaderboard",
             )
-            _score(rows, example, scores[entry["summary_uid"]])
-    return rows.corpus()
+            published = scores[entry["summary_uid"]]
+            reason = "several published scores for these words" if len(published) > 1 else None
+            reason = "not an answer, by the leaderboard" if published == {None} else reason
+            rows.score(example, "hhem-2.3 (published)", nan if reason else next(iter(published)), reason)
 
 
 def _summary(reply: str, rows: Rows) -> str:
@@ -80,13 +73,3 @@ def _summary(reply: str, rows: Rows) -> str:
     if summary != reply.strip():
         rows.note("replies whose preamble was taken off")
     return summary
-
-
-def _score(rows: Rows, example: str, published: set[float | None]) -> None:
-    reason = None
-    if len(published) > 1:
-        reason = "several published scores for these words"
-    elif published == {None}:
-        reason = "not an answer, by the leaderboard"
-    score = next(iter(published)) if reason is None else nan
-    rows.score(example, "hhem-2.3 (published)", score, reason)

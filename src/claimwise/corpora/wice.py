@@ -7,31 +7,28 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from claimwise.corpora.base import Corpus, Rows
-from claimwise.corpora.files import read_jsonl
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
 
 
-def load(files: Registry) -> Corpus:
+def load(rows: Rows, files: Registry) -> None:
     """One example a claim, the claim being the summary; the document is the article, a sentence a line.
 
     Label 1 is ``supported``. The two published labels that count as 0, ``partially_supported`` and
     ``not_supported``, stand in the gold claim's ``error``.
     """
-    rows = Rows("wice")
     for split, _, entry in _entries(files, "data/entailment_retrieval/claim"):
         _gold(rows, _example(rows, split, entry), entry)
-    return rows.corpus()
 
 
 def _entries(files: Registry, folder: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Split, number in its file, and entry, of a folder's dev and test file."""
     for name, split in (("dev", "validation"), ("test", "test")):
-        for number, entry in enumerate(read_jsonl(files.fetch("wice", f"{folder}/{name}.jsonl"))):
+        for number, entry in enumerate(files.read_jsonl("wice", f"{folder}/{name}.jsonl")):
             yield split, number, entry
 
 
-def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields: str) -> str:
+def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields: Any) -> str:
     return rows.example(
         entry["meta"]["id"],
         *key,
@@ -40,8 +37,7 @@ def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields:
         system="wikipedia",
         split=split,
         origin="web",
-        label=_supported(entry),
-        **fields,
+        **{"label": _supported(entry)} | fields,
     )
 
 
@@ -54,17 +50,15 @@ def _supported(entry: dict[str, Any]) -> int:
     return int(entry["label"] == "supported")
 
 
-def load_spans(files: Registry) -> Corpus:
+def load_spans(rows: Rows, files: Registry) -> None:
     """Parts of partially supported claims, with the tokens that the cited article does not support.
 
     Published are sub-claims, as tokens with a mark each; a span is a run of marked tokens. Every one has a span: the
     corpus says where errors are, not whether there are any.
     """
-    rows = Rows("wice_spans")
     for split, number, entry in _entries(files, "data/non_supported_tokens"):
         runs = marked_runs(entry["claim"], entry["claim_tokens"], entry["non_supported_spans"])
         rows.marked(_example(rows, split, entry, number), runs)
-    return rows.corpus()
 
 
 def marked_runs(claim: str, tokens: Sequence[str], marks: Sequence[bool]) -> list[tuple[int, int]]:
@@ -88,14 +82,13 @@ _CHUNKS = "code_and_resources/entailment_inputs/oracle_chunks/claim"
 _OUTPUTS = "code_and_resources/model_outputs/entailment_classification/oracle_chunks"
 
 
-def load_chunks(files: Registry) -> Corpus:
+def load_chunks(rows: Rows, files: Registry) -> None:
     """The claims against excerpts that hold their supporting sentences, and what GPT-3.5 and GPT-4 replied on them.
 
     Each claim has up to three excerpts, all with its supporting sentences and different other ones; its document id is
     the claim's. Replies are recorded for the first 100 test claims, to the prompt of the paper's appendix (explanation,
     then one of three labels).
     """
-    rows = Rows("wice_chunks")
     known: dict[tuple[str, tuple[int, ...]], str] = {}
     for split, number, entry in _entries(files, _CHUNKS):
         example = _example(rows, split, entry, number, document_key=entry["meta"]["id"])
@@ -104,28 +97,26 @@ def load_chunks(files: Registry) -> Corpus:
             known[entry["claim"], tuple(entry["meta"]["chunk_idx"])] = example
     for model, claim, sentences, reply in _replies(files, "claim"):
         rows.replied(known[claim, tuple(sentences)], model, "explained", "recorded-verify-label", reply)
-    return rows.corpus()
 
 
 def _replies(files: Registry, what: str) -> Iterator[tuple[str, str, dict[int, str], str]]:
     """Replies on record: the model, the claim and the excerpt that it was shown (sentences by number), and the reply."""
     for path in files.paths("wice", f"{_OUTPUTS}/{what}/*"):
         model = re.search("entailment=([^/]+)", path)[1]
-        for entry in read_jsonl(files.fetch("wice", path)):
+        for entry in files.read_jsonl("wice", path):
             asked = entry["prompt"].rsplit("<input>", 1)[1]  # after the prompt's examples
             claim = re.search("<claim>(.*?)</claim>", asked, re.DOTALL)[1]
             sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", asked, re.DOTALL)
             yield model, claim, {int(number): sentence for number, sentence in sentences}, entry["response"]
 
 
-def load_subclaims(files: Registry) -> Corpus:
+def load_subclaims(rows: Rows, files: Registry) -> None:
     """Parts of the first test claims against excerpts like those of ``load_chunks``, and what GPT-4 replied on them.
 
     Texts are read from the recorded prompts. Of the sub-claims' own labels only those of ``load_spans`` are at hand;
     others follow from the claim's, which is supported if all of its parts are and not supported if none of them is,
     even in part. The other parts of a partially supported claim have no label, and are counted.
     """
-    rows = Rows("wice_subclaims")
     partly = {entry["claim"] for _, _, entry in _entries(files, "data/non_supported_tokens")}
     articles = [entry for _, _, entry in _entries(files, "data/entailment_retrieval/claim")]
     seen: set[tuple[str, tuple[int, ...]]] = set()
@@ -139,22 +130,13 @@ def load_subclaims(files: Registry) -> Corpus:
         label = labels.pop() if labels in ({"supported"}, {"not_supported"}) else None
         label = "partially_supported" if claim in partly else label
         supported = math.nan if label is None else int(label == "supported")
-        example = rows.example(
-            whole[0]["meta"]["id"],
-            number,
-            document="\n".join(sentences.values()),
-            summary=claim,
-            system="wikipedia",
-            origin="web",
-            label=supported,
-            document_key=whole[0]["meta"]["id"],
-        )
+        entry = whole[0] | {"claim": claim, "evidence": sentences.values()}
+        example = _example(rows, "test", entry, number, label=supported, document_key=entry["meta"]["id"])
         if label is None:
             rows.note("excerpts of a sub-claim without a label")
         else:
             rows.gold(example, [{"claim": claim, "label": supported, "error": None if supported else label}])
         rows.replied(example, model, "explained", "recorded-verify-label", reply)
-    return rows.corpus()
 
 
 def _holds(article: Sequence[str], sentences: Mapping[int, str]) -> bool:

@@ -22,10 +22,7 @@ def decomposer(
 ) -> Callable[[pd.DataFrame], list[Decomposition]]:
     """The decomposer of that name: ``sentences``, ``summary``, ``recorded:NAME``, or a decomposition prompt (ACUEval sec. 3).
 
-    Args:
-        name: see above.
-        model: is asked, if it is a prompt.
-        recorded: a table of schema ``recorded_claims``; NAME is a value of its ``decomposer`` column.
+    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``.
 
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
@@ -43,7 +40,7 @@ def decomposer(
     if name == "summary":
         return partial(_spans, lambda summary: [text.Span(0, len(summary), summary)] if summary.strip() else [])
     if not name.startswith("recorded:"):
-        return partial(_prompted, model, prompts.load_for("decompose", name))
+        return partial(_prompted, model, prompts.load(name, "decompose"))
     if recorded is None or recorded.empty:
         raise ClaimwiseError(
             f"decomposer {name!r} needs recorded claims, and these examples have none; take a metric whose "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import paths, prompts, schema
-from claimwise.errors import ClaimwiseError, near
+from claimwise.errors import ClaimwiseError, finding, near
 from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
 from claimwise.metrics import verify as verification
@@ -97,7 +98,15 @@ class Evaluation:
         Raises:
             FileNotFoundError: they are not there; the message says how they are made.
         """
-        return cls(*(_read(folder / f"{name}.parquet", name) for name in ("claims", "verdicts", "scores")))
+        tables = []
+        for name in ("claims", "verdicts", "scores"):
+            path = folder / f"{name}.parquet"
+            if not path.is_file():
+                raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
+            # Spans are integers also where some are missing.
+            table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
+            tables.append(schema.validate(table, name, str(path)))
+        return cls(*tables)
 
     def judged_claims(self) -> pd.DataFrame:
         """Every claim with its verdict, one row a claim."""
@@ -130,14 +139,6 @@ class Evaluation:
                 (new / "run.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
-def _read(path: Path, name: str) -> pd.DataFrame:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
-    # Spans are integers also where some are missing.
-    table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
-    return schema.validate(table, name, str(path))
-
-
 def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     """The named metric's specification.
 
@@ -154,7 +155,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     try:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:
-        where = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
+        where = "; ".join(finding(".".join(map(str, found["loc"])) or name, found) for found in error.errors())
         raise MetricError(f"metric {name!r} in the settings: {where}") from None
 
 
@@ -197,8 +198,8 @@ def evaluate(
         name: the metric's name, for the ``metric`` column.
         spec: what it is made of.
         model: plays the roles.
-        examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id`` the
-            row's number, from 1, is the id.
+        examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id``
+            the row's number, from 1, is the id.
         recorded: published claims, for ``recorded:`` decomposers.
         batch: examples a step; finished steps are in the response cache whatever happens later.
         progress: show a bar with an estimate of the time left on standard error.
@@ -244,13 +245,7 @@ def evaluate(
 def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame | None]]) -> Usage | None:
     """Calls that ``evaluate`` would make that are not in the cache yet, and their tokens; nothing is asked.
 
-    Args:
-        spec: what the metric is made of.
-        model: plays the roles.
-        parts: examples, and the claims recorded of them, if any.
-
-    Returns:
-        None of a model that is no language model.
+    Parts are examples, and the claims recorded of them, if any. None of a model that is no language model.
     """
     if not isinstance(model, PromptedModel):
         return None
@@ -285,7 +280,7 @@ def _judged(spec: MetricSpec, model: Model):
     judge = holistic.judge(spec.judge, model)
 
     def run(examples: pd.DataFrame):
-        for judgement in judge.judge(examples["document"].tolist(), examples["summary"].tolist()):
+        for judgement in judge(examples["document"].tolist(), examples["summary"].tolist()):
             lost = _lost(judgement.score, judgement.reason)
             yield Decomposition(()), [], (judgement.score, 0, int(lost), judgement.reason)
 
@@ -296,14 +291,14 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
     decompose = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
-        verifier = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None))
+        verify = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None)).verify
     else:
-        verifier = verification.PromptedVerifier(model, prompts.load_for("verify", spec.verify))
+        verify = partial(verification.verify, model, prompts.load(spec.verify, "verify"))
 
     def run(examples: pd.DataFrame):
         decompositions = decompose(examples)
         groups = [[claim.text for claim in d.claims] for d in decompositions]
-        verdicts = verifier.verify(examples["document"].tolist(), groups)
+        verdicts = verify(examples["document"].tolist(), groups)
         for decomposition, group in zip(decompositions, verdicts, strict=True):
             yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate)
 
@@ -317,7 +312,9 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     reason = None
     if np.isnan(score):
         reason = decomposition.reason or (verdicts[0].reason if verdicts else Reason.NO_CLAIMS)
-    lost = [_lost(v.support, v.reason) for v in verdicts if not _without_room(v)]
+    # of a claim that leaves the aligner no room for a premise nothing was asked
+    asked = [v for v in verdicts if not isinstance(v, AlignedVerdict) or v.reason in (None, NO_PROBABILITY)]
+    lost = [_lost(v.support, v.reason) for v in asked]
     return score, len(verdicts), decomposition.unread + sum(lost), reason
 
 
@@ -326,17 +323,8 @@ def _lost(value: float, reason: str | None) -> bool:
     return bool(np.isnan(value)) and reason not in NOT_ASKED
 
 
-def _without_room(verdict: Verdict) -> bool:
-    """Whether a claim is so long that the aligner had no room to read a premise with it."""
-    return isinstance(verdict, AlignedVerdict) and verdict.reason not in (None, NO_PROBABILITY)
-
-
 def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataFrame:
-    """Decompositions as a table of schema ``claims``.
-
-    Args:
-        ids: of the examples.
-        decompositions: of each example.
+    """Decompositions, one an example, as a table of schema ``claims``.
 
     >>> from claimwise.models.base import Claim
     >>> claim_table(["a", "b"], [Decomposition((Claim("It rained.", 0, 10),)), Decomposition(())]).values.tolist()
@@ -352,11 +340,7 @@ def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataF
 
 
 def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame:
-    """Verdicts as a table of schema ``verdicts``, with the alignment's columns where there is one.
-
-    Args:
-        ids: of the examples.
-        verdicts: of each example's claims.
+    """Verdicts, a list an example, as a table of schema ``verdicts``, with the alignment's columns where there is one.
 
     >>> verdict_table(["a"], [[Verdict(0.9, None, (1,)), Verdict(0.2)]]).values.tolist()
     [['a', 0, 0.9, None, [1]], ['a', 1, 0.2, None, []]]

@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from claimwise import prompts, text
 from claimwise.models.base import NAN, Judgement, Model
 from claimwise.reasons import Reason
-
-
-class PromptedJudge:
-    """A model and a judging prompt (BelugaEval, ACUEval Fig. 5: the expected rating sum k p(k), scaled to [0, 1])."""
-
-    def __init__(self, model: Model, prompt: prompts.Prompt):
-        self.name, self._model, self._prompt = prompt.name, model, prompt
-
-    def judge(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
-        """Judge the pairs that have both texts; the others are NaN with a reason."""
-        results = [_blank(document, summary) for document, summary in zip(documents, summaries, strict=True)]
-        asked = [i for i, known in enumerate(results) if known is None]
-        found = self._model.judge([documents[i] for i in asked], [summaries[i] for i in asked], self._prompt)
-        for i, judgement in zip(asked, found, strict=True):
-            results[i] = judgement
-        return results
 
 
 class WordOverlap:
@@ -51,10 +36,24 @@ def _blank(document: str, summary: str) -> Judgement | None:
     return None if summary.strip() else Judgement(NAN, Reason.EMPTY_SUMMARY)
 
 
-def judge(name: str, model: Model) -> PromptedJudge | WordOverlap:
+def judge(name: str, model: Model) -> Callable[[Sequence[str], Sequence[str]], list[Judgement]]:
     """The judge of that name: ``word-overlap``, or a judging prompt put to the model.
+
+    The prompted one is BelugaEval's (ACUEval Fig. 5): the expected rating sum k p(k), scaled to [0, 1]. Pairs that lack a
+    text are NaN with a reason.
 
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
     """
-    return WordOverlap() if name == WordOverlap.name else PromptedJudge(model, prompts.load_for("judge", name))
+    return WordOverlap().judge if name == WordOverlap.name else partial(_prompted, model, prompts.load(name, "judge"))
+
+
+def _prompted(
+    model: Model, prompt: prompts.Prompt, documents: Sequence[str], summaries: Sequence[str]
+) -> list[Judgement]:
+    results = [_blank(document, summary) for document, summary in zip(documents, summaries, strict=True)]
+    asked = [i for i, known in enumerate(results) if known is None]
+    found = model.judge([documents[i] for i in asked], [summaries[i] for i in asked], prompt)
+    for i, judgement in zip(asked, found, strict=True):
+        results[i] = judgement
+    return results

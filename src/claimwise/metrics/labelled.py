@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pandas as pd
 
 from claimwise.corpora import Corpus
-from claimwise.metrics.verify import PromptedVerifier
+from claimwise.metrics.verify import verify
 from claimwise.models.base import Model
-from claimwise.progress import bar
+from claimwise.progress import batches
 from claimwise.prompts import Prompt
 
 
@@ -37,11 +39,8 @@ def labelled_claims(corpus: Corpus) -> pd.DataFrame:
 def verify_labelled(claims: pd.DataFrame, prompt: Prompt, model: Model, batch: int = 64) -> pd.DataFrame:
     """The claims with a model's verdicts; claims of one text are asked about together.
 
-    Args:
-        claims: rows of ``labelled_claims``, in their order (those of one text stand together).
-        prompt: a verification prompt, with its demonstrations.
-        model: who verifies.
-        batch: texts that the model is given at once.
+    The rows are those of ``labelled_claims``, in their order (those of one text stand together); ``batch`` is how many
+    texts the model is given at once.
 
     Returns:
         The same rows with ``support`` in [0, 1] (NaN with a ``reason`` where nothing could be read) and ``evidence``
@@ -53,17 +52,12 @@ def verify_labelled(claims: pd.DataFrame, prompt: Prompt, model: Model, batch: i
     >>> found["support"].tolist()
     [1.0, 0.0]
     """
-    groups = claims.groupby(["example_id", "document"], sort=False)
-    documents, extras = groups["document"].first().tolist(), groups["extra"].first().tolist()
-    asked = groups["claim"].agg(list).tolist()
+    groups = claims.groupby(["example_id", "document"], sort=False).agg({"claim": list, "extra": "first"}).reset_index()
     beside = claims["extra"].notna().all()
-    verifier = PromptedVerifier(model, prompt)
     verdicts = []
-    with bar(len(documents), prompt.name, "document") as progress:
-        for start in range(0, len(documents), batch):
-            part = slice(start, start + batch)
-            found = verifier.verify(documents[part], asked[part], extras[part] if beside else None)
-            verdicts += [verdict for group in found for verdict in group]
-            progress.update(len(found))
+    for part in batches(groups, prompt.name, "document", batch):
+        extras = part["extra"].tolist() if beside else None
+        found = verify(model, prompt, part["document"].tolist(), part["claim"].tolist(), extras)
+        verdicts += chain.from_iterable(found)
     columns = {name: [getattr(verdict, name) for verdict in verdicts] for name in ("support", "reason", "evidence")}
     return claims.assign(**columns)

@@ -14,36 +14,29 @@ from claimwise.reasons import Reason
 SUPPORTED = 0.5
 
 
-class PromptedVerifier:
-    """A model and a verification prompt (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
+def verify(
+    model: Model,
+    prompt: prompts.Prompt,
+    documents: Sequence[str],
+    claims: Sequence[Sequence[str]],
+    extras: Sequence[str] | None = None,
+) -> list[list[Verdict]]:
+    """A model's verdicts on every claim, in order (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
 
-    s_i = p(Yes) / (p(Yes) + p(No)) for claim i.
+    s_i = p(Yes) / (p(Yes) + p(No)) for claim i; NaN with a reason for blank documents and claims. ``extras`` are further
+    texts, one a document, for a prompt that shows the model another document beside.
 
     >>> from claimwise import models
-    >>> verifier = PromptedVerifier(models.load({"kind": "lexical"}), prompts.load("acueval-verify-zeroshot"))
-    >>> [[v.support for v in group] for group in verifier.verify(["It rained."], [["It rained.", "Ann left.", " "]])]
+    >>> model, prompt = models.load({"kind": "lexical"}), prompts.load("acueval-verify-zeroshot")
+    >>> [[v.support for v in group] for group in verify(model, prompt, ["It rained."], [["It rained.", "Ann left.", " "]])]
     [[1.0, 0.0, nan]]
     """
 
-    def __init__(self, model: Model, prompt: prompts.Prompt):
-        self.name, self._model, self._prompt = prompt.name, model, prompt
+    def ask(at: list[int], groups: list[list[str]]) -> list[list[Verdict]]:
+        shown = [extras[i] for i in at] if extras is not None else None
+        return model.verify([documents[i] for i in at], groups, prompt, shown)
 
-    def verify(
-        self, documents: Sequence[str], claims: Sequence[Sequence[str]], extras: Sequence[str] | None = None
-    ) -> list[list[Verdict]]:
-        """Verdicts on every claim, in order; NaN with a reason for blank documents and claims.
-
-        Args:
-            documents: n texts.
-            claims: n lists of claims, any of them empty.
-            extras: n further texts, for a prompt that shows the model another document beside.
-        """
-
-        def ask(at: list[int], groups: list[list[str]]) -> list[list[Verdict]]:
-            shown = [extras[i] for i in at] if extras is not None else None
-            return self._model.verify([documents[i] for i in at], groups, self._prompt, shown)
-
-        return skip_blank(documents, claims, ask)
+    return skip_blank(documents, claims, ask)
 
 
 def probability(verdicts: pd.DataFrame) -> pd.Series:
@@ -51,9 +44,6 @@ def probability(verdicts: pd.DataFrame) -> pd.Series:
 
     That is the verdict's ``support``, but ``p_entail`` where claims were aligned (FENICE): there ``support`` is
     (NLIScore + 1) / 2, one half already where the document says nothing of the claim.
-
-    Args:
-        verdicts: a table of schema ``verdicts``.
 
     >>> probability(pd.DataFrame({"support": [0.9, 0.2]})).tolist()
     [0.9, 0.2]
@@ -70,10 +60,7 @@ def skip_blank(
 ) -> list[list[Verdict]]:
     """Verdicts on every claim, in order, where blank documents and claims need no asking.
 
-    Args:
-        documents: n texts.
-        claims: n lists of claims, any of them empty.
-        ask: gets the positions of the documents that have claims to be asked about, and these claims.
+    ``ask`` gets the positions of the documents that have claims to be asked about, and these claims.
 
     >>> def ask(at, groups):
     ...     return [[Verdict(1.0) for _ in group] for group in groups]

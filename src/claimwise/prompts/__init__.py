@@ -25,30 +25,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from claimwise.errors import near
-from claimwise.prompts.files import (
-    ROLES,
-    Demonstration,
-    PromptError,
-    PromptFile,
-    Role,
-    check_filled,
-    check_template,
-    failure,
-    fill,
-    read,
-    read_demonstrations,
-)
+from claimwise.prompts import files
+from claimwise.prompts.files import ROLES, Demonstration, PromptBase, PromptError, Role
 from claimwise.prompts.parsers import KINDS
 
-__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Role", "load", "load_for", "names"]
+__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Role", "load", "names"]
 
 _FOLDER = resources.files(__name__)
 
@@ -57,11 +48,8 @@ _FOLDER = resources.files(__name__)
 class Decoding:
     """What goes to a language model beside a rendered prompt; with that text, it is what a remembered reply answers.
 
-    Attributes:
-        max_tokens: longest reply.
-        stop: texts that end a reply.
-        choices: answers whose probabilities are asked for; none where a text is.
-        schema: a JSON schema of the reply, for models that can be held to one.
+    ``choices`` are answers whose probabilities are asked for, none where a text is; ``schema`` is a JSON schema of the
+    reply, for models that can be held to one.
     """
 
     max_tokens: int
@@ -70,34 +58,18 @@ class Decoding:
     schema: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(PromptBase):
     """A prompt and what an embedded model needs to know of it.
 
     Attributes:
         name: as it was asked for: the file's stem, e.g. ``acueval-decompose-5shot``, or the path of a user's own.
-        role: which of the model's roles it is for.
-        source: paper and figure, or who wrote it.
-        reply: the name of the parser that reads the model's reply.
-        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
-        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
-            ``document+extra``, the passage to check against and another document that must not be used.
-        demonstrations: the worked examples, in order; the first ``shots`` of their file.
-        max_tokens: longest reply.
-        stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
         template: the text, with its variables.
+        demonstrations: the worked examples, in order; the first ``shots`` of their file.
     """
 
     name: str
-    role: Role
-    source: str
-    reply: str
-    template: str = field(repr=False)
-    scope: str = "passage"
-    context: str = "document"
-    demonstrations: tuple[Demonstration, ...] = field(default=(), repr=False)
-    max_tokens: int = 256
-    stop: tuple[str, ...] = ()
+    template: str = Field(repr=False)
+    demonstrations: tuple[Demonstration, ...] = Field((), repr=False)
 
     def render(self, **variables: Any) -> str:
         """Fill the template.
@@ -113,15 +85,15 @@ class Prompt:
         claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot, line 5 of its text: 'ACU' is undefined; ...
         """
         try:
-            return fill(self.template, self.demonstrations, variables)
+            return files.fill(self.template, self.demonstrations, variables)
         except Exception as error:  # an expression of a user's own may raise anything
-            line, what = failure(error)
+            line, what = files.failure(error)
             where = f", line {line} of its text" if line else ""
             raise PromptError(f"prompt {self.name}{where}: {what}") from None
 
     def with_demonstrations(self, demonstrations: Sequence[Demonstration]) -> Prompt:
         """The same prompt with other demonstrations, e.g. drawn from a corpus's validation split."""
-        return replace(self, demonstrations=tuple(demonstrations))
+        return self.model_copy(update={"demonstrations": tuple(demonstrations)})
 
     @property
     def decoding(self) -> Decoding:
@@ -146,53 +118,45 @@ def names(role: Role | None = None) -> list[str]:
     >>> "acueval-decompose-5shot" in names("decompose")
     True
     """
-    files = sorted(f.name.removesuffix(".txt") for f in _FOLDER.iterdir() if f.name.endswith(".txt"))
-    return [name for name in files if role is None or load(name).role == role]
+    known = sorted(file.name.removesuffix(".txt") for file in _FOLDER.iterdir() if file.name.endswith(".txt"))
+    return [name for name in known if role is None or _packaged(name).role == role]
 
 
-def load(name: str) -> Prompt:
+def load(name: str, role: Role | None = None) -> Prompt:
     """Read a prompt: one of the package by its name, one of your own by its path.
 
     Args:
         name: a name; or a path, which has a separator or ends in ``.txt``, relative to the working folder. A file's
             ``template`` and ``demonstrations`` are looked for beside it, and then among the package's.
+        role: what it must be for, if that matters: the reply to another would be read as what it is not.
 
     Raises:
-        PromptError: no such prompt (the message lists those there are), or its file is malformed (names the line).
+        PromptError: no such prompt, or it is for another role (the message lists those there are), or its file is
+            malformed (names the line).
 
     >>> prompt = load("acueval-decompose-3shot")
     >>> prompt.role, len(prompt.demonstrations), prompt.demonstrations[0].claims[0]
     ('decompose', 3, 'Amie has Diamond Blackfan Anaemia')
-    """
-    if not _is_path(name):
-        return _packaged(name)
-    file = Path(name).expanduser()
-    if file.is_file():
-        return _prompt(name, file, file.parent)  # read anew each time: a notebook's kernel outlives an edit
-    known = names()
-    hint = f"; did you mean {file.stem!r}, without .txt?" if file.stem in known else f"; by name: {', '.join(known)}"
-    raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
-
-
-def load_for(role: Role, name: str) -> Prompt:
-    """Read a prompt that must be for a role: the reply to another would be read as what it is not.
-
-    Raises:
-        PromptError: no such prompt, or it is for another role; the message lists those of the role.
-
-    >>> load_for("judge", "belugaeval-judge-consistency").role
-    'judge'
-    >>> load_for("verify", "fenice-decompose-json")
+    >>> load("fenice-decompose-json", "verify")
     Traceback (most recent call last):
     ...
     claimwise.prompts.files.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
     """
-    right = names(role)
+    file = Path(name).expanduser()
+    if _is_path(name) and not file.is_file():
+        known = names()
+        hint = (
+            f"; did you mean {file.stem!r}, without .txt?" if file.stem in known else f"; by name: {', '.join(known)}"
+        )
+        raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
     if not _is_path(name) and name not in names():
+        right = names(role)
         raise PromptError(f"no prompt named {name!r}{near(name, right) or ';'} there are: {', '.join(right)}")
-    prompt = load(name)
-    if prompt.role != role:
-        raise PromptError(f"prompt {name!r} is for {prompt.role}, expected one for {role}: {', '.join(right)}")
+    # one of a user's own is read anew each time: a notebook's kernel outlives an edit
+    prompt = _prompt(name, file, file.parent) if _is_path(name) else _packaged(name)
+    if role not in (None, prompt.role):
+        expected = f"expected one for {role}: {', '.join(names(role))}"
+        raise PromptError(f"prompt {name!r} is for {prompt.role}, {expected}")
     return prompt
 
 
@@ -202,36 +166,33 @@ def _is_path(name: str) -> bool:
 
 @cache
 def _packaged(name: str) -> Prompt:
-    file = _FOLDER / f"{name}.txt"
-    if not file.is_file():
-        raise PromptError(f"no prompt named {name!r}{near(name, names()) or ';'} there are: {', '.join(names())}")
-    return _prompt(name, file, _FOLDER)
+    return _prompt(name, _FOLDER / f"{name}.txt", _FOLDER)
 
 
 def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
-    found = read(file)
+    found = files.read(file)
     header, shown = found.header, found
     if header.template:
         if found.template.strip():
             raise found.error("template", f"expected no text of the file's own beside {header.template!r}")
-        shown = read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
-    check_template(shown, header)
+        shown = files.read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
+    files.check_template(shown, header)
     demonstrations: tuple[Demonstration, ...] = ()
     if header.demonstrations:
         place = _beside(found, folder, "demonstrations", header.demonstrations)
-        demonstrations = read_demonstrations(found, place)
+        demonstrations = files.read_demonstrations(found, place)
     elif header.shots:
         raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
-    check_filled(shown, demonstrations)
+    files.check_filled(shown, demonstrations)
     return Prompt(
         name=name,
         template=shown.template.rstrip("\n"),
         demonstrations=demonstrations,
-        **header.model_dump(exclude={"demonstrations", "shots", "template"}),
+        **header.model_dump(include=set(PromptBase.model_fields)),
     )
 
 
-def _beside(found: PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
+def _beside(found: files.PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
     """A file that a prompt file names: in its folder or, where there is none, in the package's."""
     for file in (folder / name, _FOLDER / name):
         if file.is_file():

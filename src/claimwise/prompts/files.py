@@ -12,9 +12,9 @@ import jinja2
 import yaml
 from jinja2 import meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from claimwise.errors import ClaimwiseError, near, shorten
+from claimwise.errors import ClaimwiseError, finding, near, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
 from claimwise.prompts.sources import Source
 from claimwise.strict_yaml import Loader
@@ -42,22 +42,15 @@ class PromptError(ClaimwiseError):
     """A prompt is not there, is malformed, or lacks a variable."""
 
 
-class _Shown(NamedTuple):
-    """What templates of a role show: all of ``always``, and of ``choice`` what they like, but one where ``one_of``."""
-
-    always: frozenset[str]
-    choice: frozenset[str] = frozenset()
-    one_of: bool = False
-
-
-_SHOWN: Mapping[str, _Shown] = MappingProxyType(
+#: What templates of a role show: all of the first, and of the second what they like (for ``revise`` at least one).
+_SHOWN: Mapping[str, tuple[frozenset[str], frozenset[str]]] = MappingProxyType(
     {
-        "decompose": _Shown(frozenset({"Summary"})),
-        "verify": _Shown(frozenset({"Document", "ACU"})),
-        "judge": _Shown(frozenset({"Document", "Summary"})),
-        "critique": _Shown(frozenset({"Document", "Statement"}), frozenset({"References"})),
-        "revise": _Shown(frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"}), one_of=True),
-        "summarise": _Shown(frozenset({"Sources", "Question"})),
+        "decompose": (frozenset({"Summary"}), frozenset()),
+        "verify": (frozenset({"Document", "ACU"}), frozenset()),
+        "judge": (frozenset({"Document", "Summary"}), frozenset()),
+        "critique": (frozenset({"Document", "Statement"}), frozenset({"References"})),
+        "revise": (frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"})),
+        "summarise": (frozenset({"Sources", "Question"}), frozenset()),
     }
 )
 
@@ -87,8 +80,19 @@ class Demonstration(BaseModel):
     extra: str | None = None
 
 
-class Header(BaseModel):
-    """The front matter of a prompt file; see ``Prompt`` for what its keys mean."""
+class PromptBase(BaseModel):
+    """What a prompt file says of how the prompt is used.
+
+    Attributes:
+        source: paper and figure, or who wrote it.
+        role: which of the model's roles it is for.
+        reply: the name of the parser that reads the model's reply.
+        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
+        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
+            ``document+extra``, the passage to check against and another document that must not be used.
+        max_tokens: longest reply.
+        stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,10 +101,15 @@ class Header(BaseModel):
     reply: str
     scope: Literal["passage", "sentence"] = "passage"
     context: Literal["document", "retrieved", "document+extra"] = "document"
-    demonstrations: str | None = None
-    shots: int = Field(0, ge=0)
     max_tokens: int = Field(256, ge=1)
     stop: tuple[str, ...] = ()
+
+
+class Header(PromptBase):
+    """The front matter of a prompt file, with the names of the files that it needs."""
+
+    demonstrations: str | None = None
+    shots: int = Field(0, ge=0)
     template: str | None = None
 
 
@@ -155,8 +164,7 @@ def read(file: Traversable) -> PromptFile:
     try:
         header = Header.model_validate(content)
     except ValidationError as error:
-        told = [_told(file, places, one) for one in error.errors()]
-        raise PromptError("\n".join(told)) from None
+        raise PromptError("\n".join(_key_error(file, places, one) for one in error.errors())) from None
     found = PromptFile(file, header, "\n".join(lines[marks[1] + 1 :]), places, start)
     if header.reply not in FOR_ROLE[header.role]:
         kinds = ", ".join(FOR_ROLE[header.role])
@@ -170,7 +178,8 @@ def check_template(found: PromptFile, header: Header) -> None:
     Raises:
         PromptError: no Jinja2, an unknown placeholder or one too few; names file, line and the placeholders there are.
     """
-    always, choice, one_of = _SHOWN[header.role]
+    always, choice = _SHOWN[header.role]
+    one_of = header.role == "revise"
     if header.context == "document+extra":
         always |= {"Extra"}
     expected = f"a prompt for {header.role} shows {_braced(always)}"
@@ -261,16 +270,13 @@ def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstra
     shots = found.header.shots
     if not 0 < shots <= len(entries):
         raise found.error("shots", f"expected 1 to {len(entries)}, as {found.header.demonstrations} has; found {shots}")
-    made = []
-    for number, entry in enumerate(entries[:shots], start=1):
-        try:
-            made.append(Demonstration.model_validate(entry))
-        except ValidationError as error:
-            told = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'entry'}: {e['msg']}" for e in error.errors())
-            raise PromptError(
-                f"{file}, demonstration {number}: {told}; expected keys among {', '.join(Demonstration.model_fields)}"
-            ) from None
-    return tuple(made)
+    try:
+        return tuple(TypeAdapter(list[Demonstration]).validate_python(entries[:shots]))
+    except ValidationError as error:
+        keys = f"expected keys among {', '.join(Demonstration.model_fields)}"
+        places = [(one["loc"][0] + 1, ".".join(map(str, one["loc"][1:])), one) for one in error.errors()]
+        lines = [f"{file}, demonstration {number}: {finding(place, one)}; {keys}" for number, place, one in places]
+        raise PromptError("\n".join(lines)) from None
 
 
 def text(file: Traversable) -> str:
@@ -286,7 +292,7 @@ def text(file: Traversable) -> str:
         raise PromptError(f"{file}: not UTF-8 ({found}); save the file as UTF-8") from None
 
 
-def _told(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
+def _key_error(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
         what = f"unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
@@ -294,7 +300,7 @@ def _told(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
         what = f"is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
     else:
-        what = f"{error['msg']}, found {shorten(error['input'])}"
+        return str(_error(file, places.get(key, 1), finding(key, error)))
     return str(_error(file, places.get(key, 1), f"{key}: {what}"))
 
 

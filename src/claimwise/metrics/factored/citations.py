@@ -96,10 +96,8 @@ class Resolution:
 def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
     """The citations of a text, in order.
 
-    Args:
-        text: a sentence or more.
-        known: the sources' names, which are read as they are where their words do not look like names (a paper without
-            authors is cited by its title).
+    Known names of sources are read as they are where their words do not look like names (a paper without authors is
+    cited by its title).
 
     >>> [str(c) for c in find("Ling et al.'s (2009) trial and others (Roy & Ames, 2011a, b) agree.")]
     ['Ling et al. (2009)', 'Roy and Ames (2011a)', 'Roy and Ames (2011b)']
@@ -178,33 +176,28 @@ def _known_name(before: str, known: Sequence[str]) -> str | None:
 def _last_names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
     """The names that end a text, and where they begin.
 
-    Args:
-        text: ends with a name, or has none.
-        listed: the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone before the
-            last name divides it from the rest of the sentence ("In Hungary, Roy").
+    Where they are ``listed``, the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone
+    before the last name divides it from the rest of the sentence ("In Hungary, Roy").
     """
-    names: list[tuple[str, int]] = []
+    names: list[tuple[str, int, str]] = []  # each with its place and what parts it from the name before
     words: list[tuple[str, int]] = []
-    separators: list[str] = []
     rest = text
     while token := _TOKEN.search(rest):
         word = token["word"]
-        if word and not _in_a_name(word, bool(words)):
+        if not (_in_a_name(word, bool(words)) if word else words):
             break
         if word:
             words.insert(0, (word, token.start("word")))
         else:
-            if not words:
-                break
-            names.insert(0, _surname(words))
-            separators.insert(0, token["sep"].strip())
+            names.insert(0, (*_surname(words), token["sep"].strip()))
             words = []
         rest = rest[: token.start()]
     if words:
-        names.insert(0, _surname(words))
-    else:
-        separators = separators[1:] if separators else separators
-    return _without_initials(names, separators, listed)
+        names.insert(0, (*_surname(words), ""))
+    kept = [name for name in names if name[0]]  # "Ling, J.": initials stand as a name of their own
+    if len(kept) > 1 and kept[-1][2] == "," and not listed:
+        kept = kept[-1:]
+    return tuple(name for name, _, _ in kept), kept[0][1] if kept else 0
 
 
 def _in_a_name(word: str, follows: bool) -> bool:
@@ -221,22 +214,6 @@ def _surname(words: list[tuple[str, int]]) -> tuple[str, int]:
     if len(words) == 1 and words[0][0].isalpha():  # an acronym
         kept = [words[0][0]]
     return " ".join(kept), words[0][1]
-
-
-def _without_initials(names: list[tuple[str, int]], separators: list[str], listed: bool) -> tuple[tuple[str, ...], int]:
-    """Drop initials that stand as names of their own ("Ling, J.") and what a comma divides from the last name."""
-    kept: list[tuple[str, int]] = []
-    links: list[str] = []
-    for i, name in enumerate(names):
-        if name[0]:
-            if kept:
-                links.append(separators[i - 1])
-            kept.append(name)
-    if not kept:
-        return (), 0
-    if links and links[-1] == "," and not listed:
-        kept = kept[-1:]
-    return tuple(name for name, _ in kept), kept[0][1]
 
 
 def _spellings(name: str) -> set[tuple[str, ...]]:
@@ -276,11 +253,7 @@ def _parsed(reference: str) -> Citation:
 
 
 def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
-    """Every citation of a text with the sources that it means.
-
-    Args:
-        text: a sentence or more.
-        references: the sources' names, e.g. "Ling (2009)", "Ling and Roy (2009a)", "Ling et al. (2009)".
+    """Every citation of a text with the sources that it means, named as in "Ling (2009)" or "Ling and Roy (2009a)".
 
     Returns:
         One resolution a citation, in order; ``reason`` is None, ``AMBIGUOUS`` or ``MISSING``.

@@ -42,16 +42,9 @@ class Revision(NamedTuple):
 def revise(
     model: Model, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: str
 ) -> list[Revision]:
-    """Each summary revised by its feedback.
+    """Each summary revised by its feedback, with the prompt of that name.
 
     The model is not asked to revise by feedback that says nothing: the critique was not read.
-
-    Args:
-        model: what is asked.
-        documents: n sources.
-        summaries: n summaries.
-        feedback: what each is revised by.
-        prompt: name of one for the role ``revise``.
 
     >>> from claimwise import models
     >>> told = [Feedback(unsupported=("It snowed.",)), Feedback()]
@@ -72,28 +65,15 @@ def revise(
 def self_critique(
     model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique_prompt: str, revise_prompt: str
 ) -> list[Revision]:
-    """One critique of the whole summary and one revision by it: the baseline of sec. 4.1, ACUEval's holistic critique.
-
-    Args:
-        model: criticises and revises.
-        documents: n sources.
-        summaries: n summaries.
-        critique_prompt: name of the prompt for the role ``critique``.
-        revise_prompt: name of the prompt for the role ``revise``.
-    """
+    """One critique of the whole summary and one revision by it: sec. 4.1's baseline, ACUEval's holistic critique."""
     found = model.critique(documents, summaries, prompts.load(critique_prompt))
     return revise(model, documents, summaries, [Feedback(comment=c.text) for c in found], revise_prompt)
 
 
 def criticise(model: Model, groups: Sequence[Sequence[Statement]], prompt: str) -> list[list[Critique]]:
-    """A critique of every statement (Algorithm 1, line 3).
+    """A critique of every statement of each summary (Algorithm 1, line 3), with the prompt of that name.
 
     The model is not asked about a statement that cites a paper that is not there: that is the critique.
-
-    Args:
-        model: what is asked.
-        groups: the statements of each summary.
-        prompt: name of one for the role ``critique``.
 
     >>> from claimwise import models
     >>> group = [Statement("It snowed.", "It rained."), Statement("It hailed (Ek, 1999).", "", ("Ek (1999)",))]
@@ -158,17 +138,10 @@ def refine(
     """Criticise and revise each summary until nothing is found unsupported, or no more is gained.
 
     A summary's rounds end when the critic finds nothing unsupported or has nothing to check, when a revision changes
-    nothing or cannot be read, after ``rounds`` revisions, and when a revision has no fewer unsupported sentences than the
-    draft before it, which is then the result. A sentence without a verdict is no better than an unsupported one, but says
-    nothing to revise by. One round is the paper's Algorithm 1, but for the look at the revision after it.
-
-    Args:
-        model: criticises and revises.
-        documents: n sources.
-        summaries: n summaries.
-        critique_prompt: name of the critique prompt (A.3.1).
-        revise_prompt: name of the revision prompt (A.3.2).
-        rounds: the most revisions, at least 1.
+    nothing or cannot be read, after ``rounds`` (at least 1) revisions, and when a revision has no fewer unsupported
+    sentences than the draft before it, which is then the result. A sentence without a verdict is no better than an
+    unsupported one, but says nothing to revise by. One round is the paper's Algorithm 1, but for the look at the
+    revision after it.
 
     Returns:
         For each summary its drafts, the original first; the last one is the result.

@@ -15,12 +15,10 @@ import pandas as pd
 
 from claimwise import prompts, text
 from claimwise.metrics.factored import citations
-from claimwise.metrics.verify import SUPPORTED, PromptedVerifier
+from claimwise.metrics.verify import SUPPORTED, verify
 from claimwise.models.base import Model, Verdict
+from claimwise.progress import batches
 from claimwise.prompts.sources import joined, separated
-
-#: Documents that a verifier is asked about at once: what is finished is in the response cache.
-_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +64,10 @@ def statements(document: str, summary: str, original: str | None = None) -> list
 
 
 def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
-    """Every checked sentence of summaries with a verifier's verdict.
+    """Every checked sentence of summaries with a verifier's verdict, asked for with the prompt of that name.
 
-    Args:
-        versions: ``id, document_id, system, version, document, summary, original`` (the summary that it revises, or
-            itself).
-        model: verifies.
-        prompt: name of the verification prompt.
+    Versions have ``id, document_id, system, version, document, summary, original`` (the summary that it revises, or
+    itself).
 
     Returns:
         ``id, document_id, system, version, sentence, passage`` (what it was checked against), ``cites`` (citations),
@@ -102,11 +97,7 @@ def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.Da
 
 
 def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
-    """Summaries with how many of their sentences are hallucinated.
-
-    Args:
-        versions: what ``judged_sentences`` was given, or some of its rows.
-        sentences: what it returned.
+    """Summaries (what ``judged_sentences`` was given, or some of its rows) with how many sentences are hallucinated.
 
     Returns:
         The versions with ``checked`` sentences, ``hallucinations`` among them, ``missing`` (sentences that cite a paper
@@ -132,13 +123,7 @@ def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFr
 
 
 def verify_each(documents: Sequence[str], claims: Sequence[str], model: Model, prompt: str) -> list[Verdict]:
-    """A verdict on each claim by its document; what stands twice is asked once, and a document's claims together.
-
-    Args:
-        documents: n texts.
-        claims: n claims.
-        model: verifies.
-        prompt: name of the verification prompt.
+    """A verdict on each of n claims by its document; what stands twice is asked once, a document's claims together.
 
     >>> from claimwise import models
     >>> model = models.load({"kind": "lexical"})
@@ -148,11 +133,10 @@ def verify_each(documents: Sequence[str], claims: Sequence[str], model: Model, p
     groups: dict[str, dict[str, Verdict | None]] = {}
     for document, claim in zip(documents, claims, strict=True):
         groups.setdefault(document, {})[claim] = None
-    verifier = PromptedVerifier(model, prompts.load(prompt))
-    different = list(groups)
-    for start in range(0, len(different), _BATCH):
-        part = different[start : start + _BATCH]
-        found = verifier.verify(part, [list(groups[document]) for document in part])
+    loaded = prompts.load(prompt)
+    for rows in batches(pd.DataFrame({"document": list(groups)}), prompt, "document"):
+        part = rows["document"].tolist()
+        found = verify(model, loaded, part, [list(groups[document]) for document in part])
         for document, verdicts in zip(part, found, strict=True):
             groups[document] = dict(zip(groups[document], verdicts, strict=True))
     return [groups[document][claim] for document, claim in zip(documents, claims, strict=True)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -100,15 +100,9 @@ class _Claim(NamedTuple):
 class Aligner:
     """Aligns claims with documents.
 
-    Args:
-        model: reads pairs.
-        resolver: finds coreferent mentions; None leaves that level out.
-        window: sentences of a window (j); None leaves windows and document out.
-        gate: T.
-        candidates: see ``AlignmentSettings``.
-        cache: where the best premise of every (claim, document, level) is kept; None for memory.
+    Settings are ``window``, ``gate`` and ``candidates`` of ``AlignmentSettings``. ``cache`` keeps the best premise of every (claim, document, level); None
+    is one in memory.
 
-    >>> from claimwise.metrics.fenice.alignment import Aligner
     >>> class Same:
     ...     name, fingerprint, limit = "same", "same", None
     ...     def count(self, texts): return [0] * len(texts)
@@ -127,13 +121,10 @@ class Aligner:
         model: Entailment,
         resolver: coreference.Resolver | None = None,
         *,
-        window: int | None = 5,
-        gate: float = 0.8,
-        candidates: int | None = None,
         cache: ResponseCache | None = None,
+        **settings: Any,
     ) -> None:
-        self._model, self._resolver = model, resolver
-        self._window, self._gate, self._candidates = window, gate, candidates
+        self._model, self._resolver, self._settings = model, resolver, AlignmentSettings(**settings)
         self._cache = cache or ResponseCache(":memory:")
 
     @classmethod
@@ -154,12 +145,7 @@ class Aligner:
         )
 
     def align(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[AlignedVerdict]]:
-        """FENICE_cl of every claim (equation 7), where gated the larger of both levels.
-
-        Args:
-            documents: n texts with at least one sentence.
-            claims: n lists of claims that are not blank.
-        """
+        """FENICE_cl of every claim (equation 7), where gated the larger of both levels; no text may be blank."""
         known: dict[str, Passages] = {}
         for document in documents:
             known.setdefault(document, Passages(document, self._model.count, self._resolver))
@@ -190,21 +176,23 @@ class Aligner:
         return room if room >= LEAST_ROOM else self._model.limit - size
 
     def _near(self, document: str, claim: str, passages: Passages) -> tuple[int, ...] | None:
-        if self._candidates is None or len(passages.spans) <= self._candidates:
+        if self._settings.candidates is None or len(passages.spans) <= self._settings.candidates:
             return None
-        return chunks.retrieve(document, claim, self._candidates).sentences
+        return chunks.retrieve(document, claim, self._settings.candidates).sentences
 
     def _levels(self, claims: list[_Claim]) -> list[_Best | None]:
-        best = self._solve([(c, _runs(c, 1)) for c in claims], "sentence")
+        best = self._solve([(c, c.passages.windows(1, c.room, c.near)) for c in claims], "sentence")
         if self._resolver:
             at = [i for i, found in enumerate(best) if found]
             tasks = [(claims[i], claims[i].passages.variants(best[i].premise, claims[i].room)) for i in at]
             self._improve(best, at, tasks, "coreference")
-        if self._window:
+        if self._settings.window:
             # Gated once, before either level: equation 7 takes the larger of windows and document.
-            at = [i for i, found in enumerate(best) if not found or found.score < self._gate]
-            wide = [i for i in at if len(claims[i].passages.spans) > self._window]
-            self._improve(best, wide, [(claims[i], _runs(claims[i], self._window)) for i in wide], "window")
+            at = [i for i, found in enumerate(best) if not found or found.score < self._settings.gate]
+            wide = [i for i in at if len(claims[i].passages.spans) > self._settings.window]
+            size = self._settings.window
+            tasks = [(c, c.passages.windows(size, c.room, c.near)) for c in (claims[i] for i in wide)]
+            self._improve(best, wide, tasks, "window")
             self._improve(best, at, [(claims[i], claims[i].passages.whole(claims[i].room)) for i in at], "document")
         return best
 
@@ -260,12 +248,6 @@ class Aligner:
                 _, premises, claims = zip(*(pairs[i] for i in block), strict=True)
                 probabilities[block] = self._model.entail(premises, claims, scope)
         return probabilities
-
-
-def _runs(claim: _Claim, size: int) -> Premises:
-    if claim.near is None:
-        return claim.passages.windows(size, claim.room)
-    return claim.passages.near(size, claim.room, claim.near)
 
 
 def _verdict(best: _Best | None) -> AlignedVerdict:

@@ -47,9 +47,7 @@ class Resolver(Protocol):
 class NeuralResolver:
     """fastcoref's model (F-COREF), where that package is installed: ``pip install fastcoref``.
 
-    Args:
-        checkpoint: a local folder or hub id.
-        device: cpu or a GPU.
+    ``checkpoint`` is a local folder or hub id.
 
     Raises:
         CoreferenceError: the package is not installed, or the checkpoint cannot be loaded.

@@ -72,6 +72,11 @@ class _Entity:
     mentions: list[tuple[int, int]] = field(default_factory=list)
     seen: list[tuple[int, int]] = field(default_factory=list)  # (sentence, place) of each named mention
 
+    def add(self, run: Sequence[_Word]) -> None:
+        """A mention by name."""
+        self.mentions.append((run[0].start, run[-1].end))
+        self.seen.append((run[0].sentence, run[0].place))
+
 
 class Rules:
     """The embedded resolver.
@@ -131,8 +136,7 @@ def _read_names(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> No
                 by_word.setdefault(key, []).append(entity)
         elif entity.kind in "p?" and _kind(run) in "mf":
             entity.kind = _kind(run)
-        entity.mentions.append((run[0].start, run[-1].end))
-        entity.seen.append((run[0].sentence, run[0].place))
+        entity.add(run)
 
 
 def _name_runs(words: list[_Word], inside: set[str]) -> Iterator[list[_Word]]:
@@ -166,7 +170,7 @@ def _named(words: list[_Word], inside: set[str]) -> bool:
 
 def _core(run: list[_Word]) -> list[_Word]:
     """A name without titles."""
-    return [word for word in run if word.lower not in _TITLES and word.lower not in _RANKS and word.lower != "dr"]
+    return [word for word in run if word.lower not in _TITLES and word.lower not in _RANKS]
 
 
 def _title(run: list[_Word]) -> str | None:
@@ -183,7 +187,7 @@ def _kind(run: list[_Word]) -> str:
         return "m"
     if first in FEMALE:
         return "f"
-    if first in _RANKS or first == "dr":
+    if first in _RANKS:
         return "p"
     return "?"
 
@@ -221,11 +225,10 @@ def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]
             if word.lower in ("a", "an"):
                 phrase = _phrase(words, i)
                 if len(phrase) > 1 and phrase[-1].lower not in called:
-                    head = phrase[-1]
-                    introduced[head.lower] = _Entity(_noun_kind(head.lower), (head.lower,))
-                    introduced[head.lower].mentions.append((word.start, head.end))
-                    introduced[head.lower].seen.append((word.sentence, word.place))
-                    entities.append(introduced[head.lower])
+                    head = phrase[-1].lower
+                    introduced[head] = _Entity(_noun_kind(head), (head,))
+                    introduced[head].add(phrase)
+                    entities.append(introduced[head])
             elif word.lower == "the":
                 phrase = _phrase(words, i)
                 entity = None
@@ -233,8 +236,7 @@ def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]
                     head = phrase[-1].lower
                     entity = called.get(head) or introduced.get(head) or _group(head, entities)
                 if entity is not None:
-                    entity.mentions.append((word.start, phrase[-1].end))
-                    entity.seen.append((word.sentence, word.place))
+                    entity.add(phrase)
 
 
 def _phrase(words: list[_Word], i: int) -> list[_Word]:

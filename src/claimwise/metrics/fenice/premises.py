@@ -47,19 +47,12 @@ class Premises(NamedTuple):
     def from_rows(cls, rows: Iterable[Premise]) -> Premises:
         """Premises with their digest."""
         rows = tuple(rows)
-        digest = hashlib.sha256()
-        for row in rows:
-            digest.update(row.text.encode("utf-8", "surrogatepass") + b"\0")
-        return cls(rows, digest.hexdigest())
+        content = b"".join(row.text.encode("utf-8", "surrogatepass") + b"\0" for row in rows)
+        return cls(rows, hashlib.sha256(content).hexdigest())
 
 
 class Passages:
-    """One document as premises.
-
-    Args:
-        document: its text.
-        count: tokens of texts, as ``Entailment.count``.
-        resolver: finds the chains of mentions; None for none.
+    """One document as premises, whose tokens ``count`` counts (``Entailment.count``).
 
     >>> passages = Passages("It rained. Ann ran. Bo hid.", lambda texts: [len(t.split()) for t in texts])
     >>> [p.text for p in passages.windows(2, None).rows]
@@ -71,7 +64,7 @@ class Passages:
     def __init__(self, document: str, count: Count, resolver: Resolver | None = None) -> None:
         self._document, self._count, self._resolver = document, count, resolver
         self.spans = text.sentences(document)
-        self._made: dict[tuple[int, int | None], Premises] = {}
+        self._made: dict[tuple[int, int | None, tuple[int, ...] | None], Premises] = {}
 
     @cached_property
     def chains(self) -> list[Chain]:
@@ -82,33 +75,26 @@ class Passages:
     def _lengths(self) -> list[int]:
         return self._count([span.text for span in self.spans])
 
-    def windows(self, size: int, room: int | None) -> Premises:
-        """All runs of ``size`` sentences, stride 1 (FENICE equation 5); a shorter document is one run.
+    def windows(self, size: int, room: int | None, near: tuple[int, ...] | None = None) -> Premises:
+        """Runs of ``size`` sentences, stride 1 (FENICE equation 5); a shorter document is one run.
 
-        Args:
-            size: sentences of a run; 1 gives the sentences.
-            room: most tokens of a premise; a longer run becomes several premises. None for no limit.
+        A run of more tokens than ``room`` becomes several premises. Of the runs it is all, or as many as there are
+        sentences in ``near``: those that hold most of these, in their order.
         """
         size = min(size, len(self.spans))
-        if (size, room) not in self._made:
+        if (size, room, near) not in self._made:
             starts = range(len(self.spans) - size + 1)
-            self._made[size, room] = Premises.from_rows(row for i in starts for row in self._run(i, i + size, room))
-        return self._made[size, room]
+            if near is not None:
+                first, last = starts[0], starts[-1]
+                held = Counter(i for at in near for i in range(max(at - size + 1, first), min(at, last) + 1))
+                starts = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(near)])
+            rows = (row for i in starts for row in self._run(i, i + size, room))
+            self._made[size, room, near] = Premises.from_rows(rows)
+        return self._made[size, room, near]
 
     def whole(self, room: int | None) -> Premises:
         """The whole document as one premise, or as overlapping windows where it is too long."""
         return self.windows(max(len(self.spans), 1), room)
-
-    def near(self, size: int, room: int | None, sentences: Sequence[int]) -> Premises:
-        """Of ``windows`` those that hold most of the sentences, as many as there are sentences, in their order."""
-        size = min(size, len(self.spans))
-        held = Counter(
-            start
-            for sentence in sentences
-            for start in range(max(sentence - size + 1, 0), min(sentence, len(self.spans) - size) + 1)
-        )
-        best = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(sentences)])
-        return Premises.from_rows(row for start in best for row in self._run(start, start + size, room))
 
     def variants(self, premise: Premise, room: int | None) -> Premises:
         """The premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).

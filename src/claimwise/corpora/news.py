@@ -1,0 +1,226 @@
+"""Summaries of news that people labelled, rated or compared: one function a dataset."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from math import nan
+from pathlib import PurePosixPath
+from statistics import mean
+
+from claimwise.corpora.base import Rows
+from claimwise.corpora.registry import Registry
+
+
+def halueval(rows: Rows, files: Registry) -> None:
+    """HaluEval, summarization (Li et al. 2023): a right and a hallucinated summary of each CNN/DM article.
+
+    KnowHalu's sample: 500 documents for testing and 100 for validation, two examples each.
+    """
+    for suffix, split in (("_val", "validation"), ("", "test")):
+        path = f"data/summarization_sampled_data{suffix}.json"
+        for index, entry in enumerate(files.read_jsonl("halueval", path)):
+            # As published, all right summaries end in a line break and no hallucinated one does: a label in the text.
+            for system, label in (("right", 1), ("hallucinated", 0)):
+                rows.example(
+                    split,
+                    index,
+                    system,
+                    document=entry["document"],
+                    summary=entry[f"{system}_summary"].strip(),
+                    split=split,
+                    origin="cnndm",
+                    label=label,
+                )
+
+
+def qags(rows: Rows, files: Registry) -> None:
+    """QAGS, CNN/DM part (Wang et al. 2020): summaries judged sentence by sentence by three workers.
+
+    Sentences are the gold claims, labelled by the majority of the votes. The summary, published as sentences, is
+    joined by spaces; it is faithful where all its sentences are. The paper has no splits: articles of even index are
+    validation here, the others test.
+    """
+    for index, entry in enumerate(files.read_jsonl("qags", "data/mturk_cnndm.jsonl")):
+        sentences = [
+            {"claim": sentence["sentence"], "label": _majority(sentence["responses"])}
+            for sentence in entry["summary_sentences"]
+        ]
+        example = rows.example(
+            index,
+            document=entry["article"],
+            summary=" ".join(sentence["claim"] for sentence in sentences),
+            system="bottom-up",
+            split="test" if index % 2 else "validation",
+            origin="cnndm",
+            label=min(sentence["label"] for sentence in sentences),
+        )
+        rows.gold(example, sentences)
+
+
+def _majority(responses: list[dict[str, str]]) -> int:
+    return int(2 * sum(response["response"] == "yes" for response in responses) > len(responses))
+
+
+_ROSE_PARTS = {  # the published name of each part: origin and split
+    "cnndm_test": ("cnndm", "test"),
+    "cnndm_validation": ("cnndm", "validation"),
+    "xsum": ("xsum", "test"),
+    "samsum": ("samsum", "test"),
+}
+_ROSE_DECOMPOSERS = {
+    "system_claims_distilled_t5": "fenice-t5",
+    "system_claims_gpt-3.5-turbo": "gpt-3.5-turbo",
+    "system_claims_llama2_7b": "llama2-7b",
+}
+
+
+def rose(rows: Rows, files: Registry) -> None:
+    """ROSE (Liu et al. 2023): reference summaries with hand-written ACUs (gold claims without a label).
+
+    Besides, the claims of three published decomposers; which system's summary states which ACU (ACUEval Table 3) is
+    labelled on a model hub only, and not read here. A decomposer that made no claim of a reference has no row for it.
+    """
+    parts = files.read_json("rose", "src/rose/rose_datasets.json.gz")
+    for part, (origin, split) in _ROSE_PARTS.items():
+        for index, entry in enumerate(parts[part]):
+            example = rows.example(
+                part,
+                index,
+                system="reference",
+                document=entry["source"],
+                summary=entry["reference"],
+                split=split,
+                origin=origin,
+            )
+            rows.gold(example, [{"claim": claim} for claim in entry["reference_acus"]])
+            for column, decomposer in _ROSE_DECOMPOSERS.items():
+                rows.recorded(example, decomposer, entry[column])
+
+
+#: The 16 systems in the order of the original file, document after document, whose even rows ACUEval takes as
+#: validation and whose odd rows as test: 16 being even, the halves share documents and hold disjoint systems.
+_SUMMEVAL_ORDER = tuple("M11 M13 M1 M14 M15 M12 M5 M17 M20 M2 M0 M10 M9 M8 M23 M22".split())
+
+#: The prompts of LLM_summeval (Shen et al. 2023, sec. 3.1) whose replies are recorded, and ours that read them: reason
+#: then score, multiple choice, another wording of either, and stars.
+_TEMPLATES = {
+    "rts": "recorded-judge-rating",
+    "altrts": "recorded-judge-rating",
+    "mcq": "recorded-judge-letter",
+    "altmcq": "recorded-judge-letter",
+    "stareval": "recorded-judge-stars",
+}
+
+
+def summeval_label(ratings: list[int]) -> int | None:
+    """1 where the mode of the three consistency ratings is 5, else 0; None where all three differ.
+
+    >>> summeval_label([5, 5, 2]), summeval_label([4, 4, 5]), summeval_label([3, 4, 5])
+    (1, 0, None)
+    """
+    [(rating, votes)] = Counter(ratings).most_common(1)
+    return int(rating == 5) if votes > 1 else None
+
+
+def summeval(rows: Rows, files: Registry) -> None:
+    """SummEval (Fabbri et al. 2021), 12 of its 16 systems: the experts' label, and their mean rating (1-5) as a score.
+
+    Besides, what GPT-3.5, GPT-4 and Llama-2 chat models replied when asked for the summaries' consistency. Three-way
+    ties are left out and counted. ``split`` is ACUEval's (see ``_SUMMEVAL_ORDER``); for a split that keeps documents
+    together, group by ``document_id``.
+    """
+    examples: dict[tuple[str, str], str] = {}
+    for path in files.paths("summeval", "model_output_annotations/*"):
+        for entry in files.read_jsonl("summeval", path):
+            ratings = [annotation["consistency"] for annotation in entry["expert_annotations"]]
+            faithful = summeval_label(ratings)
+            if faithful is None:
+                rows.note("three-way ties left out")
+                continue
+            example = rows.example(
+                entry["id"],
+                entry["model_id"],
+                document=entry["text"],
+                summary=entry["decoded"],
+                split="test" if _SUMMEVAL_ORDER.index(entry["model_id"]) % 2 else "validation",
+                origin="cnndm",
+                label=faithful,
+            )
+            rows.score(example, "human consistency (mean)", mean(ratings))
+            examples[entry["model_id"], entry["id"]] = example
+    for path in files.paths("summeval", "eval_model_generations/*"):
+        _add_replies(rows, examples, files, path)
+
+
+def _add_replies(rows: Rows, examples: dict[tuple[str, str], str], files: Registry, path: str) -> None:
+    """Replies of one model to one prompt about one system's summaries: ``MODEL/eval_SYSTEM_.../consistency_PROMPT.txt``."""
+    _, model, folder, name = PurePosixPath(path).parts
+    system, template = folder.split("_")[1], name.removeprefix("consistency_").removesuffix(".txt")
+    replies: dict[str, str] = {}
+    for entry in files.read_jsonl("summeval", path):
+        if replies.get(entry["id"], entry["resp"]) != entry["resp"]:
+            rows.note("replies that a repetition changed (the last one kept)")
+        replies[entry["id"]] = entry["resp"]
+    for key, reply in replies.items():
+        if (system, key) in examples:  # three-way ties are no examples
+            rows.replied(examples[system, key], model, template, _TEMPLATES[template], reply)
+
+
+_GPT = "text-davinci-002"
+
+
+def llmsummeval_pairwise(rows: Rows, files: Registry) -> None:
+    """LLMSummEval (Zhang et al. 2024): a writer's summary (first) and text-davinci-002's, as raters preferred.
+
+    Article, writer and rater ids are shortened to their first eight characters, which tell them apart.
+    """
+    ids: dict[tuple[str, str], str] = {}
+    for entry in files.read_json("llmsummeval", "pairwise_evaluation_results.json"):
+        pair = []
+        for system, key, summary in (
+            ("writer", f"writer-{entry['writer_id'][:8]}", entry["writer_summary"]),
+            (_GPT, _GPT, entry[f"{_GPT}_summary"]),
+        ):
+            known = (entry["article_id"], key)
+            if known not in ids:
+                ids[known] = rows.example(
+                    entry["article_id"][:8],
+                    key,
+                    document=entry["article_text"],
+                    summary=summary,
+                    system=system,
+                    origin="news",
+                )
+            pair.append(ids[known])
+        preferred = {"True": "first", "False": "second"}.get(str(entry["overall_writer_better"]), "equal")
+        rows.prefer(pair[0], pair[1], entry["evaluator_id"][:8], preferred)
+
+
+def llmsummeval(rows: Rows, files: Registry) -> None:
+    """LLMSummEval's summaries by 19 systems with binary faithfulness votes: the label is the majority's.
+
+    Ties have no label and are counted. ``split`` is ACUEval's, by the parity of a summary's place in the file; for
+    one that keeps documents together, group by ``document_id``.
+    """
+    votes: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
+    for entry in files.read_json("llmsummeval", "likert_evaluation_results.json"):
+        if entry["faithfulness"] not in (0, 1):
+            rows.note("annotations without a faithfulness vote")
+            continue
+        key = (entry["dataset"], entry["article"], entry["model"], entry["summary"])
+        votes[key].append(int(entry["faithfulness"]))
+    for index, ((origin, article, model, summary), cast) in enumerate(votes.items()):
+        share = mean(cast)
+        if share == 0.5:
+            rows.note("ties, without a label")
+        example = rows.example(
+            origin,
+            index,
+            model,
+            document=article,
+            summary=summary,
+            split="test" if index % 2 else "validation",
+            origin=origin,
+            label=nan if share == 0.5 else int(share > 0.5),
+        )
+        rows.score(example, "human faithfulness (mean)", share)

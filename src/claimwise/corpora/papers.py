@@ -1,0 +1,98 @@
+"""Summaries of scientific papers: of several abstracts that they cite, and of long articles, one function a dataset."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from statistics import mean
+from string import ascii_lowercase
+from typing import Any
+
+from claimwise.corpora.base import Rows
+from claimwise.corpora.registry import Registry
+from claimwise.prompts.sources import Source, cited, joined, surname
+
+
+def fave(rows: Rows, files: Registry) -> None:
+    """FAVE (George and Stuhlmüller 2023): 200 questions, to be answered with citations; no summary yet.
+
+    A question's document is its eight abstracts, each under its reference. The query is in ``Corpus.questions``.
+    Papers of one query that would be cited alike get a letter after the year, a paper without authors is cited by the
+    first words of its title. A few papers have no abstract.
+    """
+    for index, entry in enumerate(files.read_json("fave", "paper_dataset.json")):
+        example = rows.example(
+            f"{index:03d}", document=joined(_papers(entry["papers"])), summary="", system="none", origin="papers"
+        )
+        rows.questions[example] = entry["query"]
+
+
+def _papers(entries: list[dict[str, Any]]) -> list[Source]:
+    # a missing year is published as 0
+    years = [str(entry["metadata"]["year"] or "n.d.") for entry in entries]
+    plain = [cited(_surnames(entry), year) for entry, year in zip(entries, years, strict=True)]
+    used: Counter[str] = Counter()
+    papers = []
+    for entry, year, reference in zip(entries, years, plain, strict=True):
+        letter = ascii_lowercase[used[reference]] if plain.count(reference) > 1 else ""
+        used[reference] += 1
+        papers.append(Source(cited(_surnames(entry), year + letter), entry["title"], entry["summary"]))
+    return papers
+
+
+def _surnames(entry: dict[str, Any]) -> tuple[str, ...]:
+    authors = [surname(author) for author in entry["authors"] if author.strip()]
+    return tuple(authors) or (" ".join(entry["title"].split()[:4]),)
+
+
+_METRIC = "human factuality (mean)"
+_SYSTEMS = {"gencomparesumabs": "model_1", "dancersum": "model_2", "section_conditional": "model_3"}
+
+
+def longsciverify(rows: Rows, files: Registry) -> None:
+    """LongSciVerify (Bishop 2024): 15 PubMed and 15 arXiv articles, three systems.
+
+    Three reviewers judged up to three sentences of each summary; which ones is not published, so their mean, in
+    [0, 1], is the summary's score and there are no gold claims and no label. The document is the article, a
+    sentence a line.
+    """
+    for origin in ("pubmed", "arxiv"):
+        articles = {
+            _bare(article["article_id"]): article
+            for article in files.read_json("longsciverify", f"data/raw_data/LongSciVerify/{origin}_test.json")
+        }
+        votes: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for path in files.paths("longsciverify", f"*/{origin}_reviewer_*.csv"):
+            reviewed = files.read_csv("longsciverify", path)
+            for entry in reviewed:
+                for system, prefix in _SYSTEMS.items():
+                    columns = [name for name in entry if name.startswith(prefix) and "factuality" in name]
+                    votes[_bare(entry["id"]), system] += [float(entry[c]) for c in columns if entry[c]]
+        for entry in reviewed:  # the reviewers' files hold the same summaries
+            article = articles[_bare(entry["id"])]
+            for system in _SYSTEMS:
+                example = rows.example(
+                    article["article_id"],
+                    system,
+                    document="\n".join(article["article_text"]),
+                    summary=entry[system],
+                    origin=origin,
+                )
+                rows.score(example, _METRIC, mean(votes[_bare(entry["id"]), system]))
+
+
+def _bare(article_id: str) -> str:
+    """An id as a spreadsheet leaves it: it strips the zeros of arXiv numbers, and people add spaces."""
+    return article_id.strip().strip("0")
+
+
+def longeval(rows: Rows, files: Registry) -> None:
+    """LongEval (Krishna 2023), PubMed part: 20 articles, two systems; mean of three annotators' scores, in [0, 1].
+
+    Summaries by people, published beside, have no score and no example.
+    """
+    texts = files.read_json("longsciverify", "data/raw_data/LongEval/pubmed_summary_src_doc_data.json")
+    for entry in files.read_json("longsciverify", "data/human_eval_results/LongEval/pubmed_fine_scores.json"):
+        article, system = entry["story"].removeprefix("article_").split("_", 1)
+        text = texts[entry["story"]]
+        example = rows.example(article, system, document=text["source_doc"], summary=text["summary"], origin="pubmed")
+        rows.score(example, _METRIC, mean(entry["score"]) / 100)
