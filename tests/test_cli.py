@@ -263,6 +263,7 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert dry.output.startswith(
         f"{2 + 2 * CLAIMS} calls (assuming {CLAIMS} claims a summary"
     )  # two summaries of one document, no claim of both
+    assert dry.output.endswith(". Nothing was asked.\n")
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
     done = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert done.exit_code == 0, done.output
@@ -289,8 +290,10 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     assert "on a corpus left out they decided 58 % of the rows, 70 % of these rightly" in done.output
     claims = pd.read_csv("claims.csv")
     assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
+    factored = CliRunner().invoke(cli.app, ["score", "mine.jsonl", "--metric", "factored"])
+    assert "faithful (from 0.43 on), 0 not sure" in factored.output  # its lower bound is 0, nothing is below
     page = Path("mine.html").read_text(encoding="utf-8")
-    assert '<span class="decision soft">not sure</span>' in page
+    assert '<span class="decision not-sure">not sure</span>' in page
     assert page.count('<li class="not-sure"') == 2
     CliRunner().invoke(cli.app, [*arguments, "--threshold", "0.1"])
     told = pd.read_csv("mine.acueval.csv")

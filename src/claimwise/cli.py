@@ -190,7 +190,7 @@ def evaluate(
     from claimwise import project, stages
 
     if dry_run:
-        typer.echo(stages.dry_run(project.settings(), metric))
+        typer.echo(f"{stages.dry_run(project.settings(), metric)}. Nothing was asked.")
         return
     with _told_if_stopped():
         for folder in stages.score(project.settings(), metric):

@@ -9,12 +9,13 @@ import re
 import shutil
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import pandas as pd
+import typer
 
 from claimwise import text
 from claimwise.corpora.user_rows import stem
@@ -68,6 +69,16 @@ def claims_beside(out: Path) -> Path | None:
     return None if nests(out) or out == STDOUT else out.with_name(f"{stem(out)}.claims.csv")
 
 
+def record_beside(out: Path) -> Path | None:
+    """Where stands what made the scores; nowhere, if they go into no file.
+
+    >>> record_beside(Path("mine.acueval.csv")).name, record_beside(Path("/dev/null")), record_beside(STDOUT)
+    ('mine.acueval.run.json', None, None)
+    """
+    into_a_file = out != STDOUT and (out.is_file() or not out.exists())
+    return out.with_name(f"{stem(out)}.run.json") if into_a_file else None
+
+
 def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | None) -> None:
     """Refuse a place that is taken or cannot be written to.
 
@@ -108,6 +119,11 @@ def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | No
                 f"{kind!r}"
             )
         taken[path.resolve()] = what
+    record = record_beside(out)
+    if record and (other := taken.get(record.resolve())):
+        raise ClaimwiseError(
+            f"{record}: what made the scores would be written over {other}; give the scores another name"
+        )
 
 
 def nests(path: Path) -> bool:
@@ -146,6 +162,15 @@ def whole(path: Path) -> Iterator[Path]:
         new.replace(place)
     finally:
         new.unlink(missing_ok=True)
+
+
+def write_record(record: Mapping[str, Any], path: Path) -> None:
+    """Write what made the scores; these are there already, so that a place that takes no file is only warned of."""
+    try:
+        with whole(path) as new:
+            new.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        typer.echo(f"warning: what made the scores is not written: {error}", err=True)
 
 
 def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:

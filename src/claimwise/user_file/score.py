@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from claimwise.errors import ClaimwiseError, near
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
+from claimwise.models.base import Model
 from claimwise.reasons import Reason
 from claimwise.schema import TableError
 from claimwise.user_file import bands, decisions, output
@@ -58,7 +60,8 @@ def score(
             given, beside the file, named after it, the metric and, where they are not the usual ones, the model and the
             prompts.
         claims: where to write every claim with its support and evidence, if anywhere; see ``output.claim_report``.
-        page: where to write a page of HTML to read claims and evidence on, if anywhere.
+        page: where to write a page of HTML to read claims and evidence on, if anywhere. Beside the scores, what made them
+            is written to a file ``….run.json``, too.
         params: the settings file; see ``api.read_settings``.
         dry_run: only say what would be asked of the model; None is returned.
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
@@ -117,7 +120,7 @@ def score(
     engine = models.load(entry, settings.cache)
     estimated = estimate(spec, engine, [(examples, found.claims)])
     if dry_run:
-        typer.echo(cost.forecast(estimated))
+        typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
         return None
     with cost.watched(metric, engine, estimated) as progress:
         evaluation = evaluate(metric, spec, engine, examples, recorded=found.claims, progress=progress)
@@ -133,6 +136,16 @@ def score(
     written = pd.concat([scores, carried], axis=1)
     shown = output.with_claims(written, evaluation, examples, claim_band) if output.nests(out) else written
     output.write(shown, out, safe_csv)
+    record = output.record_beside(out)
+    if record is not None:
+        made = {
+            "files": [str(path) for path in read],
+            "columns": dict(columns or {}),
+            "limit": limit,
+            "examples": len(scores),
+            "threshold": cut,
+        }
+        output.write_record(_made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
         output.write(output.claim_report(evaluation, examples, claim_band), claims, safe_csv)
         if spec.judge:
@@ -151,11 +164,13 @@ def score(
             )
             new.write_text(html, encoding="utf-8")
 
+    beside = [path for path in (claims, page, record) if path is not None and path.is_file()]
     shown = STDIN_NAME if out == output.STDOUT else out
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    say(f"{shown}: {len(scores)} summaries{by}, {mean}{unscored.sum()} without a score")
+    summaries = "1 summary" if len(scores) == 1 else f"{len(scores)} summaries"
+    say(f"{shown}: {summaries}{by}, {mean}{unscored.sum()} without a score")
     decided = (
         decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     )
@@ -165,6 +180,7 @@ def score(
         *decisions.ranking(rows),
         *([decided] if decided else []),
         *([decisions.band_report(scores[decisions.VERDICT].tolist(), band)] if band else []),
+        *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):
         say(line)
     if unscored.sum() == len(scores):
@@ -173,6 +189,23 @@ def score(
             f"{advice(unscored.index, file, spec)}"
         )
     return scores
+
+
+def _made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engine: Model) -> dict[str, Any]:
+    """What scores can be traced by; an address, and what a request holds besides, may have a key, and are left out."""
+    texts = {}
+    for name in filter(None, (getattr(spec, role, None) for role in prompts.ROLES)):
+        with suppress(prompts.PromptError):  # `sentences`, `alignment` and such are no prompts
+            texts[name] = prompts.load(name).fingerprint
+    found = {
+        "metric": {"name": metric} | spec.model_dump(exclude_none=True),
+        "prompts": texts,
+        "versions": models.versions(),
+    }
+    if entry is None:
+        return found
+    options = {key: value for key, value in entry.items() if key not in ("base_url", "extra_body")}
+    return found | {"model": models.describe(entry), "options": options, "fingerprint": engine.fingerprint}
 
 
 def _called(files: Sequence[Path]) -> Path:
