@@ -707,3 +707,30 @@ def test_what_else_was_written_is_said(capsys):
     score(metric="acueval", model="lexical", page=Path("mine.html"), claims=Path("c.csv"))
     told = capsys.readouterr().out
     assert "  also written: c.csv, mine.html, mine.acueval.lexical.run.json\n" in told
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A dataset as the hub's cache has it, and no network."""
+    dataset = tmp_path / "hub" / "datasets--ann--news"
+    file = dataset / "snapshots" / "0123abcd" / "data" / "test.parquet"
+    file.parent.mkdir(parents=True)
+    pd.DataFrame(ROWS).to_parquet(file)
+    (dataset / "refs").mkdir()
+    (dataset / "refs" / "main").write_text("0123abcd")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    return file
+
+
+@pytest.mark.parametrize("name", ["ann/news", "ann/news@main"])
+def test_a_file_of_the_hub_is_scored_beside_the_working_folder(hub, name):
+    score(f"hf://datasets/{name}/data/test.parquet")
+    assert pd.read_csv("test.word-overlap.csv")["id"].tolist() == ["a", "b", "c", "d"]
+    assert json.loads(Path("test.word-overlap.run.json").read_text())["files"] == [str(hub)]  # it names the commit
+    assert [found.name for found in hub.parent.iterdir()] == ["test.parquet"]
+
+
+def test_a_file_that_the_hub_does_not_give_is_a_line(hub):
+    with pytest.raises(ClaimwiseError, match=r"^hf:/datasets/ann/news/none\.csv: cannot be had from the hub: .*$"):
+        score("hf://datasets/ann/news/none.csv")

@@ -58,7 +58,8 @@ def score(
         list[Path],
         typer.Argument(
             help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with document and summary (or claims of your own); "
-            "several, a folder of them, or - (standard input: csv or JSON lines)"
+            "several, a folder of them, one of the hub (hf://datasets/OWNER/NAME/FILE), or - (standard input: csv or JSON "
+            "lines)"
         ),
     ],
     column: Annotated[

@@ -22,6 +22,7 @@ from claimwise.models.base import Model
 from claimwise.reasons import Reason
 from claimwise.schema import TableError
 from claimwise.user_file import bands, decisions, output
+from claimwise.user_file.hub import HUB, fetched
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
@@ -51,8 +52,8 @@ def score(
 
     Args:
         files: examples with document, summary (or claims) and, where there are any, id, label, system; see
-            ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``-`` is the standard input,
-            whose scores go to the standard output if no other place is named.
+            ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``hf://datasets/…`` is a file
+            of the hub (``hub.fetched``), ``-`` the standard input, whose scores go to the standard output if no other place is named.
         metric: a metric of the settings.
         model: a model of the settings; the one that they choose, if not given.
         out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
@@ -90,7 +91,7 @@ def score(
         out = output.STDOUT
     out = out or output.beside(file, metric, [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt])
     say = partial(typer.echo, err=out == output.STDOUT)
-    read = expanded(files)
+    read = expanded([fetched(path) for path in files])
     if len(read) > len(files):
         typer.echo(f"{len(read)} files: {', '.join(map(str, read))}", err=True)
     output.check(read, out, claims, page)
@@ -212,6 +213,8 @@ def _called(files: Sequence[Path]) -> Path:
     """What stands for the examples in messages and in the name of a result: the file, the folder, or all of them."""
     if len(files) > 1:
         return Path("scores")
+    if files[0].as_posix().startswith(HUB):  # the result stands here, not in the hub's cache
+        return Path(files[0].name)
     return files[0].resolve() if files[0].name in ("", "..") else files[0]
 
 
