@@ -314,6 +314,20 @@ def test_a_server_needs_no_settings(served):
     assert left_out.exit_code == 0, left_out.output
 
 
+def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
+    params = yaml.safe_load(Path("params.yaml").read_text())
+    params["metrics"]["yes"] = DEFAULT_METRICS["sentences"] | {"model": "served"}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--metric", "yes"])
+    assert done.exit_code == 0, done.output
+    found = pd.read_csv("mine.yes.served.csv").loc[0]
+    assert (found["scorer"], found["score"]) == ("served", 0.75)
+    assert json.loads(Path("mine.yes.served.run.json").read_text())["model"] == f"m at {served.url}"
+    assert (
+        "sentences, acueval-verify-zeroshot, mean, by model served" in CliRunner().invoke(cli.app, ["metrics"]).output
+    )
+
+
 def test_a_name_takes_the_place_of_the_one_in_the_settings(served):
     done = CliRunner().invoke(cli.app, ["score", write(GOOD[:2]), "--model", "served", "--name", "other"])
     assert done.exit_code == 0, done.output

@@ -113,9 +113,9 @@ def test_of_a_passage_that_was_read_as_one_the_nearest_sentences_are_shown_best_
     assert texts(claim, "blockquote") == ["Ann won the race.", "Ann saw it."]
     assert claim["data-evidence"] == "4 3"
     assert "The whole document was read" not in claim.get_text()
-    report = output.claim_report(with_spans(found), table)
+    report = output.claim_report(output.claim_table(with_spans(found), table))
     assert report["evidence"].tolist() == ["Ann won the race. | Ann saw it. | It rained."]
-    [[nested]] = output.with_claims(pd.DataFrame({"id": ["a"]}), with_spans(found), table)["claims"]
+    [[nested]] = output.with_claims(pd.DataFrame({"id": ["a"]}), output.claim_table(with_spans(found), table))["claims"]
     assert nested["evidence"] == ["Ann won the race.", "Ann saw it.", "It rained."]
 
 
@@ -139,7 +139,7 @@ def test_of_a_claim_without_a_verdict_no_sentence_is_said_to_have_been_read():
     claim = render(found, table).select_one("li")
     assert texts(claim, "blockquote") == []
     assert "The whole document was read" not in claim.get_text()
-    assert output.claim_report(with_spans(found), table)["evidence"].tolist() == [""]
+    assert output.claim_report(output.claim_table(with_spans(found), table))["evidence"].tolist() == [""]
 
 
 def test_counts_leave_unread_claims_out(page):
@@ -251,8 +251,8 @@ def test_a_page_is_cut_to_a_decision_or_to_doubtful_claims_without_a_script():
 
 def test_the_order_of_the_file_is_kept_beside_that_of_the_scores(page):
     assert [(article.h2.get_text(), article["style"]) for article in page.select("article")] == [
-        ("bad", "--row: 1"),
-        ("good", "--row: 0"),
+        ("bad", "--place: 1"),
+        ("good", "--place: 0"),
     ]
 
 

@@ -304,7 +304,7 @@ def test_json_lines_say_of_aligned_claims_what_decides_them():
     aligned = AlignedVerdict(0.95, None, (1,), "sentence", "Lee won.", 11, 19, 0.92, 0.06, 0.02)
     verdicts = verdict_table(["a"], [[aligned, Verdict(math.nan, "empty claim")]])
     found = Evaluation(claims, verdicts, pd.DataFrame())
-    output.write(output.with_claims(examples[["id"]], found, examples), Path("s.jsonl"))
+    output.write(output.with_claims(examples[["id"]], output.claim_table(found, examples)), Path("s.jsonl"))
     won, wept = json.loads(Path("s.jsonl").read_text())["claims"]
     assert (won["support"], won["p_entail"], won["evidence"]) == (0.95, 0.92, ["Lee won."])
     assert (wept["support"], wept["p_entail"], wept["evidence"]) == (None, None, [])

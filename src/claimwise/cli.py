@@ -71,7 +71,9 @@ def score(
         ),
     ] = None,
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
-    model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="a model of params.yaml; default: the metric's, or its `model`")
+    ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="of an OpenAI-compatible server, for --model openai (no params.yaml needed)")
     ] = None,
@@ -150,7 +152,7 @@ def metrics(params: Params = PARAMS) -> None:
 
     for name, entry in read_settings(params).metrics.items():
         parts = entry.get("judge") or ", ".join(str(entry.get(key)) for key in ("decompose", "verify", "aggregate"))
-        typer.echo(f"{name:<16} {parts}")
+        typer.echo(f"{name:<16} {parts}{', by model ' + entry['model'] if 'model' in entry else ''}")
 
 
 @app.command("models")

@@ -67,13 +67,13 @@ def render(
         words = decisions(scored["score"], threshold).map({1: "faithful", 0: "not faithful"}).fillna("")
     elif band:
         words = verdicts(scored["score"], band)
-    scored = scored.assign(decision=words, row=range(len(scored))).sort_values("score", kind="stable")
+    scored = scored.assign(decision=words, place=range(len(scored))).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
-    shown = scored.head(max(1, min(MOST, small.sum())))
+    shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
     judged = evaluation.judged_claims()
     judged["probability"] = probability(judged)
     judged["verdict"] = [claim_band.word(value, *SUPPORT) or "unread" for value in judged["probability"]]
-    by_example = dict(list(judged.groupby("example_id")))
+    by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
     found = [_example(row, by_example.get(row.id)) for row in shown.itertuples()]
     return _template().render(
         metric=metric,
@@ -96,45 +96,32 @@ def render(
     )
 
 
+def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
+    return table.astype(object).where(table.notna(), None)
+
+
 def _example(row, claims: pd.DataFrame | None) -> dict:
     sentences = text.sentences(row.document)
     found = [] if claims is None else [_claim(claim, row.document, sentences) for claim in claims.itertuples()]
+    words = {claim["row"].verdict for claim in found}
+    state = f"{'an' if SUPPORT[1] in words else 'no'} unsupported claim" if words else "scored"
     return {
-        "id": row.id,
-        "row": row.row,
-        "system": row.system,
-        "label": None if pd.isna(row.label) else int(row.label),
-        "score": None if pd.isna(row.score) else row.score,
-        "decision": row.decision,
-        "state": _state(row, found),
-        "doubted": any(claim["verdict"] != SUPPORT[0] for claim in found),
-        "reason": row.reason,
-        "summary": row.summary,
+        "row": row,
+        # What the page can be cut to: the decision, or where there is none, whether there is an unsupported claim.
+        "state": "no score" if row.score is None else row.decision or state,
+        "doubted": bool(words - {SUPPORT[0]}),
         "document": _pieces(row.document, sentences, {i for claim in found for i in claim["evidence"]}),
         "claims": found,
     }
 
 
-def _state(row, claims: list[dict]) -> str:
-    """What the page can be cut to: the decision, or where there is none, whether there is an unsupported claim."""
-    if pd.isna(row.score):
-        return "no score"
-    if row.decision or not claims:
-        return row.decision or "scored"
-    return f"{'an' if any(claim['verdict'] == SUPPORT[1] for claim in claims) else 'no'} unsupported claim"
-
-
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
-    support = claim.probability
     evidence = nearest(document, claim.claim, claim)[:_EVIDENCE]
     return {
-        "text": claim.claim,
-        "support": None if pd.isna(support) else support,
-        "verdict": claim.verdict,
-        "reason": claim.reason,
+        "row": claim,
         "evidence": evidence,
         # A language model reads all of a document and singles nothing out.
-        "related": bool(evidence) and (claim.evidence is None or not len(claim.evidence)),
+        "related": bool(evidence) and not len(claim.evidence or ()),
         "sentences": [sentences[i].text for i in evidence],
     }
 

@@ -55,7 +55,7 @@ def score(
             ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``hf://datasets/…`` is a file
             of the hub (``hub.fetched``), ``-`` the standard input, whose scores go to the standard output if no other place is named.
         metric: a metric of the settings.
-        model: a model of the settings; the one that they choose, if not given.
+        model: a model of the settings; the metric's own, or the one that they choose, if not given.
         out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
             columns but id, document and summary, as they stood (one of ``columns`` under the name of its field); if not
             given, beside the file, named after it, the metric and, where they are not the usual ones, the model and the
@@ -83,7 +83,7 @@ def score(
     decisions.check(threshold)
     settings = api.read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)
-    model = model or ("openai" if options else settings.model)
+    model = model or ("openai" if options else spec.model or settings.model)
     entry = _entry(model, settings, params, options or {})
     asked = "" if spec.judge == WordOverlap.name else str((options or {}).get("model", model))
     file = _called(files)
@@ -135,8 +135,9 @@ def score(
     if band:
         scores[decisions.VERDICT] = decisions.verdicts(scores["score"], band)
     written = pd.concat([scores, carried], axis=1)
-    shown = output.with_claims(written, evaluation, examples, claim_band) if output.nests(out) else written
-    output.write(shown, out, safe_csv)
+    if output.nests(out) or claims is not None:
+        judged = output.claim_table(evaluation, examples, claim_band)
+    output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
     record = output.record_beside(out)
     if record is not None:
         made = {
@@ -148,7 +149,7 @@ def score(
         }
         output.write_record(_made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
-        output.write(output.claim_report(evaluation, examples, claim_band), claims, safe_csv)
+        output.write(output.claim_report(judged), claims, safe_csv)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
