@@ -31,7 +31,8 @@ def fetched(path: Path) -> Path:
         return path
     if not (address := _ADDRESS.fullmatch(path.as_posix())):
         raise ClaimwiseError(
-            f"{path}: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of those that the dataset's page lists"
+            f"{path}: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of those that the dataset's page "
+            "lists"
         )
     name, revision, file = address.groups()
     try:

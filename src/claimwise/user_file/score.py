@@ -53,7 +53,8 @@ def score(
     Args:
         files: examples with document, summary (or claims) and, where there are any, id, label, system; see
             ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``hf://datasets/…`` is a file
-            of the hub (``hub.fetched``), ``-`` the standard input, whose scores go to the standard output if no other place is named.
+            of the hub (``hub.fetched``), ``-`` the standard input, whose scores go to the standard output if no other
+            place is named.
         metric: a metric of the settings.
         model: a model of the settings; the metric's own, or the one that they choose, if not given.
         out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
