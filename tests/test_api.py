@@ -12,6 +12,7 @@ from fakes import FakeModel
 import claimwise
 from claimwise import metrics
 from claimwise.errors import ClaimwiseError
+from claimwise.testing import assert_faithful
 from claimwise.user_file import bands
 
 CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
@@ -108,7 +109,7 @@ def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
 
 
 def test_what_the_package_offers_is_listed():
-    assert {"check", "score", "__version__"} <= set(dir(claimwise))
+    assert {"Metric", "check", "score", "__version__"} <= set(dir(claimwise))
 
 
 def test_no_message_of_python_speaks_of_a_file_that_it_does_not_read():
@@ -116,6 +117,53 @@ def test_no_message_of_python_speaks_of_a_file_that_it_does_not_read():
         with pytest.raises(ClaimwiseError) as caught:
             claimwise.score(CAT, "The cat sat.", model=model)
         assert "params.yaml" not in str(caught.value)
+
+
+def test_an_unfaithful_summary_fails_a_test_with_the_claims_that_are_not_supported():
+    summary = "The cat sat. It rained in Paris."
+    assert_faithful([CAT, RAIN], summary, 0.8, model=FakeModel())
+    with pytest.raises(AssertionError) as failure:
+        assert_faithful([CAT, RAIN], summary, 0.9, model=FakeModel())
+    assert str(failure.value) == "acueval 0.875 is below 0.9"  # three quarters of a claim's words are not unsupported
+    with pytest.raises(AssertionError) as failure:
+        assert_faithful(CAT, summary, 0.9, model=FakeModel())
+    assert str(failure.value).splitlines() == [
+        "acueval 0.500 is below 0.9",
+        "  unsupported (0.00): It rained in Paris.",
+        f"    nearest in the document: {CAT}",
+    ]
+    with pytest.raises(AssertionError, match=r"^no acueval score: empty summary$"):
+        assert_faithful(CAT, " ", 0, model=FakeModel())
+    with pytest.raises(ClaimwiseError, match=r"summary: expected a text, got .*one summary at a time"):
+        assert_faithful(CAT, ["The cat sat."], 0.5, model=FakeModel())
+
+
+def test_what_the_embedded_model_is_not_sure_of_is_named_in_a_failure():
+    with pytest.raises(AssertionError, match=r"acueval 0\.\d+ is below 0\.86\n  not sure \(0\.\d\d\): It snowed"):
+        assert_faithful(RAIN, "It snowed.", min_score=0.86)
+
+
+def test_a_metric_object_computes_what_score_does_over_batches():
+    metric = claimwise.Metric(model=FakeModel())
+    metric.add_batch(predictions=["It rained in Rome."], references=[[RAIN, CAT]])
+    metric.add_batch(predictions=["The dog ran off."], references=[CAT])
+    found = metric.compute(predictions=["The cat sat. The dog sat."], references=[CAT])
+    assert found["scores"] == pytest.approx([1, 1 / 4, (1 + 2 / 3) / 2])
+    assert found["acueval"] == pytest.approx(sum(found["scores"]) / 3)
+    assert metric.compute(predictions=[RAIN], references=[RAIN]) == {"acueval": 1, "scores": [1]}  # begins anew
+    with pytest.warns(UserWarning, match="1 of 2 without a score"):
+        assert metric.compute(predictions=["", RAIN], references=[RAIN, RAIN])["acueval"] == 1
+    with pytest.raises(ClaimwiseError, match="1 documents and 2 summaries"):
+        metric.compute(predictions=[RAIN] * 2, references=[RAIN])
+    with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'"):
+        claimwise.Metric("acuevel")
+
+
+def test_a_warning_points_at_the_line_of_the_user():
+    for call in (claimwise.score, claimwise.check):
+        with pytest.warns(UserWarning, match="mostly not in Latin script") as caught:
+            call(RAIN, "雨が降った")
+        assert caught[0].filename == __file__
 
 
 def test_without_a_score_there_is_a_warning():

@@ -263,6 +263,7 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     assert dry.output.startswith(
         f"{2 + 2 * CLAIMS} calls (assuming {CLAIMS} claims a summary"
     )  # two summaries of one document, no claim of both
+    assert dry.output.endswith(". Nothing was asked.\n")
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
     done = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert done.exit_code == 0, done.output
@@ -289,8 +290,10 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     assert "on a corpus left out they decided 58 % of the rows, 70 % of these rightly" in done.output
     claims = pd.read_csv("claims.csv")
     assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
+    factored = CliRunner().invoke(cli.app, ["score", "mine.jsonl", "--metric", "factored"])
+    assert "faithful (from 0.43 on), 0 not sure" in factored.output  # its lower bound is 0, nothing is below
     page = Path("mine.html").read_text(encoding="utf-8")
-    assert '<span class="decision soft">not sure</span>' in page
+    assert '<span class="decision not-sure">not sure</span>' in page
     assert page.count('<li class="not-sure"') == 2
     CliRunner().invoke(cli.app, [*arguments, "--threshold", "0.1"])
     told = pd.read_csv("mine.acueval.csv")
@@ -309,6 +312,20 @@ def test_a_server_needs_no_settings(served):
     assert {body["model"] for _, body, _ in served.requests} == {"org/m"}
     left_out = CliRunner().invoke(cli.app, [*arguments[:2], *arguments[4:], "--out", "other.csv"])
     assert left_out.exit_code == 0, left_out.output
+
+
+def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
+    params = yaml.safe_load(Path("params.yaml").read_text())
+    params["metrics"]["yes"] = DEFAULT_METRICS["sentences"] | {"model": "served"}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--metric", "yes"])
+    assert done.exit_code == 0, done.output
+    found = pd.read_csv("mine.yes.served.csv").loc[0]
+    assert (found["scorer"], found["score"]) == ("served", 0.75)
+    assert json.loads(Path("mine.yes.served.run.json").read_text())["model"] == f"m at {served.url}"
+    assert (
+        "sentences, acueval-verify-zeroshot, mean, by model served" in CliRunner().invoke(cli.app, ["metrics"]).output
+    )
 
 
 def test_a_name_takes_the_place_of_the_one_in_the_settings(served):

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from claimwise.models.base import Verdict
 from claimwise.models.chunks import retrieve
 from claimwise.user_file import output
 from claimwise.user_file import page as pages
+from claimwise.user_file.bands import Band
 
 EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
 
@@ -70,11 +72,11 @@ def test_an_aligned_claim_is_unsupported_where_it_is_not_entailed():
     assert "2 claims, 1 of them unsupported" in page.select_one(".about").get_text()
 
 
-def test_claims_show_verdict_and_their_three_best_sentences(page):
+def test_claims_show_verdict_and_their_two_best_sentences(page):
     claims = page.select("li")
     assert [claim["class"] for claim in claims] == [["unsupported"], ["unread"], ["supported"]]
     assert texts(page, "li .value") == ["unsupported 0.20", "unread", "supported 0.90"]
-    assert texts(claims[0], "blockquote") == ["Lee lost.", "Cy left.", "It  rained."]
+    assert texts(claims[0], "blockquote") == ["Lee lost.", "Cy left."]
     assert "neither Yes nor No" in claims[1].get_text()
 
 
@@ -83,7 +85,7 @@ def test_evidence_points_at_the_sentences_of_the_document_and_the_document_is_wh
     shown = article.select_one(".document")
     assert shown.get_text() == "It  rained. Lee lost. Ann saw it. Bo did not. Cy left."
     numbers = article.select_one("li")["data-evidence"].split()
-    assert [texts(shown, f"[data-sentence='{n}']") for n in numbers] == [["Lee lost."], ["Cy left."], ["It  rained."]]
+    assert [texts(shown, f"[data-sentence='{n}']") for n in numbers] == [["Lee lost."], ["Cy left."]]
 
 
 def test_where_all_of_a_document_was_read_the_nearest_sentences_are_shown_as_such():
@@ -108,12 +110,12 @@ def test_of_a_passage_that_was_read_as_one_the_nearest_sentences_are_shown_best_
     found = evaluation([("a", "Ann won the race.", 0.9, None, list(range(6)))], [("a", 0.9, 0, None)])
     claim = render(found, table).select_one("li")
     # The last sentence was not read; of the others number 4 has all of the claim's words, number 3 one, no other any.
-    assert texts(claim, "blockquote") == ["Ann won the race.", "Ann saw it.", "It rained."]
-    assert claim["data-evidence"] == "4 3 0"
+    assert texts(claim, "blockquote") == ["Ann won the race.", "Ann saw it."]
+    assert claim["data-evidence"] == "4 3"
     assert "The whole document was read" not in claim.get_text()
-    report = output.claim_report(with_spans(found), table)
+    report = output.claim_report(output.claim_table(with_spans(found), table))
     assert report["evidence"].tolist() == ["Ann won the race. | Ann saw it. | It rained."]
-    [[nested]] = output.with_claims(pd.DataFrame({"id": ["a"]}), with_spans(found), table)["claims"]
+    [[nested]] = output.with_claims(pd.DataFrame({"id": ["a"]}), output.claim_table(with_spans(found), table))["claims"]
     assert nested["evidence"] == ["Ann won the race.", "Ann saw it.", "It rained."]
 
 
@@ -137,7 +139,7 @@ def test_of_a_claim_without_a_verdict_no_sentence_is_said_to_have_been_read():
     claim = render(found, table).select_one("li")
     assert texts(claim, "blockquote") == []
     assert "The whole document was read" not in claim.get_text()
-    assert output.claim_report(with_spans(found), table)["evidence"].tolist() == [""]
+    assert output.claim_report(output.claim_table(with_spans(found), table))["evidence"].tolist() == [""]
 
 
 def test_counts_leave_unread_claims_out(page):
@@ -186,7 +188,7 @@ def test_what_the_threshold_decided_stands_beside_each_score():
         "high 0.600 faithful (above 0.6) s",
         "none no score: empty summary s",
     ]
-    assert [found["class"] for found in page.select(".decision")] == [["decision", "unfaithful"]] * 2 + [
+    assert [found["class"] for found in page.select(".decision")] == [["decision", "not-faithful"]] * 2 + [
         ["decision", "faithful"]
     ]
     about = " ".join(page.select_one(".about").get_text().split())
@@ -204,3 +206,76 @@ def test_a_long_file_shows_its_lowest_scores(monkeypatch):
     page = render(evaluation([], scores), examples(*rows))
     assert texts(page, "h2") == ["3", "2"]
     assert "The 2 lowest scores are shown." in page.get_text()
+
+
+def shown_with(page, label):
+    """The claims of every example that the page's own style shows where the input of that label is checked."""
+    (wanted,) = [found for found in page.select("nav label") if found.get_text().strip().startswith(label)]
+    wanted.input["checked"] = ""
+    rules = re.findall(r"^(body:has.*) \{ display: none; \}$", page.style.get_text(), re.MULTILINE)
+    hidden = set(map(id, page.select(", ".join(rules))))
+    del wanted.input["checked"]
+    return {
+        article.h2.get_text(): [claim.summary.contents[-1] for claim in article.select("li") if id(claim) not in hidden]
+        for article in page.select("article")
+        if id(article) not in hidden
+    }
+
+
+def test_a_page_is_cut_to_a_decision_or_to_doubtful_claims_without_a_script():
+    values = {"no": 0.1, "yes": 0.9, "doubt": 0.5, "too": 0.2, "blank": None}
+    rows = [(key, "It rained. Lee won.", "Lee won.", "s", None) for key in values]
+    claims = [(key, "Lee won.", value, None, [1]) for key, value in values.items() if value]
+    claims.append(("no", "It rained.", 0.9, None, [0]))
+    scores = [(key, value, 0, None if value else "empty summary") for key, value in values.items()]
+    result, band = evaluation(claims, scores), Band(0.3, 0.7)
+    settings = {"metric": "m", "model": "m", "source": "s", "claim_band": band}
+    page = BeautifulSoup(pages.render(result, examples(*rows), band=band, **settings), "html.parser")
+    assert [text.strip() for text in texts(page, "nav fieldset:first-of-type label")] == [
+        "all (5)",
+        "not faithful (2)",
+        "not sure (1)",
+        "faithful (1)",
+        "no score (1)",
+    ]
+    assert list(shown_with(page, "all")) == ["no", "too", "doubt", "yes", "blank"]
+    assert list(shown_with(page, "not faithful")) == ["no", "too"]
+    assert list(shown_with(page, "not sure")) == ["doubt"]
+    assert list(shown_with(page, "no score")) == ["blank"]
+    doubtful = {"no": ["Lee won."], "too": ["Lee won."], "doubt": ["Lee won."]}
+    assert shown_with(page, "only claims that are not supported") == doubtful
+    undecided = BeautifulSoup(pages.render(result, examples(*rows), **settings), "html.parser")
+    assert list(shown_with(undecided, "an unsupported claim")) == ["no", "too"]
+    assert list(shown_with(undecided, "no unsupported claim")) == ["doubt", "yes"]
+
+
+def test_the_order_of_the_file_is_kept_beside_that_of_the_scores(page):
+    assert [(article.h2.get_text(), article["style"]) for article in page.select("article")] == [
+        ("bad", "--place: 1"),
+        ("good", "--place: 0"),
+    ]
+
+
+def test_a_thousand_news_articles_are_one_page_of_less_than_15_mb():
+    words = "It rained in Rome & they left the old town again today. "
+    rows = [(str(n), words * 80, words * 3, "s", None) for n in range(1000)]  # 4,500 characters, as CNN/DM's
+    claims = [(str(n), words, 0.5, None, [1, 2, 3]) for n in range(1000) for _ in range(10)]
+    html = pages.render(
+        evaluation(claims, [(str(n), 0.5, 0, None) for n in range(1000)]),
+        examples(*rows),
+        metric="m",
+        model="m",
+        source="s",
+    )
+    assert html.count("<article") == 1000
+    assert len(html.encode()) < 15_000_000
+
+
+def test_of_long_documents_a_page_has_as_many_as_it_can_hold(monkeypatch):
+    monkeypatch.setattr(pages, "MOST_BYTES", 50)
+    rows = [(str(n), "Regen über Köln.", "It rained.", "s", None) for n in range(4)]  # 18 bytes each
+    page = render(evaluation([], [(str(n), n / 10, 0, None) for n in range(4)]), examples(*rows))
+    assert texts(page, "h2") == ["0", "1"]
+    assert "The 2 lowest scores are shown." in page.get_text()
+    monkeypatch.setattr(pages, "MOST_BYTES", 5)
+    assert texts(render(evaluation([], [("0", 0.1, 0, None)]), examples(rows[0])), "h2") == ["0"]

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from fakes import FakeModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
+from claimwise import metrics, models
 from claimwise.analysis.measures import tuned_threshold
 from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
@@ -23,7 +25,7 @@ from claimwise.metrics import Evaluation
 from claimwise.metrics.evaluate import claim_table, verdict_table
 from claimwise.metrics.fenice.alignment import AlignedVerdict
 from claimwise.models.base import Claim, Decomposition, Verdict
-from claimwise.prompts import PromptError
+from claimwise.prompts import PromptError, load
 from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file import score as user_file
@@ -302,7 +304,7 @@ def test_json_lines_say_of_aligned_claims_what_decides_them():
     aligned = AlignedVerdict(0.95, None, (1,), "sentence", "Lee won.", 11, 19, 0.92, 0.06, 0.02)
     verdicts = verdict_table(["a"], [[aligned, Verdict(math.nan, "empty claim")]])
     found = Evaluation(claims, verdicts, pd.DataFrame())
-    output.write(output.with_claims(examples[["id"]], found, examples), Path("s.jsonl"))
+    output.write(output.with_claims(examples[["id"]], output.claim_table(found, examples)), Path("s.jsonl"))
     won, wept = json.loads(Path("s.jsonl").read_text())["claims"]
     assert (won["support"], won["p_entail"], won["evidence"]) == (0.95, 0.92, ["Lee won."])
     assert (wept["support"], wept["p_entail"], wept["evidence"]) == (None, None, [])
@@ -650,3 +652,85 @@ def test_what_stands_in_a_file_is_no_command_to_the_terminal(capsys):
     assert "mean by system" in told
     assert "did you mean 'origin'?" in told
     assert told.replace("\n", "").isprintable()
+
+
+def test_what_made_the_scores_stands_beside_them():
+    write(ROWS)
+    score(metric="acueval", model="lexical", limit=3, columns={"id": "id"}, threshold=0.5)
+    record = json.loads(Path("mine.acueval.lexical.run.json").read_text())
+    assert record["metric"]["verify"] == "acueval-verify-zeroshot"
+    assert record["prompts"]["acueval-verify-zeroshot"] == load("acueval-verify-zeroshot").fingerprint
+    assert record["versions"] == models.versions()
+    assert record["model"].startswith("lexical (word overlap")
+    assert record["fingerprint"] == models.load({"kind": "lexical"}).fingerprint
+    assert (record["files"], record["examples"], record["limit"]) == (["mine.jsonl"], 3, 3)
+    assert (record["columns"], record["threshold"]) == ({"id": "id"}, 0.5)
+    score()
+    assert "model" not in json.loads(Path("mine.word-overlap.run.json").read_text())  # none was asked
+
+
+def test_an_edited_prompt_is_told_by_the_record():
+    write(ROWS)
+    found = []
+    for text in ("Is it so?", "Is it really so?"):
+        Path("mine.txt").write_text(
+            f"---\nsource: me\nrole: verify\nreply: yes-no\n---\n{text} {{{{ Document }}}} / {{{{ ACU }}}} Yes or No?\n"
+        )
+        score(metric="acueval", model="lexical", prompt=["mine.txt"])
+        found.append(json.loads(Path("mine.acueval.lexical.mine.run.json").read_text())["prompts"]["mine.txt"])
+    assert found[0] != found[1]
+
+
+def test_the_record_holds_no_key_of_an_address():
+    spec = metrics.specification("acueval", metrics.DEFAULT_METRICS)
+    entry = {"kind": "openai", "model": "m", "base_url": "https://ann:geheim@example.org/v1", "temperature": 0.5}
+    made = user_file._made_by("acueval", spec, entry | {"extra_body": {"token": "geheim"}}, FakeModel())
+    assert "geheim" not in json.dumps(made)
+    assert (made["model"], made["options"]["temperature"]) == ("m at https://example.org/v1", 0.5)
+
+
+def test_a_record_is_written_over_no_example_and_its_failure_loses_no_scores(monkeypatch, capsys):
+    write(ROWS, "scores.run.json")
+    with pytest.raises(
+        ClaimwiseError, match=r"scores\.run\.json: what made the scores would be written over the examples"
+    ):
+        score("scores.run.json", out=Path("scores.csv"))
+    write(ROWS)
+    Path("mine.word-overlap.run.json").mkdir()
+    assert len(score()) == len(ROWS)
+    assert Path("mine.word-overlap.csv").is_file()
+    assert "warning: what made the scores is not written" in capsys.readouterr().err
+
+
+def test_what_else_was_written_is_said(capsys):
+    write(ROWS)
+    score(metric="acueval", model="lexical", page=Path("mine.html"), claims=Path("c.csv"))
+    told = capsys.readouterr().out
+    assert "  also written: c.csv, mine.html, mine.acueval.lexical.run.json\n" in told
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A dataset as the hub's cache has it, and no network."""
+    dataset = tmp_path / "hub" / "datasets--ann--news"
+    file = dataset / "snapshots" / "0123abcd" / "data" / "test.parquet"
+    file.parent.mkdir(parents=True)
+    pd.DataFrame(ROWS).to_parquet(file)
+    (dataset / "refs").mkdir()
+    (dataset / "refs" / "main").write_text("0123abcd")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    return file
+
+
+@pytest.mark.parametrize("name", ["ann/news", "ann/news@main"])
+def test_a_file_of_the_hub_is_scored_beside_the_working_folder(hub, name):
+    score(f"hf://datasets/{name}/data/test.parquet")
+    assert pd.read_csv("test.word-overlap.csv")["id"].tolist() == ["a", "b", "c", "d"]
+    assert json.loads(Path("test.word-overlap.run.json").read_text())["files"] == [str(hub)]  # it names the commit
+    assert [found.name for found in hub.parent.iterdir()] == ["test.parquet"]
+
+
+def test_a_file_that_the_hub_does_not_give_is_a_line(hub):
+    with pytest.raises(ClaimwiseError, match=r"^hf:/datasets/ann/news/none\.csv: cannot be had from the hub: .*$"):
+        score("hf://datasets/ann/news/none.csv")

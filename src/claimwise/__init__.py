@@ -10,7 +10,7 @@ warnings.filterwarnings("ignore", message="IProgress not found")
 __version__ = "0.1.0"
 
 
-__all__ = ["check", "score", "verdict"]
+__all__ = ["Metric", "check", "score", "verdict"]
 
 
 def __dir__() -> list[str]:
@@ -18,7 +18,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str):
-    """The functions of ``api``, imported where they are asked for: every module imports the package, few of them a model."""
+    """What ``api`` offers, imported where they are asked for: every module imports the package, few of them a model."""
     if name in __all__:
         return getattr(import_module("claimwise.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

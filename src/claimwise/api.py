@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from claimwise import models, prompts
 from claimwise.corpora.user import GIVEN, joined, recorded
 from claimwise.errors import ClaimwiseError, near, shorten
-from claimwise.metrics import DEFAULT_METRICS, MetricSpec, evaluate, specification
+from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 from claimwise.params import ParamsError, read_yaml
@@ -74,6 +74,41 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
     >>> score("The cat sat on the mat.", ["The cat sat.", "The dog ran."], metric="word-overlap")
     [1.0, 0.3333333333333333]
     """
+    scores = evaluated(document, summary, metric, model)[0].scores
+    if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
+        warnings.warn(
+            f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}", stacklevel=2
+        )
+    found = scores["score"].tolist()
+    return found[0] if isinstance(summary, str) else found
+
+
+def evaluated(
+    document: str | Iterable[str | list[str]],
+    summary: str | Iterable[str],
+    metric: str,
+    model: str | Mapping[str, Any] | Model,
+    claims: Sequence[str] | None = None,
+) -> tuple[Evaluation, pd.DataFrame, bands.Band]:
+    """What ``score`` scores by, for those who want the claims, too: ``output.claim_table`` takes all three.
+
+    Args:
+        document: as ``score`` takes it, like the others.
+        summary: likewise.
+        metric: likewise.
+        model: likewise.
+        claims: of the one summary, verified as they stand; decomposed, if not given.
+
+    Returns:
+        What was found, the examples table, and the band of the claims' support.
+
+    Raises:
+        ClaimwiseError: as ``score``.
+
+    >>> found = evaluated("The cat sat.", "The cat sat. It rained.", "acueval", "lexical")
+    >>> output.claim_table(*found)[["claim", "verdict"]].values.tolist()
+    [['The cat sat.', 'supported'], ['It rained.', 'unsupported']]
+    """
     summaries = _texts("summary", summary)
     if isinstance(summary, str) or isinstance(document, str):
         documents = [_document(document)] * len(summaries)
@@ -83,17 +118,18 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
         raise ClaimwiseError(
             f"{len(documents)} documents and {len(summaries)} summaries; give each summary its document"
         )
-    examples = pd.DataFrame({"document": documents, "summary": summaries}, dtype=object)
-    spec, engine = specification(metric, DEFAULT_METRICS), _model(model)
-    scores = evaluate(metric, spec, engine, examples, progress=False).scores
+    ids = [str(number) for number in range(1, len(summaries) + 1)]
+    examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
+    spec, given = specification(metric, DEFAULT_METRICS), None
+    if claims is not None:
+        spec, given = own_claims(metric, spec), recorded({"1": claims})
+    engine = _model(model)
+    entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
+    found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
     if spec.judge != WordOverlap.name:
-        _warn(engine, examples)
-    if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
-        warnings.warn(
-            f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}", stacklevel=2
-        )
-    found = scores["score"].tolist()
-    return found[0] if isinstance(summary, str) else found
+        for doubt in doubts(entry.get("kind", ""), examples, ()):
+            warnings.warn(doubt, stacklevel=3)
+    return found, examples, bands.of_claims(spec, entry)
 
 
 def check(
@@ -112,7 +148,8 @@ def check(
 
     Returns:
         One row a claim, in order: ``claim``, ``support`` in [0, 1] (NaN with a ``reason``), ``verdict`` (``supported``,
-        ``unsupported``, ``not sure`` where the embedded model cannot tell, or empty), and ``evidence``, the nearest of the sentences that were looked at, best first.
+        ``unsupported``, ``not sure`` where the embedded model cannot tell, or empty), and ``evidence``, the nearest of the
+        sentences that were looked at, best first.
 
     Raises:
         ClaimwiseError: there is no such metric or model, the metric makes no claims, or a text is none.
@@ -122,13 +159,8 @@ def check(
     [['It rained.', 'supported', ['It rained in Rome.']], ['The sun shone.', 'unsupported', ['It rained in Rome.']]]
     """
     texts = _texts("claims", claims)
-    spec, engine = own_claims(metric, specification(metric, DEFAULT_METRICS)), _model(model)
-    examples = pd.DataFrame({"id": ["1"], "document": [_document(document)], "summary": ["\n".join(map(str, texts))]})
-    given = recorded({"1": texts})
-    found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
-    _warn(engine, examples)
-    claims = output.claim_table(found, examples, bands.of_claims(spec, _entry_of(engine)))
-    return claims[["claim", "support", "reason", "verdict", "evidence"]]
+    found = output.claim_table(*evaluated(document, "\n".join(map(str, texts)), metric, model, texts))
+    return found[["claim", "support", "reason", "verdict", "evidence"]]
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
@@ -159,15 +191,37 @@ def _document(given: Any) -> str:
     return document
 
 
-def _warn(model: Model, examples: pd.DataFrame) -> None:
-    """What a file is warned of on its way to the same model."""
-    for doubt in doubts(_entry_of(model).get("kind", ""), examples, ()):
-        warnings.warn(doubt, stacklevel=3)
+class Metric:
+    """A metric with ``compute(predictions=..., references=...)``, as those of Hugging Face's ``evaluate`` have it.
 
+    >>> metric = Metric("word-overlap")
+    >>> metric.add_batch(predictions=["The cat sat."], references=["The cat sat on the mat."])
+    >>> metric.compute(predictions=["It snowed."], references=["It rained."])
+    {'word-overlap': 0.75, 'scores': [1.0, 0.5]}
+    """
 
-def _entry_of(model: Model) -> Mapping[str, str]:
-    """That of a default model, however it was given."""
-    return DEFAULT_MODELS.get(model.name, {})
+    def __init__(self, metric: str = "acueval", model: str | Mapping[str, Any] | Model = DEFAULT_MODEL):
+        specification(metric, DEFAULT_METRICS)  # an unknown one is said now, not after a training step
+        self._metric, self._model = metric, _model(model)
+        self._predictions: list[str] = []
+        self._references: list[str | list[str]] = []
+
+    def add_batch(self, *, predictions: Iterable[str], references: Iterable[str | list[str]]) -> None:
+        """Summaries, and the document of each, for the next ``compute``."""
+        self._predictions += _texts("predictions", predictions)
+        self._references += _texts("references", references)
+
+    def compute(self, *, predictions: Iterable[str] = (), references: Iterable[str | list[str]] = ()) -> dict[str, Any]:
+        """The mean score under the metric's name, and under ``scores`` each summary's; what was added is forgotten.
+
+        Raises:
+            ClaimwiseError: as ``score``.
+        """
+        self.add_batch(predictions=predictions, references=references)
+        summaries, documents = self._predictions, self._references
+        self._predictions, self._references = [], []
+        scores = score(documents, summaries, self._metric, self._model)
+        return {self._metric: float(pd.Series(scores, dtype=float).mean()), "scores": scores}
 
 
 def verdict(score: float, metric: str = "acueval") -> str:

@@ -58,7 +58,8 @@ def score(
         list[Path],
         typer.Argument(
             help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with document and summary (or claims of your own); "
-            "several, a folder of them, or - (standard input: csv or JSON lines)"
+            "several, a folder of them, one of the hub (hf://datasets/OWNER/NAME/FILE), or - (standard input: csv or JSON "
+            "lines)"
         ),
     ],
     column: Annotated[
@@ -70,7 +71,9 @@ def score(
         ),
     ] = None,
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
-    model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: its `model`")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="a model of params.yaml; default: the metric's, or its `model`")
+    ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="of an OpenAI-compatible server, for --model openai (no params.yaml needed)")
     ] = None,
@@ -149,7 +152,7 @@ def metrics(params: Params = PARAMS) -> None:
 
     for name, entry in read_settings(params).metrics.items():
         parts = entry.get("judge") or ", ".join(str(entry.get(key)) for key in ("decompose", "verify", "aggregate"))
-        typer.echo(f"{name:<16} {parts}")
+        typer.echo(f"{name:<16} {parts}{', by model ' + entry['model'] if 'model' in entry else ''}")
 
 
 @app.command("models")
@@ -190,7 +193,7 @@ def evaluate(
     from claimwise import project, stages
 
     if dry_run:
-        typer.echo(stages.dry_run(project.settings(), metric))
+        typer.echo(f"{stages.dry_run(project.settings(), metric)}. Nothing was asked.")
         return
     with _told_if_stopped():
         for folder in stages.score(project.settings(), metric):

@@ -72,10 +72,11 @@ def band_report(words: Sequence[str], band: Band) -> str:
       for texts of your own kind give labels, or --threshold
     """
     count = Counter(words)
+    below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
     return (
-        f"  {count['faithful']} faithful (from {band.high:g} on), {count['not faithful']} not faithful (below {band.low:g}), "
-        f"{count[NOT_SURE]} not sure: bounds of the embedded model, fitted on {band.n} public\n  validation rows "
-        f"({band.fitted_on}); on a corpus left out they decided {100 * band.decided:.0f} % of the rows, "
+        f"  {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure: bounds of the "
+        f"embedded model, fitted on {band.n} public\n  validation rows ({band.fitted_on}); on a corpus "
+        f"left out they decided {100 * band.decided:.0f} % of the rows, "
         f"{100 * band.right:.0f} % of these rightly (50 is chance);\n  for texts of your own kind give labels, or --threshold"
     )
 

@@ -9,12 +9,13 @@ import re
 import shutil
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import pandas as pd
+import typer
 
 from claimwise import text
 from claimwise.corpora.user_rows import stem
@@ -68,6 +69,16 @@ def claims_beside(out: Path) -> Path | None:
     return None if nests(out) or out == STDOUT else out.with_name(f"{stem(out)}.claims.csv")
 
 
+def record_beside(out: Path) -> Path | None:
+    """Where stands what made the scores; nowhere, if they go into no file.
+
+    >>> record_beside(Path("mine.acueval.csv")).name, record_beside(Path("/dev/null")), record_beside(STDOUT)
+    ('mine.acueval.run.json', None, None)
+    """
+    into_a_file = out != STDOUT and (out.is_file() or not out.exists())
+    return out.with_name(f"{stem(out)}.run.json") if into_a_file else None
+
+
 def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | None) -> None:
     """Refuse a place that is taken or cannot be written to.
 
@@ -108,6 +119,11 @@ def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | No
                 f"{kind!r}"
             )
         taken[path.resolve()] = what
+    record = record_beside(out)
+    if record and (other := taken.get(record.resolve())):
+        raise ClaimwiseError(
+            f"{record}: what made the scores would be written over {other}; give the scores another name"
+        )
 
 
 def nests(path: Path) -> bool:
@@ -146,6 +162,15 @@ def whole(path: Path) -> Iterator[Path]:
         new.replace(place)
     finally:
         new.unlink(missing_ok=True)
+
+
+def write_record(record: Mapping[str, Any], path: Path) -> None:
+    """Write what made the scores; these are there already, so that a place that takes no file is only warned of."""
+    try:
+        with whole(path) as new:
+            new.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        typer.echo(f"warning: what made the scores is not written: {error}", err=True)
 
 
 def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
@@ -202,58 +227,23 @@ def _missing(value: Any) -> bool:
     return not isinstance(value, list | dict) and pd.isna(value)
 
 
-def with_claims(
-    scores: pd.DataFrame, evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF
-) -> pd.DataFrame:
-    """Scores with each row's claims in a further column, as JSON lines hold them: text, support, verdict, evidence, start, end.
-
-    An aligned claim has ``p_entail`` too, by which it is supported or not (``verify.probability``).
-
-    Args:
-        scores: one row an example with ``id``, in the order of the examples.
-        evaluation: what ``metrics.evaluate`` returned for the examples.
-        examples: the examples table.
-        band: between its bounds a claim's verdict is "not sure".
-
-    >>> from claimwise import metrics, models
-    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained."]})
-    >>> spec = metrics.specification("sentences", metrics.DEFAULT_METRICS)
-    >>> found = metrics.evaluate("m", spec, models.load({"kind": "lexical"}), examples, progress=False)
-    >>> with_claims(pd.DataFrame({"id": ["a"], "score": [1.0]}), found, examples)["claims"][0]
-    [{'text': 'It rained.', 'support': 1.0, 'verdict': 'supported', 'evidence': ['It rained.'], 'start': 0, 'end': 10}]
-    """
-    claims = claim_table(evaluation, examples, band).rename(columns={"claim": "text"})
-    columns = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
-    columns = [name for name in columns if name in claims]
-    cells = claims[columns].astype(object)
-    cells = cells.where(cells.notna(), None)  # JSON has no NaN
-    nested = {key: cells.loc[rows.index].to_dict("records") for key, rows in claims.groupby("example_id")}
-    return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
-
-
-def claim_report(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
-    """Every claim with its support and the nearest of the sentences it was checked against, best first (``nearest``).
-
-    Args:
-        evaluation: what ``metrics.evaluate`` returned for the examples.
-        examples: the examples table.
-        band: between its bounds a claim's verdict is "not sure".
-
-    >>> from claimwise import metrics, models
-    >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained. Ann left."]})
-    >>> spec = metrics.specification("sentences", metrics.DEFAULT_METRICS)
-    >>> found = metrics.evaluate("m", spec, models.load({"kind": "lexical"}), examples, progress=False)
-    >>> claim_report(found, examples)[["id", "claim", "support", "evidence"]].values.tolist()
-    [['a', 'It rained.', 1.0, 'It rained.'], ['a', 'Ann left.', 0.0, 'It rained.']]
-    """
-    rows = claim_table(evaluation, examples, band)
-    columns = ["example_id", "claim_index", "claim", "support", "verdict", "reason", "start", "end"]
-    columns += [column for column in (*ALIGNMENT_COLUMNS, "evidence") if column in rows]
-    return rows[columns].assign(evidence=rows["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
-
-
 def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
-    """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first."""
+    """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first.
+
+    Args:
+        evaluation: what ``metrics.evaluate`` returned for the examples.
+        examples: the examples table.
+        band: between its bounds a claim's verdict is "not sure".
+
+    >>> from claimwise import api
+    >>> claims = claim_table(*api.evaluated("It rained.", "It rained. Ann left.", "sentences", "lexical"))
+    >>> claims[["claim", "support", "verdict", "evidence"]].values.tolist()
+    [['It rained.', 1.0, 'supported', ['It rained.']], ['Ann left.', 0.0, 'unsupported', ['It rained.']]]
+    >>> claim_report(claims)[["id", "claim_index", "claim", "evidence"]].values.tolist()[1]
+    ['1', 1, 'Ann left.', 'It rained.']
+    >>> with_claims(pd.DataFrame({"id": ["1"], "score": [0.5]}), claims)["claims"][0][0]
+    {'text': 'It rained.', 'support': 1.0, 'verdict': 'supported', 'evidence': ['It rained.'], 'start': 0, 'end': 10}
+    """
     rows = evaluation.judged_claims()
     documents = examples.set_index("id")["document"]
     evidence = []
@@ -262,6 +252,26 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
         evidence.append([sentences[i].text for i in nearest(documents[row.example_id], row.claim, row)])
     verdicts = [band.word(value, *SUPPORT) for value in probability(rows)]
     return rows.assign(verdict=verdicts, evidence=pd.Series(evidence, rows.index, dtype=object))
+
+
+def with_claims(scores: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    """Scores (one row an example with ``id``) with each row's claims in a further column, as JSON lines hold them.
+
+    An aligned claim has ``p_entail`` too, by which it is supported or not (``verify.probability``).
+    """
+    claims = claims.rename(columns={"claim": "text"})
+    columns = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
+    cells = claims[[name for name in columns if name in claims]].astype(object)
+    cells = cells.where(cells.notna(), None)  # JSON has no NaN
+    nested = {key: cells.loc[rows.index].to_dict("records") for key, rows in claims.groupby("example_id")}
+    return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
+
+
+def claim_report(claims: pd.DataFrame) -> pd.DataFrame:
+    """Claims as a csv holds them: the sentences of the evidence in one cell."""
+    columns = ["example_id", "claim_index", "claim", "support", "verdict", "reason", "start", "end"]
+    columns += [column for column in (*ALIGNMENT_COLUMNS, "evidence") if column in claims]
+    return claims[columns].assign(evidence=claims["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
 
 
 def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
 from functools import lru_cache
 from importlib import resources
 
@@ -20,8 +21,10 @@ from claimwise.user_file.bands import HALF, NOT_SURE, Band
 from claimwise.user_file.decisions import decisions, verdicts
 from claimwise.user_file.output import SUPPORT, nearest
 
-#: Examples on one page at most, those with the lowest scores: a browser shows no more in good time.
-MOST = 300
+#: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
+#: good time.
+MOST, MOST_BYTES = 1000, 7_000_000
+_EVIDENCE = 2  # sentences that are shown of a claim's
 
 
 def render(
@@ -59,14 +62,19 @@ def render(
     (True, False)
     """
     scored = examples.merge(evaluation.scores, left_on="id", right_on="example_id", suffixes=("", "_score"))
-    decided = None if threshold is None else decisions(scored["score"], threshold)
-    words = verdicts(scored["score"], band) if band and threshold is None else ""
-    scored = scored.assign(faithful=decided, verdict=words).sort_values("score", kind="stable")
-    shown = scored.head(MOST)
+    words: pd.Series | list[str] | str = ""
+    if threshold is not None:
+        words = decisions(scored["score"], threshold).map({1: "faithful", 0: "not faithful"}).fillna("")
+    elif band:
+        words = verdicts(scored["score"], band)
+    scored = scored.assign(decision=words, place=range(len(scored))).sort_values("score", kind="stable")
+    small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
+    shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
     judged = evaluation.judged_claims()
     judged["probability"] = probability(judged)
     judged["verdict"] = [claim_band.word(value, *SUPPORT) or "unread" for value in judged["probability"]]
-    by_example = dict(list(judged.groupby("example_id")))
+    by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
+    found = [_example(row, by_example.get(row.id)) for row in shown.itertuples()]
     return _template().render(
         metric=metric,
         model=model,
@@ -81,49 +89,49 @@ def render(
         n_not_sure=int((judged["verdict"] == NOT_SURE).sum()),
         claim_band=claim_band,
         band=band if threshold is None else None,
-        n_verdicts=scored["verdict"].value_counts().to_dict(),
+        decided=scored["decision"].value_counts().to_dict(),
         threshold=threshold,
-        n_faithful=None if decided is None else int(decided.sum()),
-        examples=[_example(row, by_example.get(row.id)) for row in shown.itertuples()],
+        states=Counter(example["state"] for example in found),
+        examples=found,
     )
+
+
+def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
+    return table.astype(object).where(table.notna(), None)
 
 
 def _example(row, claims: pd.DataFrame | None) -> dict:
     sentences = text.sentences(row.document)
+    found = [] if claims is None else [_claim(claim, row.document, sentences) for claim in claims.itertuples()]
+    words = {claim["row"].verdict for claim in found}
+    state = f"{'an' if SUPPORT[1] in words else 'no'} unsupported claim" if words else "scored"
     return {
-        "id": row.id,
-        "system": row.system,
-        "label": None if pd.isna(row.label) else int(row.label),
-        "score": None if pd.isna(row.score) else row.score,
-        "faithful": None if pd.isna(row.faithful) else bool(row.faithful),
-        "verdict": row.verdict,
-        "reason": row.reason,
-        "summary": row.summary,
-        "document": _pieces(row.document, sentences),
-        "claims": [] if claims is None else [_claim(claim, row.document, sentences) for claim in claims.itertuples()],
+        "row": row,
+        # What the page can be cut to: the decision, or where there is none, whether there is an unsupported claim.
+        "state": "no score" if row.score is None else row.decision or state,
+        "doubted": bool(words - {SUPPORT[0]}),
+        "document": _pieces(row.document, sentences, {i for claim in found for i in claim["evidence"]}),
+        "claims": found,
     }
 
 
 def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
-    support = claim.probability
-    evidence = nearest(document, claim.claim, claim)
+    evidence = nearest(document, claim.claim, claim)[:_EVIDENCE]
     return {
-        "text": claim.claim,
-        "support": None if pd.isna(support) else support,
-        "verdict": claim.verdict,
-        "reason": claim.reason,
+        "row": claim,
         "evidence": evidence,
         # A language model reads all of a document and singles nothing out.
-        "related": bool(evidence) and (claim.evidence is None or not len(claim.evidence)),
+        "related": bool(evidence) and not len(claim.evidence or ()),
         "sentences": [sentences[i].text for i in evidence],
     }
 
 
-def _pieces(document: str, sentences: list[text.Span]) -> list[tuple[int | None, str]]:
-    """The whole document as (number of the sentence, or None between two of them, text)."""
+def _pieces(document: str, sentences: list[text.Span], named: set[int]) -> list[tuple[int | None, str]]:
+    """The whole document as (number of a sentence that is named, or None of what stands between, text)."""
     pieces: list[tuple[int | None, str]] = []
     cursor = 0
-    for number, span in enumerate(sentences):
+    for number in sorted(named):
+        span = sentences[number]
         pieces += [(None, document[cursor : span.start]), (number, span.text)]
         cursor = span.end
     return [*pieces, (None, document[cursor:])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from claimwise.errors import ClaimwiseError, near
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
+from claimwise.models.base import Model
 from claimwise.reasons import Reason
 from claimwise.schema import TableError
 from claimwise.user_file import bands, decisions, output
+from claimwise.user_file.hub import HUB, fetched
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
@@ -49,16 +52,18 @@ def score(
 
     Args:
         files: examples with document, summary (or claims) and, where there are any, id, label, system; see
-            ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``-`` is the standard input,
-            whose scores go to the standard output if no other place is named.
+            ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``hf://datasets/…`` is a file
+            of the hub (``hub.fetched``), ``-`` the standard input, whose scores go to the standard output if no other
+            place is named.
         metric: a metric of the settings.
-        model: a model of the settings; the one that they choose, if not given.
+        model: a model of the settings; the metric's own, or the one that they choose, if not given.
         out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
             columns but id, document and summary, as they stood (one of ``columns`` under the name of its field); if not
             given, beside the file, named after it, the metric and, where they are not the usual ones, the model and the
             prompts.
         claims: where to write every claim with its support and evidence, if anywhere; see ``output.claim_report``.
-        page: where to write a page of HTML to read claims and evidence on, if anywhere.
+        page: where to write a page of HTML to read claims and evidence on, if anywhere. Beside the scores, what made them
+            is written to a file ``….run.json``, too.
         params: the settings file; see ``api.read_settings``.
         dry_run: only say what would be asked of the model; None is returned.
         threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
@@ -79,7 +84,7 @@ def score(
     decisions.check(threshold)
     settings = api.read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)
-    model = model or ("openai" if options else settings.model)
+    model = model or ("openai" if options else spec.model or settings.model)
     entry = _entry(model, settings, params, options or {})
     asked = "" if spec.judge == WordOverlap.name else str((options or {}).get("model", model))
     file = _called(files)
@@ -87,7 +92,7 @@ def score(
         out = output.STDOUT
     out = out or output.beside(file, metric, [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt])
     say = partial(typer.echo, err=out == output.STDOUT)
-    read = expanded(files)
+    read = expanded([fetched(path) for path in files])
     if len(read) > len(files):
         typer.echo(f"{len(read)} files: {', '.join(map(str, read))}", err=True)
     output.check(read, out, claims, page)
@@ -117,7 +122,7 @@ def score(
     engine = models.load(entry, settings.cache)
     estimated = estimate(spec, engine, [(examples, found.claims)])
     if dry_run:
-        typer.echo(cost.forecast(estimated))
+        typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
         return None
     with cost.watched(metric, engine, estimated) as progress:
         evaluation = evaluate(metric, spec, engine, examples, recorded=found.claims, progress=progress)
@@ -131,10 +136,21 @@ def score(
     if band:
         scores[decisions.VERDICT] = decisions.verdicts(scores["score"], band)
     written = pd.concat([scores, carried], axis=1)
-    shown = output.with_claims(written, evaluation, examples, claim_band) if output.nests(out) else written
-    output.write(shown, out, safe_csv)
+    if output.nests(out) or claims is not None:
+        judged = output.claim_table(evaluation, examples, claim_band)
+    output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
+    record = output.record_beside(out)
+    if record is not None:
+        made = {
+            "files": [str(path) for path in read],
+            "columns": dict(columns or {}),
+            "limit": limit,
+            "examples": len(scores),
+            "threshold": cut,
+        }
+        output.write_record(_made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
-        output.write(output.claim_report(evaluation, examples, claim_band), claims, safe_csv)
+        output.write(output.claim_report(judged), claims, safe_csv)
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
@@ -151,11 +167,13 @@ def score(
             )
             new.write_text(html, encoding="utf-8")
 
+    beside = [path for path in (claims, page, record) if path is not None and path.is_file()]
     shown = STDIN_NAME if out == output.STDOUT else out
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    say(f"{shown}: {len(scores)} summaries{by}, {mean}{unscored.sum()} without a score")
+    summaries = "1 summary" if len(scores) == 1 else f"{len(scores)} summaries"
+    say(f"{shown}: {summaries}{by}, {mean}{unscored.sum()} without a score")
     decided = (
         decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     )
@@ -165,6 +183,7 @@ def score(
         *decisions.ranking(rows),
         *([decided] if decided else []),
         *([decisions.band_report(scores[decisions.VERDICT].tolist(), band)] if band else []),
+        *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):
         say(line)
     if unscored.sum() == len(scores):
@@ -175,10 +194,29 @@ def score(
     return scores
 
 
+def _made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engine: Model) -> dict[str, Any]:
+    """What scores can be traced by; an address, and what a request holds besides, may have a key, and are left out."""
+    texts = {}
+    for name in filter(None, (getattr(spec, role, None) for role in prompts.ROLES)):
+        with suppress(prompts.PromptError):  # `sentences`, `alignment` and such are no prompts
+            texts[name] = prompts.load(name).fingerprint
+    found = {
+        "metric": {"name": metric} | spec.model_dump(exclude_none=True),
+        "prompts": texts,
+        "versions": models.versions(),
+    }
+    if entry is None:
+        return found
+    options = {key: value for key, value in entry.items() if key not in ("base_url", "extra_body")}
+    return found | {"model": models.describe(entry), "options": options, "fingerprint": engine.fingerprint}
+
+
 def _called(files: Sequence[Path]) -> Path:
     """What stands for the examples in messages and in the name of a result: the file, the folder, or all of them."""
     if len(files) > 1:
         return Path("scores")
+    if files[0].as_posix().startswith(HUB):  # the result stands here, not in the hub's cache
+        return Path(files[0].name)
     return files[0].resolve() if files[0].name in ("", "..") else files[0]
 
 

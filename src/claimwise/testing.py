@@ -1,0 +1,54 @@
+"""For tests of a program that writes summaries: an assertion for pytest, or any other runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from claimwise.api import DEFAULT_MODEL, evaluated
+from claimwise.errors import ClaimwiseError, shorten
+from claimwise.models.base import Model
+from claimwise.user_file.output import SUPPORT, claim_table
+
+
+def assert_faithful(
+    document: str | Iterable[str],
+    summary: str,
+    min_score: float,
+    metric: str = "acueval",
+    model: str | Mapping[str, Any] | Model = DEFAULT_MODEL,
+) -> None:
+    """Fail where a summary has a score below the least, or none, and name the claims that are not supported.
+
+    Args:
+        document: a text, or several that are read as one (contexts).
+        summary: a text.
+        min_score: in [0, 1].
+        metric: as ``claimwise.score`` takes it.
+        model: likewise.
+
+    Raises:
+        AssertionError: the summary is not that faithful.
+        ClaimwiseError: as ``claimwise.score``.
+
+    >>> assert_faithful("The cat sat on the mat.", "The cat sat.", min_score=0.8, model="lexical")
+    >>> assert_faithful("The cat sat on the mat.", "The cat sat. A dog barked.", min_score=0.8, model="lexical")
+    Traceback (most recent call last):
+    ...
+    AssertionError: acueval 0.500 is below 0.8
+      unsupported (0.00): A dog barked.
+        nearest in the document: The cat sat on the mat.
+    """
+    __tracebackhide__ = True  # pytest then shows the line of the test
+    if not isinstance(summary, str):
+        raise ClaimwiseError(f"summary: expected a text, got {shorten(summary)}; assert one summary at a time")
+    found = evaluated(document, summary, metric, model)
+    score, reason = found[0].scores.loc[0, ["score", "reason"]]
+    if score >= min_score:
+        return
+    lines = [f"{metric} {score:.3f} is below {min_score}" if score == score else f"no {metric} score: {reason}"]
+    for claim in claim_table(*found).itertuples():
+        if claim.verdict not in (SUPPORT[0], ""):
+            lines.append(f"  {claim.verdict} ({claim.support:.2f}): {claim.claim}")
+            lines += [f"    nearest in the document: {sentence}" for sentence in claim.evidence[:1]]
+    raise AssertionError("\n".join(lines))
