@@ -25,8 +25,8 @@ def _nothing_asked_yet(monkeypatch):
 class Counting(Scripted):
     """Ten tokens a prompt, two a reply."""
 
-    def _replies(self, asked):
-        for index, reply in super()._replies(asked):
+    def replies(self, asked, how):
+        for index, reply in super().replies(asked, how):
             self.tally.prompt_tokens += 10
             self.tally.reply_tokens += 2
             yield index, reply

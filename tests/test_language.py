@@ -1,7 +1,7 @@
 """Any language model as a model: rendering, remembering, reading, and documents longer than the context."""
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
@@ -380,9 +380,9 @@ def test_recorded_replies_take_the_same_path():
 def test_a_reply_is_remembered_with_all_that_was_asked_for(change):
     asked = model(lambda prompt: "Yes")
     asked.verify(["D."], [["C."]], ZERO)
-    asked.verify(["D."], [["C."]], replace(ZERO, name="renamed"))
+    asked.verify(["D."], [["C."]], ZERO.model_copy(update={"name": "renamed"}))
     assert len(asked.language_model.asked) == 1
-    asked.verify(["D."], [["C."]], replace(ZERO, **change))
+    asked.verify(["D."], [["C."]], ZERO.model_copy(update=change))
     assert len(asked.language_model.asked) == 2
 
 

@@ -151,7 +151,7 @@ def watched(title: str, model: Model, estimate: Usage | None) -> Iterator[bool]:
                     model.on_reply = None
     finally:
         found = {key: used - before.get(key, Usage()) for key, used in _USAGE.items()}
-        if any(used.asked for used in found.values()):
+        if any(used.calls or used.cached for used in found.values()):
             typer.echo(f"{title}: {_told(found, time.monotonic() - start)}", err=True)
 
 
