@@ -71,6 +71,12 @@ def test_contexts_in_the_place_of_a_document_are_read_as_one():
     assert claimwise.score([contexts, RAIN], ["The cat sat in Rome."] * 2, model=FakeModel()) == [1, 2 / 5]
 
 
+def test_of_no_claims_there_are_no_verdicts():
+    found = claimwise.check(RAIN, [], model="lexical")
+    assert list(found) == list(claimwise.check(RAIN, [RAIN], model="lexical"))
+    assert found.empty
+
+
 def test_claims_of_ones_own_are_verified_as_they_stand():
     model = FakeModel()
     claims = ["The cat sat on the mat. It rained in Rome.", "The dog ran far off.", " "]

@@ -159,8 +159,10 @@ def check(
     [['It rained.', 'supported', ['It rained in Rome.']], ['The sun shone.', 'unsupported', ['It rained in Rome.']]]
     """
     texts = _texts("claims", claims)
-    found = output.claim_table(*evaluated(document, "\n".join(map(str, texts)), metric, model, texts))
-    return found[["claim", "support", "reason", "verdict", "evidence"]]
+    columns = ["claim", "support", "reason", "verdict", "evidence"]
+    if not texts:
+        return pd.DataFrame(columns=columns)
+    return output.claim_table(*evaluated(document, "\n".join(map(str, texts)), metric, model, texts))[columns]
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
