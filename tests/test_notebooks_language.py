@@ -131,6 +131,8 @@ def small(kind: str, entries: dict) -> dict:
     if kind == "transformers":  # noise holds no list of claims, without which most experiments have nothing to look at
         for metric in ("acueval", "factored", "fenice"):
             given["metrics"][metric]["decompose"] = "sentences"
+    for metric in given["metrics"].values():
+        metric.pop("model", None)  # all are of the one that is tested
     for name in NOTEBOOKS:
         given[name] |= {key: 20 for key in ("draws",) if key in given[name]}
     given["acu_verification"]["shots"] = 2
@@ -150,7 +152,7 @@ def project(request, entries, short_replies, tmp_path_factory):
         patch.chdir(folder)
         patch.setenv("MPLBACKEND", "Agg")
         shutil.copytree(ROOT / "notebooks", "notebooks")
-        for name in ("embedded", "published", "recorded"):
+        for name in ("embedded", "published"):
             shutil.copytree(ROOT / "data" / name, folder / "data" / name)
         (folder / "params.yaml").write_text(yaml.safe_dump(small(request.param, entries)), encoding="utf-8")
         for name, documents in DOCUMENTS.items():
