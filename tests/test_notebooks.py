@@ -153,9 +153,9 @@ def test_it_runs_where_it_stands(name, executed, project):
     assert said + [output for output in outputs if output.output_type == "error"] == []
     shown = set().union(*(output.get("data", {}) for output in outputs))
     assert {"text/html", "image/png"} <= shown
-    assert list((project / "tables" / "sample" / name).glob("*.csv"))
-    assert_few_in_words(project / "tables" / "sample" / f"{name}.json")
-    assert list((project / "figures" / "sample" / name).glob("*.png"))
+    assert list((project / "tables" / "sample" / "embedded" / name).glob("*.csv"))
+    assert_few_in_words(project / "tables" / "sample" / "embedded" / f"{name}.json")
+    assert list((project / "figures" / "sample" / "embedded" / name).glob("*.png"))
 
 
 @pytest.mark.parametrize("name", ["acu_generation"])

@@ -171,6 +171,7 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
         (changed("datasets", "own", to={"corpora": "mine"}), ["datasets.own.corpora", "found 'mine'"]),
         (changed("cache", to=None), ["params.yaml, cache: "]),
         (changed("metrics", "../..", to={"judge": "word-overlap"}), ["found the name '../..', expected letters"]),
+        (changed("metrics", "mine-1.5", to={"judge": "word-overlap"}), ["found the name 'mine-1.5'", "without a dot"]),
     ],
 )
 def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
@@ -191,7 +192,7 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
             "leaderboard.metric",
             "acuval",
             "leaderboard.metric: found 'acuval', expected one of the metrics that `score` runs on sample: acueval, "
-            "factored, sentences, holistic, word-overlap, fenice, sentences-qwen-1.5b, holistic-qwen-1.5b; did you mean 'acueval'?",
+            "factored, sentences, holistic, word-overlap, fenice, sentences-qwen, holistic-qwen; did you mean 'acueval'?",
         ),
         ("leaderboard.metrik", "x", "leaderboard: unknown key 'metrik'; did you mean 'metric'?"),
         ("leaderboard", 5, "leaderboard: Input should be a valid dictionary, found 5"),

@@ -94,7 +94,10 @@ class Settings(WithSections):
         listed(self.model, self.models, "`models`", "model")
         listed(self.data, self.datasets, "`datasets`", "data")
         for name in (*self.datasets, *self.metrics, *self.notebooks):
-            plain(name)  # each becomes a folder's name
+            if "." in plain(name):  # each becomes a folder's name, and a key that DVC looks for
+                raise ValueError(
+                    f"found the name {name!r}, expected one without a dot: DVC reads it as a key within a key"
+                )
         for name in self.score.metrics:
             listed(name, self.metrics, "`metrics`", "score.metrics")
         for data, dataset in self.datasets.items():

@@ -28,9 +28,9 @@ METHODS = {
 #: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False))
 # By a language model beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
-for _name in ("acueval", "factored", "sentences", "holistic"):
-    METHODS[f"{_name}-qwen-1.5b"] = f"{METHODS[_name]}, Qwen 1.5B"
-    COLOURS[METHODS[f"{_name}-qwen-1.5b"]] = COLOURS[METHODS[_name]]
+for _name in ("sentences", "holistic"):
+    METHODS[f"{_name}-qwen"] = f"{METHODS[_name]}, Qwen 1.5B"
+    COLOURS[METHODS[f"{_name}-qwen"]] = COLOURS[METHODS[_name]]
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 
