@@ -53,6 +53,15 @@ def test_the_published_numbers_are_those_that_were_typed_in(row, paper, table, n
         assert found.empty or f"| {found.item()} |" in _row(row)
 
 
+def test_the_language_models_finding_is_that_of_the_sample():
+    tables = ROOT / "tables" / "sample" / "embedded" / "meta_evaluation"
+    auc = pd.read_csv(tables / "balanced_accuracy.csv").set_index("metric")["auc"]
+    pair = pd.read_csv(tables / "pairs.csv").set_index(["metric", "against"]).loc[("sentences-qwen", "sentences")]
+    found = f"AUC {auc['sentences-qwen']:.2f} against {auc['sentences']:.2f}, p {pair['auc_p_holm']:.2f}"
+    assert found in README
+    assert f"no worse ({auc['holistic-qwen']:.2f})" in README
+
+
 def test_it_is_one_screen_and_a_half():
     assert len(README.splitlines()) <= 130
 
