@@ -5,7 +5,6 @@ import math
 import os
 import random
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -119,7 +118,7 @@ def test_a_document_of_100000_words_is_searched_to_its_end(verifier):
 
 
 def test_a_claim_looks_at_few_pieces_where_the_prompt_shows_what_is_retrieved(verifier):
-    retrieved = replace(ZERO_SHOT, context="retrieved")
+    retrieved = ZERO_SHOT.model_copy(update={"context": "retrieved"})
     long = "\n".join(
         f"The council has {'more and ' * n}more libraries to close on the street than before." for n in range(6, 16)
     )
@@ -128,7 +127,7 @@ def test_a_claim_looks_at_few_pieces_where_the_prompt_shows_what_is_retrieved(ve
 
 
 def test_an_extra_text_is_used_but_never_named_as_evidence(verifier):
-    with_extra = replace(ZERO_SHOT, context="document+extra")
+    with_extra = ZERO_SHOT.model_copy(update={"context": "document+extra"})
     alone = support(verifier, SUPPORTED, "It rained all day in the valley.")
     helped = support(verifier, SUPPORTED, "It rained all day in the valley.", with_extra, [DOCUMENT])
     assert helped.support > alone.support
