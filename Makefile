@@ -17,7 +17,7 @@ public: .venv/ready ## the same on the public benchmarks (an hour); `data: publi
 	dvc exp run --set-param data=public
 
 test: .venv/ready .venv/weights ## set up, then run the tests, a file to a processor
-	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/ready ## style checks
 	ruff check . && ruff format --check .
