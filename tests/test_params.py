@@ -277,13 +277,12 @@ def test_the_shipped_file_is_good_and_its_metrics_are_those_of_the_command_line(
 
 def test_dvc_writes_the_shipped_file_as_it_stands(tmp_path):
     """`dvc exp run -S` reads and writes params.yaml: one changed value is one changed line."""
-    from dvc.utils.serialize import modify_yaml
+    from dvc.utils.hydra import apply_overrides
 
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
     file = tmp_path / "params.yaml"
     file.write_text(text, encoding="utf-8")
-    with modify_yaml(str(file)) as content:
-        content["meta_evaluation"]["draws"] = 500
+    apply_overrides(file, ["meta_evaluation.draws=500"])
     written = file.read_text(encoding="utf-8")
     assert [line for line in written.splitlines() if line not in text.splitlines()] == ["  draws: 500"]
     assert len(written.splitlines()) == len(text.splitlines())
