@@ -437,6 +437,17 @@ def test_cache_stats_and_prune():
     assert runner.invoke(cli.app, ["cache", "stats"]).output == "no calls\n"
 
 
+def test_exported_calls_are_read_back_and_a_wrong_name_empties_no_file(monkeypatch, capsys):
+    ResponseCache("calls.sqlite").put({"k": {"text": "é"}}, model="embedded", role="verify")
+    ResponseCache("calls.sqlite").put({"other": 1}, model="lexical", role="verify")
+    export = ["cache", "export"]
+    assert CliRunner().invoke(cli.app, [*export, "embedded", "kept/e.jsonl"]).output == "kept/e.jsonl: 1 calls\n"
+    assert "no calls of a model 'embeded'" in fail(monkeypatch, capsys, *export, "embeded", "kept/e.jsonl")
+    again = ResponseCache(":memory:")
+    again.read(Path("kept/e.jsonl"))
+    assert again.get(["k", "other"]) == {"k": {"text": "é"}}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

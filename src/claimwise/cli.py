@@ -239,35 +239,39 @@ def prune(
     params: Params = PARAMS,
 ) -> None:
     """Delete a model's finished calls, or all, at once and for good: asking them again is computed, or paid for, again."""
-    from claimwise.errors import ClaimwiseError, near
+    from claimwise.errors import ClaimwiseError
 
-    path, cache = _cache(params)
+    path, cache = _cache(params, model)
     if every == (model is not None):
         raise ClaimwiseError(f"{path}: say what to delete, either --model NAME (`cache stats` lists them) or --all")
-    known = {row[0] for row in cache.stats()}
-    if model is not None and model not in known:
-        raise ClaimwiseError(
-            f"{path}: no calls of a model {model!r}{near(model, known)}; there are those of {', '.join(known) or 'none'}"
-        )
     typer.echo(f"{path}: {cache.prune(model)} calls deleted")
 
 
 @cache_app.command()
 def export(model: str, file: Path, params: Params = PARAMS) -> None:
     """Write a model's finished calls to a file that an entry of `models` can name under `recorded`."""
-    typer.echo(f"{file}: {_cache(params)[1].export(model, file)} calls")
+    typer.echo(f"{file}: {_cache(params, model)[1].export(model, file)} calls")
 
 
-def _cache(params: Path):
-    """The file that ``score`` uses with these settings, and its calls; none where it has made no such file yet."""
+def _cache(params: Path, model: str | None = None):
+    """The file that ``score`` uses with these settings, and its calls; none where it has made no such file yet.
+
+    A model of which there are no calls is refused.
+    """
     from claimwise.api import read_settings
+    from claimwise.errors import ClaimwiseError, near
     from claimwise.models.cache import ResponseCache
 
     path = read_settings(params).cache
-    if path.exists():
-        return path, ResponseCache(path)
-    typer.echo(f"{path} is not there yet", err=True)
-    return path, ResponseCache(":memory:")
+    if not path.exists():
+        typer.echo(f"{path} is not there yet", err=True)
+    cache = ResponseCache(path if path.exists() else ":memory:")
+    known = {row[0] for row in cache.stats()}
+    if model is not None and model not in known:
+        raise ClaimwiseError(
+            f"{path}: no calls of a model {model!r}{near(model, known)}; there are those of {', '.join(known) or 'none'}"
+        )
+    return path, cache
 
 
 def main() -> None:

@@ -30,6 +30,15 @@ def printable(text: str) -> str:
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
+def first_line(error: Exception) -> str:
+    """What an error says, in a line; its kind where it says nothing.
+
+    >>> first_line(OSError("not there" + chr(10) + "look elsewhere")), first_line(AssertionError())
+    ('not there', 'AssertionError')
+    """
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name that is nearly this one, if there is one; case and blanks around do not count.
 

@@ -13,7 +13,7 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
-from claimwise.models.options import LANGUAGE_MODELS, ModelError
+from claimwise.models.options import LANGUAGE_MODELS, LanguageModelOptions, ModelError
 
 __all__ = ["ModelError", "check", "describe", "load", "usage", "versions"]
 
@@ -58,9 +58,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         if options:
             raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
-    if kind not in LANGUAGE_MODELS:
-        raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, {' or '.join(LANGUAGE_MODELS)}")
-    chosen = LANGUAGE_MODELS[kind].read(kind, options)
+    chosen = _language_model_options(kind, options)
     if chosen.recorded:
         store.read(paths.root() / chosen.recorded)
     if kind == "transformers":
@@ -77,12 +75,17 @@ def check(settings: Mapping[str, Any]) -> None:
         ModelError: the kind or an option is unknown or malformed.
         PricesError: the prices are malformed.
     """
-    kind = settings.get("kind")
-    if kind not in LANGUAGE_MODELS:
-        load(settings)  # the others read their weights when they are asked
+    if (kind := settings.get("kind")) in ("embedded", "lexical"):
+        load(settings)  # they read their weights when they are asked
         return
     Prices.of(settings)
-    LANGUAGE_MODELS[kind].read(kind, {key: value for key, value in settings.items() if key not in ("kind", "prices")})
+    _language_model_options(kind, {key: value for key, value in settings.items() if key not in ("kind", "prices")})
+
+
+def _language_model_options(kind: Any, options: dict[str, Any]) -> LanguageModelOptions:
+    if kind not in list(LANGUAGE_MODELS):  # a list from YAML is no kind either, and no mapping can be asked for it
+        raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, {' or '.join(LANGUAGE_MODELS)}")
+    return LANGUAGE_MODELS[kind].read(kind, options)
 
 
 def describe(settings: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from filelock import FileLock
 from huggingface_hub import hf_hub_download
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from claimwise.errors import first_line
 from claimwise.models.options import ModelError
 
 _log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ def _located(model: str, revision: str | None, file: str) -> Path:
     except (OSError, ValueError) as error:  # the hub's errors are of these
         where = f"not in {WEIGHTS}={weights}" if weights else f"{WEIGHTS} is not set"
         raise ModelError(
-            f"kind transformers: {file} of {model!r} cannot be had: {where}; {_first_line(error)}. Run again with network "
+            f"kind transformers: {file} of {model!r} cannot be had: {where}; {first_line(error)}. Run again with network "
             f"access, or put the file into a folder and set {WEIGHTS} to that folder"
         ) from error
 
@@ -82,7 +83,7 @@ def _convert(source: Path, target: Path) -> None:
         model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float16, **place)
         tokenizer = AutoTokenizer.from_pretrained(source.parent, **place)
     except (OSError, ValueError, KeyError, IndexError) as error:
-        raise ModelError(f"kind transformers: {source} cannot be read as a GGUF file: {_first_line(error)}") from error
+        raise ModelError(f"kind transformers: {source} cannot be read as a GGUF file: {first_line(error)}") from error
     # The weights are plain numbers from here on; saving refuses what believes itself quantised.
     model.hf_quantizer, model.is_quantized = None, False
     with suppress(AttributeError):
@@ -90,7 +91,3 @@ def _convert(source: Path, target: Path) -> None:
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
     partial.rename(target)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

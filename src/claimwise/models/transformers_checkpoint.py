@@ -24,6 +24,7 @@ from transformers import (
 )
 
 from claimwise import paths
+from claimwise.errors import first_line
 from claimwise.models import gguf_file
 from claimwise.models.cache import call_key, folder_hash
 from claimwise.models.options import ModelError, TransformersOptions
@@ -115,8 +116,8 @@ class Checkpoint:
 
     def __init__(self, options: TransformersOptions):
         device = None if options.device == "spread" else _device(options.device)
+        place = _place(options)
         with _explained(options):
-            place = _place(options)
             config = AutoConfig.from_pretrained(**place)
             self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**place)
             self.encoder_decoder = bool(config.is_encoder_decoder)
@@ -222,10 +223,9 @@ def _device(name: str) -> torch.device:
         return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
     try:
         return torch.empty(0, device=name).device
-    except (AssertionError, RuntimeError, ImportError, NotImplementedError) as error:  # of another build, or none there
+    except (AssertionError, RuntimeError, ImportError) as error:  # of another build, or none there
         raise ModelError(
-            f"kind transformers: `device: {name}` cannot be used: {str(error).splitlines()[0]}. `device: auto` takes what "
-            "there is"
+            f"kind transformers: `device: {name}` cannot be used: {first_line(error)}. `device: auto` takes what there is"
         ) from error
 
 

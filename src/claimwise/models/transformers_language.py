@@ -88,7 +88,7 @@ class TransformersLanguageModel:
         """See ``LanguageModel``; what an encoder reads and what a decoder writes share no positions."""
         context = self._options.context or self._checkpoint.context
         # A token is at least a byte, so most prompts are known to fit before tokens are counted, or weights loaded.
-        size = len(prompt.encode("utf-8", "surrogatepass")) + len(self._options.system or "") + _FRAME
+        size = len(((self._options.system or "") + prompt).encode("utf-8", "surrogatepass")) + _FRAME
         if context is None or size + how.max_tokens <= context:
             return True
         return self.count(prompt) <= context - (0 if self._checkpoint.encoder_decoder else how.max_tokens)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from huggingface_hub import hf_hub_download
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, first_line
 
 #: How an address begins; of two slashes a Path keeps one.
 HUB = "hf:/"
@@ -38,5 +38,4 @@ def fetched(path: Path) -> Path:
     try:
         return Path(hf_hub_download(name, file, revision=revision, repo_type="dataset"))
     except (OSError, ValueError) as error:  # the hub's errors are of these
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ClaimwiseError(f"{path}: cannot be had from the hub: {reason}") from None
+        raise ClaimwiseError(f"{path}: cannot be had from the hub: {first_line(error)}") from None
