@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
@@ -383,6 +383,7 @@ def test_holm_by_hand():
     assert bootstrap.holm([]).tolist() == []
 
 
+@settings(max_examples=25)  # statsmodels collects garbage at every call
 @given(st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12))
 def test_what_was_not_compared_does_not_count(p):
     known = [value for value in p if not math.isnan(value)]

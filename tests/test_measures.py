@@ -21,12 +21,17 @@ def columns(rows):
     return scores, labels
 
 
+def mean_recall(labels, called):
+    """Balanced accuracy in a line: scikit-learn's takes a millisecond a call."""
+    return (np.mean(called[labels == 1]) + np.mean(~called[labels == 0])) / 2
+
+
 def literal_threshold(scores, labels):
     """AggreFact's search as its code has it: try the percentiles in order, keep the best seen last."""
     best, chosen = -1.0, None
     for percentile in range(0, 1000, 2):
         threshold = np.percentile(scores, percentile / 10)
-        value = balanced_accuracy_score(labels, scores > threshold)
+        value = mean_recall(labels, scores > threshold)
         if value >= best - 1e-9:
             best, chosen = max(best, value), threshold
     return chosen
@@ -70,7 +75,7 @@ def test_the_threshold_of_a_draw_is_the_best_of_the_grid_on_its_rows(rows, data)
         assert math.isnan(found)
         return
     grid = np.percentile(scores, measures.GRID)
-    reached = [balanced_accuracy_score(drawn, repeated(scores, times) > cut) for cut in grid]
+    reached = [mean_recall(drawn, repeated(scores, times) > cut) for cut in grid]
     assert found == grid[max(range(len(grid)), key=lambda k: (round(reached[k], 12), k))]
 
 

@@ -11,10 +11,12 @@ import re
 import shutil
 import zlib
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import nbformat
 import pytest
+import tiny_nli
 import yaml
 from imports import ROOT
 from servers import Server
@@ -80,12 +82,16 @@ REPLIES = {
 }
 
 
+@cache
+def own_words(name: str) -> list[str]:
+    return [piece.strip() for piece in re.split(r"{{.*?}}|{%.*?%}", prompts.load(name).template)]
+
+
 def canned(prompt: str):
     """The reply to whichever prompt this text was rendered from: the one whose own words it holds."""
 
     def match(name: str) -> int:
-        own = [piece.strip() for piece in re.split(r"{{.*?}}|{%.*?%}", prompts.load(name).template)]
-        return sum(len(piece) if piece in prompt else -len(piece) for piece in own)
+        return sum(len(piece) if piece in prompt else -len(piece) for piece in own_words(name))
 
     return REPLIES[prompts.load(max(prompts.names(), key=match)).reply](prompt)
 
@@ -124,15 +130,18 @@ def short_replies():
         yield
 
 
-def small(kind: str, entries: dict) -> dict:
+def small(kind: str, entries: dict, nli: str) -> dict:
     """params.yaml, with few draws and little to do."""
     given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    given |= {"data": "sample", "model": kind, "models": given["models"] | entries}
+    quick = {name: {"kind": "lexical"} for name, entry in given["models"].items() if entry["kind"] == "embedded"}
+    given |= {"data": "sample", "model": kind, "models": given["models"] | quick | entries}
     if kind == "transformers":  # noise holds no list of claims, without which most experiments have nothing to look at
         for metric in ("acueval", "factored", "fenice"):
             given["metrics"][metric]["decompose"] = "sentences"
     for metric in given["metrics"].values():
         metric.pop("model", None)  # all are of the one that is tested
+        if metric.get("verify") == "alignment":  # by a random NLI model, which is quicker than the embedded one
+            metric["alignment"] = {"entailment": {"kind": "transformers", "checkpoint": nli, "device": "cpu"}}
     for name in NOTEBOOKS:
         given[name] |= {key: 20 for key in ("draws",) if key in given[name]}
     given["acu_verification"]["shots"] = 2
@@ -154,7 +163,9 @@ def project(request, entries, short_replies, tmp_path_factory):
         shutil.copytree(ROOT / "notebooks", "notebooks")
         for name in ("embedded", "published"):
             shutil.copytree(ROOT / "data" / name, folder / "data" / name)
-        (folder / "params.yaml").write_text(yaml.safe_dump(small(request.param, entries)), encoding="utf-8")
+        (folder / "params.yaml").write_text(
+            yaml.safe_dump(small(request.param, entries, tiny_nli.make(folder / "nli"))), encoding="utf-8"
+        )
         for name, documents in DOCUMENTS.items():
             corpora.write(cut(name, documents), paths.corpus_folder("sample", name))
         given = params.read(folder / "params.yaml")
@@ -175,12 +186,7 @@ def cut(name: str, documents: int) -> corpora.Corpus:
     return replace(corpus, examples=examples[examples["document_id"].isin(kept)].reset_index(drop=True))
 
 
-@pytest.mark.parametrize(
-    ("project", "name"),
-    [("openai", name) for name in NOTEBOOKS] + [("transformers", "acu_generation"), ("transformers", "refinement")],
-    indirect=["project"],
-)
-def test_a_notebooks_code_runs_with_a_language_model(project, name):
+def run(project, name: str) -> None:
     cells = _code(name)
     space: dict = {"display": lambda *_: None}
     exec(cells[0], space)
@@ -190,8 +196,25 @@ def test_a_notebooks_code_runs_with_a_language_model(project, name):
     assert list(Path("tables/sample", project.model, name).glob("*.csv"))
 
 
-@pytest.mark.parametrize("project", ["transformers"], indirect=True)
+# With the scope of its fixture: else the project is made anew for every notebook.
+served = pytest.mark.parametrize("project", ["openai"], indirect=True, scope="module")
+loaded = pytest.mark.parametrize("project", ["transformers"], indirect=True, scope="module")
+
+
+@served
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebooks_code_runs_with_a_server(project, name):
+    run(project, name)
+
+
+@served
 def test_a_stage_as_it_is_run(project):
     """The same by way of a kernel of its own, with its report."""
     report = stages.notebook(project, "acu_verification")
     assert all(cell.get("execution_count") for cell in nbformat.read(report, 4).cells if cell.cell_type == "code")
+
+
+@loaded
+@pytest.mark.parametrize("name", ["acu_generation", "refinement"])
+def test_a_notebooks_code_runs_with_a_checkpoint(project, name):
+    run(project, name)

@@ -15,7 +15,7 @@ from claimwise.models.options import ModelError
 from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")
-FIVE = prompts.load("acueval-decompose-5shot")
+FIVE = prompts.load("acueval-decompose-5shot").model_copy(update={"max_tokens": 8})
 DOCUMENT = (
     "Heavy rain closed the bridge for two days. Engineers found no damage, and lorries crossed it again on Friday."
 )

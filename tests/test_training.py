@@ -284,7 +284,9 @@ def test_a_verdict_is_a_mean_of_what_checkers_and_trees_say(material, learned, k
     assert heads.logits(kind, evidence, [[1]] * len(evidence)) == pytest.approx(by_fold[1], abs=1e-6)
 
 
-def test_trees_on_features_alone_do_not_read_the_checkers_findings():
+def test_trees_on_features_alone_do_not_read_the_checkers_findings(monkeypatch):
+    few = trees._boosting().set_params(max_iter=20, learning_rate=0.3)
+    monkeypatch.setattr(trees, "_boosting", lambda: few)
     rng = np.random.default_rng(0)
     features = rng.normal(size=(600, VERDICT + 7)).astype(np.float32)
     truth = (features[:, 3] + features[:, VERDICT] > 0).astype(float)  # half of it can be read from the evidence
