@@ -11,15 +11,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import yaml
 from imports import ROOT
 
-from claimwise import metrics, models, prompts, text
+from claimwise import corpora, metrics, models, prompts, text
 from claimwise.metrics import DEFAULT_METRICS, specification
 from claimwise.metrics.factored import citations
 from claimwise.models.base import Feedback, Source, Verdict
 from claimwise.prompts.sources import joined
-from claimwise_embedded import edits, reviser
+from claimwise_embedded import EmbeddedModel, edits, reviser
+from claimwise_embedded.encoder import fast_type, shared_encoder
 
 DOCUMENT = (
     "The council of Harrow Vale approved a tram line on Tuesday. The line will cost 84 million pounds and open in 2031. "
@@ -267,6 +269,32 @@ def _calls(folder: Path) -> int:
         return 0
 
 
+@pytest.mark.skipif(fast_type() is not torch.float32, reason="bfloat16's sums were not looked at")
+def test_an_answer_hangs_on_nothing_else_that_is_asked_nor_on_threads():
+    rows = corpora.load("sample").examples.iloc[::23]
+    documents, summaries = rows["document"].tolist(), rows["summary"].tolist()
+    verify, judge, decompose = map(
+        prompts.load, ("acueval-verify-zeroshot", "belugaeval-judge-consistency", "acueval-decompose-5shot")
+    )
+
+    def answers(documents, summaries):
+        shared_encoder.cache_clear()  # it remembers what it has encoded
+        model = EmbeddedModel()
+        claims = [[claim.text for claim in one.claims] for one in model.decompose(summaries, decompose)]
+        verdicts = model.verify(documents, claims, verify)
+        return list(zip(verdicts, model.judge(documents, summaries, judge), strict=True))
+
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        together = answers(documents, summaries)
+        torch.set_num_threads(1)
+        alone = [answers([document], [summary])[0] for document, summary in zip(documents, summaries, strict=True)]
+    finally:
+        torch.set_num_threads(threads)
+    assert together == alone
+
+
 def test_killed_in_the_middle_and_started_again_it_repeats_no_finished_call_and_gives_the_same_scores(tmp_path):
     whole, broken = _project(tmp_path / "whole"), _project(tmp_path / "broken")
     _run(whole, "evaluate", "acueval")
@@ -285,5 +313,4 @@ def test_killed_in_the_middle_and_started_again_it_repeats_no_finished_call_and_
     _run(broken, "evaluate", "acueval")
     assert _calls(broken) == _calls(whole)
     scores = [pd.read_parquet(p / "data/scores/sample/embedded/acueval/sample/scores.parquet") for p in (whole, broken)]
-    # Batches fall differently after a restart; the last bits of a matrix product depend on that.
-    np.testing.assert_allclose(scores[0]["score"], scores[1]["score"], atol=2e-3)
+    assert scores[0].equals(scores[1])

@@ -12,7 +12,6 @@ import torch
 
 from claimwise.analysis.measures import auc
 from claimwise.corpora.base import Rows
-from claimwise_embedded.encoder import Encoder
 from claimwise_embedded.verifier import VERDICT, Heads, claim_table, document_hash
 from training import __main__ as entry
 from training import data, evaluation, learning, trees
@@ -94,24 +93,6 @@ def test_trees_learn_from_what_the_written_checkers_will_tell_them(material, lea
     for trained, read in zip(learned.heads.checkers, Heads.read(tmp_path).checkers, strict=True):
         for name, tensor in trained.state_dict().items():
             assert torch.equal(tensor, read.state_dict()[name]), name
-
-
-def test_every_part_of_the_rows_is_encoded_in_the_same_batches_whatever_was_read_before(material, monkeypatch):
-    batches = []
-    forward = Encoder._forward
-    monkeypatch.setattr(
-        Encoder, "_forward", lambda self, texts, *rest: batches.append(texts) or forward(self, texts, *rest)
-    )
-
-    def encoded(rows):
-        batches.clear()
-        materials._read_part(rows)
-        return list(batches)
-
-    alone = encoded(material.rows[:8])
-    assert sum(map(len, alone)) > 8
-    encoded(material.rows[4:12])
-    assert encoded(material.rows[:8]) == alone
 
 
 def test_what_a_variant_must_not_know_goes_with_everything_of_its_documents():
@@ -284,11 +265,10 @@ def test_a_verdict_is_a_mean_of_what_checkers_and_trees_say(material, learned, k
     assert heads.logits(kind, evidence, [[1]] * len(evidence)) == pytest.approx(by_fold[1], abs=1e-6)
 
 
-def test_trees_on_features_alone_do_not_read_the_checkers_findings(monkeypatch):
-    few = trees._boosting().set_params(max_iter=20, learning_rate=0.3)
-    monkeypatch.setattr(trees, "_boosting", lambda: few)
+def test_trees_on_features_alone_do_not_read_the_checkers_findings():
     rng = np.random.default_rng(0)
-    features = rng.normal(size=(600, VERDICT + 7)).astype(np.float32)
+    # Rounded: of many values scikit-learn takes its time to make bins.
+    features = rng.normal(size=(600, VERDICT + 7)).round(1).astype(np.float32)
     truth = (features[:, 3] + features[:, VERDICT] > 0).astype(float)  # half of it can be read from the evidence
     table = Table(features, truth, truth == truth, np.arange(600), np.arange(600) % 4, np.ones(600))
     changed = features.copy()

@@ -90,7 +90,6 @@ def read(rows: Sequence[Row]) -> Material:
 
 def _read_part(rows: Sequence[Row]) -> tuple[Found, Found]:
     encoder = shared_encoder()
-    encoder.forget()  # what a process has read before must not tell
     # Read together, statements and summaries of a document share its passages: what was read must fit into memory.
     asked = [row.statements if row.synthetic else (*row.statements, row.summary) for row in rows]
     found = Reader(encoder, keep=True).read([row.document for row in rows], asked)

@@ -8,6 +8,7 @@ words of the claim. It says of each word whether it is unsupported and of the cl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch import nn
 
 from claimwise_embedded.checker_inputs import MARKS, PAIRINGS, Reading, Side, collate, pair_features
 from claimwise_embedded.encoder import WIDTH, fast_type
+from claimwise_embedded.steady import Linear, linear
 
 _SIZE, _HEADS, _LAYERS, _REACH = 128, 4, 3, 8
 #: Share of the values that training leaves out.
@@ -31,10 +33,10 @@ class _Cross(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.query = nn.Linear(_SIZE, _SIZE)
-        self.key_value = nn.Linear(_SIZE, 2 * _SIZE)
+        self.query = Linear(_SIZE, _SIZE)
+        self.key_value = Linear(_SIZE, 2 * _SIZE)
         self.pairing = nn.Parameter(torch.randn(_HEADS, PAIRINGS))
-        self.out = nn.Linear(_SIZE + _HEADS * PAIRINGS, _SIZE)
+        self.out = Linear(_SIZE + _HEADS * PAIRINGS, _SIZE)
 
     def forward(self, claim, there, pairs, masked_pairs):
         b, n, _ = claim.shape
@@ -52,8 +54,8 @@ class _Self(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.all = nn.Linear(_SIZE, 3 * _SIZE)
-        self.out = nn.Linear(_SIZE, _SIZE)
+        self.all = Linear(_SIZE, 3 * _SIZE)
+        self.out = Linear(_SIZE, _SIZE)
         self.distance = nn.Parameter(torch.zeros(_HEADS, 2 * _REACH + 1))
 
     def forward(self, claim, real):
@@ -71,7 +73,7 @@ class _Layer(nn.Module):
         super().__init__()
         self.cross, self.own = _Cross(), _Self()
         self.norms = nn.ModuleList(nn.LayerNorm(_SIZE) for _ in range(3))
-        self.think = nn.Sequential(nn.Linear(_SIZE, 2 * _SIZE), nn.GELU(), nn.Linear(2 * _SIZE, _SIZE))
+        self.think = nn.Sequential(Linear(_SIZE, 2 * _SIZE), nn.GELU(), Linear(2 * _SIZE, _SIZE))
         self.drop = nn.Dropout(_DROP)
 
     def forward(self, claim, there, pairs, masked_pairs, real):
@@ -90,15 +92,15 @@ class Checker(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.states = nn.Linear(WIDTH, _SIZE)
-        self.claim_marks = nn.Linear(MARKS + 1, _SIZE)
-        self.there_marks = nn.Linear(MARKS, _SIZE)
+        self.states = Linear(WIDTH, _SIZE)
+        self.claim_marks = Linear(MARKS + 1, _SIZE)
+        self.there_marks = Linear(MARKS, _SIZE)
         self.there_norm, self.norm = nn.LayerNorm(_SIZE), nn.LayerNorm(_SIZE)
         self.nowhere = nn.Parameter(torch.zeros(_SIZE))
         self.layers = nn.ModuleList(_Layer() for _ in range(_LAYERS))
-        self.word = nn.Linear(_SIZE, 1)
-        self.pool = nn.Linear(_SIZE, 4)
-        self.claim = nn.Sequential(nn.Linear(4 * _SIZE + 3, _SIZE), nn.GELU(), nn.Linear(_SIZE, 1))
+        self.word = Linear(_SIZE, 1)
+        self.pool = Linear(_SIZE, 4)
+        self.claim = nn.Sequential(Linear(4 * _SIZE + 3, _SIZE), nn.GELU(), Linear(_SIZE, 1))
         self.drop = nn.Dropout(_DROP)
 
     def forward(self, claim: Side, there: Side) -> tuple[torch.Tensor, torch.Tensor]:
@@ -121,14 +123,14 @@ class Checker(nn.Module):
         words = self.norm(words)
         unsupported = self.word(words)[..., 0].float().masked_fill(~claim.real, -30)
         share = self.pool(words).float().masked_fill(~claim.real[..., None], -1e4).softmax(1)
-        pooled = torch.einsum("bnk,bnd->bkd", share.to(words.dtype), words).flatten(1)
+        pooled = (share.to(words.dtype)[..., None] * words[:, :, None]).sum(1).flatten(1)
         worst = [unsupported.max(1)[0], unsupported.logsumexp(1), F.softplus(unsupported).sum(1)]
         supported = self.claim(torch.cat([self.drop(pooled), torch.stack(worst, 1).to(pooled.dtype)], dim=1))
         return supported[:, 0].float(), unsupported
 
     def _project(self, states: torch.Tensor) -> torch.Tensor:
         """States come with unit length; weights are made larger here rather than many states."""
-        return F.linear(states, self.states.weight * WIDTH**0.5, self.states.bias)
+        return linear(states, self.states.weight * WIDTH**0.5, self.states.bias)
 
 
 def pairings(claim: Side, there: Side) -> tuple[torch.Tensor, torch.Tensor]:
@@ -162,9 +164,8 @@ def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tupl
         word beyond ``CLAIM_WORDS`` has the mean of the others.
     """
     found: list = [None] * len(readings)
-    order = sorted(range(len(readings)), key=lambda i: readings[i].size)
-    for batch in _batches([readings[i].size for i in order], order):
-        claim, there = collate([readings[i] for i in batch])
+    for batch in _batches(readings):
+        claim, there = collate([readings[i] for i in batch], readings[batch[0]].padded)
         with torch.inference_mode(), fast():
             ready = pairings(claim, there)
             results = [checker.judge(claim, there, *ready) for checker in checkers]
@@ -179,18 +180,13 @@ def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tupl
     return found
 
 
-def _batches(sizes: Sequence[tuple[int, int]], numbers: Sequence[int]) -> Iterator[list[int]]:
-    """Neighbours whose words, padded, make at most ``_PAIRS`` pairs."""
-    batch: list[int] = []
-    n = m = 0
-    for (mine, theirs), number in zip(sizes, numbers, strict=True):
-        n, m = max(n, mine), max(m, theirs)
-        if batch and (len(batch) + 1) * n * m > _PAIRS:
-            yield batch
-            batch, n, m = [], mine, theirs
-        batch.append(number)
-    if batch:
-        yield batch
+def _batches(readings: Sequence[Reading]) -> Iterator[list[int]]:
+    """Readings that are padded to one shape, at most ``_PAIRS`` pairs of words: so that no reading's neighbours choose
+    how it is padded, which its last digits depend on."""
+    shapes = [reading.padded for reading in readings]
+    for (mine, theirs), same in groupby(sorted(range(len(readings)), key=shapes.__getitem__), key=shapes.__getitem__):
+        group, most = list(same), max(1, _PAIRS // (mine * theirs))
+        yield from (group[start : start + most] for start in range(0, len(group), most))
 
 
 def shipped(checker: Checker) -> Checker:

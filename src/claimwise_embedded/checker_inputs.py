@@ -20,6 +20,8 @@ MARKS = 7
 PAIRINGS = 8
 #: Words of a claim and of its passages that are looked at; the rest of a longer one is left to the other features.
 CLAIM_WORDS, PASSAGE_WORDS = 120, 320
+#: Both are padded to a multiple of so many.
+_STEPS = 16, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ class Reading:
         there = sum(len(p.stems) for p in self.passages)
         return min(len(self.claim.stems), CLAIM_WORDS), min(there, PASSAGE_WORDS)
 
+    @property
+    def padded(self) -> tuple[int, int]:
+        """The same with padding."""
+        return tuple(-(-words // step) * step for words, step in zip(self.size, _STEPS, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -84,14 +91,15 @@ class Side:
     real: torch.Tensor
 
 
-def collate(readings: Sequence[Reading]) -> tuple[Side, Side]:
-    """The claims and the passages of a batch."""
-    claims = _side([(r.claim,) for r in readings], [r.size[0] for r in readings])
-    return claims, _side([r.passages for r in readings], [r.size[1] for r in readings])
+def collate(readings: Sequence[Reading], shape: tuple[int, int] | None = None) -> tuple[Side, Side]:
+    """The claims and the passages of a batch, of so many words each with padding: as many as the longest, if not given."""
+    mine, theirs = shape or np.max([r.size for r in readings], axis=0)
+    claims = _side([(r.claim,) for r in readings], [r.size[0] for r in readings], mine)
+    return claims, _side([r.passages for r in readings], [r.size[1] for r in readings], theirs)
 
 
-def _side(texts: Sequence[Sequence[Words]], lengths: Sequence[int]) -> Side:
-    shape = (len(texts), max(lengths))
+def _side(texts: Sequence[Sequence[Words]], lengths: Sequence[int], width: int) -> Side:
+    shape = (len(texts), width)
     states = np.zeros((*shape, WIDTH), dtype=np.float16)
     stems, marks = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
     rarity, real = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=bool)

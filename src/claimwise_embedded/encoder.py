@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +26,7 @@ WIDTH = 384
 MAX_TOKENS = 256
 
 
-#: Padded tokens in one forward pass; pieces are sorted by length to waste few.
+#: Tokens in one forward pass, which bounds memory.
 _BATCH_TOKENS = 4096
 #: Word vectors kept for pieces that are asked for again; about 10,000 sentences.
 MEMORY_BYTES = 400_000_000
@@ -87,11 +89,6 @@ class Encoder:
         self._remember(known)
         return results
 
-    def forget(self) -> None:
-        """Forget what was encoded: the last digits of states depend on what else stands in a batch."""
-        self._memory.clear()
-        self._held = 0
-
     def _remember(self, encoded: dict[tuple[str, int], Encoded]) -> None:
         """Keep the newest pieces: prompts, metrics and revisions ask about the same documents again and again."""
         self._memory.update(encoded)
@@ -104,28 +101,14 @@ class Encoder:
 
         encodings = self._tokenizer.encode_batch(list(texts))
         order = sorted(range(len(texts)), key=lambda i: len(encodings[i].ids))
+        tokens = np.cumsum([len(encodings[i].ids) for i in order])
         results: list[Encoded | None] = [None] * len(texts)
-        position = 0
-        while position < len(order):
-            count = 1
-            while position + count < len(order):
-                if len(encodings[order[position + count]].ids) * (count + 1) > _BATCH_TOKENS:
-                    break
-                count += 1
-            batch = order[position : position + count]
-            position += count
-            longest = len(encodings[batch[-1]].ids)
-            ids = np.zeros((count, longest), dtype=np.int64)
-            mask = np.zeros((count, longest), dtype=np.int64)
-            for row, i in enumerate(batch):
-                n = len(encodings[i].ids)
-                ids[row, :n] = encodings[i].ids
-                mask[row, :n] = 1
+        for _, same in groupby(zip(order, tokens // _BATCH_TOKENS, strict=True), key=itemgetter(1)):
+            batch = [i for i, _ in same]
             with torch.inference_mode():
-                states = self._model(torch.from_numpy(ids), torch.from_numpy(mask)).float().numpy()
-            for row, i in enumerate(batch):
-                n = len(encodings[i].ids)
-                results[i] = _pool(states[row, :n], encodings[i].offsets, word_spans[i])
+                found = self._model([encodings[i].ids for i in batch])
+            for i, states in zip(batch, found, strict=True):
+                results[i] = _pool(states.float().numpy(), encodings[i].offsets, word_spans[i])
         return results
 
 
