@@ -86,7 +86,7 @@ def project(tmp_path_factory):
     given["data"] = "sample"
     for name, entry in given["models"].items():
         given["models"][name] = {"kind": "lexical"} if entry["kind"] == "embedded" else entry
-    random = {"kind": "transformers", "checkpoint": tiny_nli.make(folder / "nli"), "device": "cpu"}
+    random = {"kind": "transformers", "checkpoint": tiny_nli.make(folder / "nli", positions=512), "device": "cpu"}
     for metric in given["metrics"].values():
         if metric.get("verify") == "alignment":
             metric["alignment"] = {"entailment": random}

@@ -164,7 +164,8 @@ def project(request, entries, short_replies, tmp_path_factory):
         for name in ("embedded", "published"):
             shutil.copytree(ROOT / "data" / name, folder / "data" / name)
         (folder / "params.yaml").write_text(
-            yaml.safe_dump(small(request.param, entries, tiny_nli.make(folder / "nli"))), encoding="utf-8"
+            yaml.safe_dump(small(request.param, entries, tiny_nli.make(folder / "nli", positions=512))),
+            encoding="utf-8",
         )
         for name, documents in DOCUMENTS.items():
             corpora.write(cut(name, documents), paths.corpus_folder("sample", name))
