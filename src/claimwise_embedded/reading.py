@@ -19,7 +19,9 @@ NO_DOCUMENT = "the document has no words"
 NO_CLAIM = "the claim has no words"
 
 #: Documents whose pieces are encoded in one go: enough to fill batches, few enough to bound memory.
-_DOCUMENTS_AT_ONCE = 16
+_DOCUMENTS_AT_ONCE = 64
+#: Claims whose evidence is kept: prompts, metrics and revisions ask about the same ones again and again.
+_REMEMBERED = 50_000
 
 
 class Reader:
@@ -35,6 +37,7 @@ class Reader:
         self._encoder = encoder or shared_encoder()
         self._checkers, self._keep = checkers, keep
         self._weight = lru_cache(maxsize=200_000)(self._rarity)
+        self._known: dict[tuple[str, str, int, str], Evidence | str] = {}
 
     def read(
         self,
@@ -65,15 +68,20 @@ class Reader:
         groups = list(rows_of.items())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
             some = groups[start : start + _DOCUMENTS_AT_ONCE]
-            wanted = [
-                (document, text_read, list(dict.fromkeys(claim for row in rows for claim in claims[row])))
-                for (document, text_read), rows in some
-            ]
+            wanted = []
+            for key, rows in some:
+                asked = dict.fromkeys(claim for row in rows for claim in claims[row])
+                if new := [claim for claim in asked if (*key, limit, claim) not in self._known]:
+                    wanted.append((*key, new))
             read = list(self._read_some(wanted, limit))
             self._check(item for found in read for item in found.values() if not isinstance(item, str))
-            for (_, rows), found in zip(some, read, strict=True):
+            for (*key, _), found in zip(wanted, read, strict=True):
+                self._known |= {(*key, limit, claim): item for claim, item in found.items()}
+            for key, rows in some:
                 for row in rows:
-                    results[row] = [found[claim] for claim in claims[row]]
+                    results[row] = [self._known[*key, limit, claim] for claim in claims[row]]
+            while len(self._known) > (0 if self._keep else _REMEMBERED):
+                del self._known[next(iter(self._known))]
         return results
 
     def _read_some(
