@@ -34,6 +34,7 @@ def literal_threshold(scores, labels):
         value = mean_recall(labels, scores > threshold)
         if value >= best - 1e-9:
             best, chosen = max(best, value), threshold
+    assert best == pytest.approx(balanced_accuracy_score(labels, scores > chosen))
     return chosen
 
 
@@ -76,6 +77,7 @@ def test_the_threshold_of_a_draw_is_the_best_of_the_grid_on_its_rows(rows, data)
         return
     grid = np.percentile(scores, measures.GRID)
     reached = [mean_recall(drawn, repeated(scores, times) > cut) for cut in grid]
+    assert reached[0] == pytest.approx(balanced_accuracy_score(drawn, repeated(scores, times) > grid[0]))
     assert found == grid[max(range(len(grid)), key=lambda k: (round(reached[k], 12), k))]
 
 

@@ -25,7 +25,7 @@ class EmbeddedEntailment:
     """P(supported by the premise alone) as p_entail; any length can be read.
 
     The verifier says nothing of contradiction. What it leaves (1 - p_entail) counts as contradiction where a rule
-    finds one, in the share ``contradiction``, and as neutral otherwise; see ``entailment_rules.contradicts``. A
+    finds one, in the share ``contradiction``, and as neutral otherwise; see ``contradiction.contradicts``. A
     premise that has no content word of the claim is neutral without being read.
 
     Premises of a document that the verifier was trained on are read by the part of it that has not seen that
