@@ -32,7 +32,7 @@ def requirements() -> list[str]:
     """What the package, the compendium and its tests need."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    return [*project["dependencies"], *extras["compendium"], *extras["dev"]]
+    return [*project["dependencies"], *extras["compendium"], *extras["dask"], *extras["dev"]]
 
 
 def environment() -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
@@ -48,13 +47,19 @@ def score(
     metric: str = ...,
     model: str | Mapping[str, Any] | Model = ...,
 ) -> list[float]: ...
-def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
+@overload
+def score(
+    document: pd.DataFrame, summary: None = ..., metric: str = ..., model: str | Mapping[str, Any] | Model = ...
+) -> pd.DataFrame: ...
+def score(document, summary=None, metric="acueval", model=DEFAULT_MODEL):
     """How faithful a summary is to its document, in [0, 1]; of several summaries a list.
 
     ``metrics.evaluate`` gives claims and verdicts, too.
 
     Args:
-        document: a text, or one for each summary; a list in the place of a text (contexts, pages) is read as one.
+        document: a text, or one for each summary; a list in the place of a text (contexts, pages) is read as one. Or a
+            data frame with the columns ``document`` and ``summary``, also one of Dask, which is scored lazily, partition
+            by partition (docs/scale.md).
         summary: a text, or several (a list, a column of a data frame). A missing one among several (None, NaN) is an
             empty text, as in files; so is a missing document.
         metric: one of ``metrics.DEFAULT_METRICS``.
@@ -64,7 +69,8 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
 
     Returns:
         NaN where there is no score, and a warning with the reason. What a model may misread (another language than
-        English, HTML) is warned of, too.
+        English, HTML) is warned of, too. Of a data frame the same one with the columns ``score``, ``n_claims``,
+        ``n_unparsed`` and ``reason`` besides.
 
     Raises:
         ClaimwiseError: there is no such metric or model, a text is none, or there are not as many documents as summaries.
@@ -73,7 +79,12 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
     1.0
     >>> score("The cat sat on the mat.", ["The cat sat.", "The dog ran."], metric="word-overlap")
     [1.0, 0.3333333333333333]
+    >>> rows = pd.DataFrame({"document": ["It rained."], "summary": ["It rained. Ann left."]})
+    >>> score(rows, metric="sentences", model="lexical")[["score", "n_claims"]].values.tolist()
+    [[0.5, 2.0]]
     """
+    if summary is None:
+        return _scored_frame(document, metric, model)
     scores = evaluated(document, summary, metric, model)[0].scores
     if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
         warnings.warn(
@@ -81,6 +92,33 @@ def score(document, summary, metric="acueval", model=DEFAULT_MODEL):
         )
     found = scores["score"].tolist()
     return found[0] if isinstance(summary, str) else found
+
+
+#: What scoring adds to a data frame.
+_ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reason": "object"}
+
+
+def _scored_frame(frame: Any, metric: str, model: str | Mapping[str, Any] | Model) -> Any:
+    columns = list(getattr(frame, "columns", ()))
+    if lacking := [name for name in ("document", "summary") if name not in columns]:
+        given = f"a data frame with {', '.join(map(str, columns))}" if columns else shorten(frame)
+        raise ClaimwiseError(
+            f"expected a document and a summary, or a data frame with both; {lacking[0]!r} is missing in {given}"
+        )
+    if twice := [name for name in _ADDED if name in columns]:
+        raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
+    if isinstance(frame, pd.DataFrame):
+        return _scored_part(frame, metric, model)
+    specification(metric, DEFAULT_METRICS)  # an unknown one is said now, not by a worker
+    meta = frame._meta.assign(**{name: pd.Series(dtype=kind) for name, kind in _ADDED.items()})
+    return frame.map_partitions(_scored_part, metric, model, meta=meta)
+
+
+def _scored_part(frame: pd.DataFrame, metric: str, model: str | Mapping[str, Any] | Model) -> pd.DataFrame:
+    if isinstance(model, Mapping):  # a worker that has many partitions loads it once
+        model = models.loaded(model)
+    scores = evaluated(frame["document"], frame["summary"], metric, model)[0].scores
+    return frame.assign(**{name: scores[name].astype(kind).to_numpy() for name, kind in _ADDED.items()})
 
 
 def evaluated(
@@ -266,14 +304,13 @@ def _model(model: str | Mapping[str, Any] | Model) -> Model:
     return model
 
 
-@lru_cache  # loading takes seconds, and the calls of a notebook are many
 def _named(name: str) -> Model:
     if name not in DEFAULT_MODELS:
         raise models.ModelError(
             f"unknown model {name!r}{near(name, DEFAULT_MODELS)}; there are: {', '.join(DEFAULT_MODELS)}; for another "
             f"give its kind and options: model={_ENTRY}"
         )
-    return models.load(DEFAULT_MODELS[name])
+    return models.loaded(DEFAULT_MODELS[name])
 
 
 class UserSettings(BaseModel):

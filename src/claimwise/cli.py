@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -88,10 +88,10 @@ def score(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="where to write the scores: .csv, .jsonl with claims, or - (standard output); default: FILE.METRIC.csv, "
-            "with the model or prompt that you chose"
+            "with the model or prompt that you chose. A folder (FOLDER/): files of any size, scored in parts (docs/scale.md)"
         ),
     ] = None,
     claims: Annotated[
@@ -117,32 +117,92 @@ def score(
     ] = False,
     limit: Annotated[int | None, typer.Option(help="score the first so many rows only, for a trial", min=1)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
+    engine: Annotated[
+        Literal["here", "dask"] | None,
+        typer.Option(help="of a folder: what scores its parts, this process or Dask's workers", show_default=False),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="address of a Dask scheduler; default: workers on this machine")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="how many workers on this machine; default: one a core", min=1)
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(help="I/N: only the I-th of N shares of a folder's parts, for the jobs of an array")
+    ] = None,
+    part_tokens: Annotated[
+        int | None, typer.Option(help="of a folder: about so many tokens a part; default: 100,000", min=1)
+    ] = None,
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise.corpora.user import parse_columns
+    from claimwise.errors import ClaimwiseError
     from claimwise.user_file.score import falls_short
     from claimwise.user_file.score import score as score_file
 
+    shared = {
+        "dry_run": dry_run,
+        "prompt": prompt or (),
+        "columns": parse_columns(column or ()),
+        "options": {key: value for key, value in (("base_url", base_url), ("model", name)) if value is not None},
+    }
+    folder = out is not None and (out.endswith("/") or Path(out).is_dir())
+    of_folders = {
+        "engine": engine,
+        "scheduler": scheduler,
+        "workers": workers,
+        "shard": shard,
+        "part-tokens": part_tokens,
+    }
+    of_files = {"claims": claims, "page": page, "threshold": threshold, "fail-under": fail_under, "limit": limit}
+    of_files["safe-csv"] = safe_csv or None
+    if wrong := [option for option, value in (of_files if folder else of_folders).items() if value is not None]:
+        found = f"{out} is a folder: leave it out" if folder else "a folder has a slash at its end: --out scores/"
+        raise ClaimwiseError(f"--{wrong[0]} is for scores in a {'file' if folder else 'folder'}; {found}")
+    if folder:
+        from claimwise.scale import run
+
+        with _told_if_stopped():
+            run.score_folder(
+                file,
+                metric,
+                model,
+                Path(out),
+                params,
+                engine=run.Engine(engine or run.HERE.kind, scheduler, workers),
+                shard=run.parse_shard(shard or "1/1"),
+                part_tokens=part_tokens or run.PART_TOKENS,
+                **shared,
+            )
+        return
     with _told_if_stopped():
         scores = score_file(
             file,
             metric,
             model,
-            out,
+            None if out is None else Path(out),
             claims,
             page,
             params,
-            dry_run=dry_run,
             threshold=threshold,
-            prompt=prompt or (),
-            columns=parse_columns(column or ()),
             limit=limit,
-            options={key: value for key, value in (("base_url", base_url), ("model", name)) if value is not None},
             safe_csv=safe_csv,
+            **shared,
         )
     if scores is not None and fail_under is not None and falls_short(scores, fail_under):
         raise typer.Exit(1)
+
+
+@app.command()
+def merge(
+    folder: Annotated[Path, typer.Argument(help="what `score --out FOLDER/` wrote, finished")],
+    out: Annotated[Path, typer.Argument(help=".parquet; or .csv (without claims) or .jsonl, if it fits the memory")],
+) -> None:
+    """Write a folder of scores as one file, rows in the order of the examples."""
+    from claimwise.scale import run
+
+    typer.echo(f"{out}: {run.merge(folder, out)} rows")
 
 
 @app.command()

@@ -13,13 +13,13 @@ from tqdm import tqdm
 LINE_SECONDS = 60.0
 
 
-def bar(total: int, what: str, unit: str, *, show: bool = True) -> tqdm:
+def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
     """A bar on the process's own standard error, which a notebook kernel passes through to the terminal.
 
     Where that is no terminal but a log, a line at most every ``LINE_SECONDS``, and none for what is done sooner.
 
     Args:
-        total: units to do.
+        total: units to do; None where nobody knows.
         what: shown in front, e.g. the metric's name.
         unit: what is counted.
         show: False for none.

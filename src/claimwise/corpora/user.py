@@ -8,6 +8,7 @@ import shlex
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,11 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
             is empty, a label that is neither 0 nor 1, a value that is no text, or text that holds NUL bytes; the message
             names file, line and column.
     """
-    path, columns = Path(path), columns or {}
-    rows = read_rows(path)
+    return _user_file(list(read_rows(Path(path))), Path(path), columns or {})
+
+
+def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int = 0) -> UserFile:
+    """What rows of a file hold, before which there are so many others."""
     path = Path(STDIN_NAME) if path == STDIN else path
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
@@ -148,7 +152,7 @@ def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> Use
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
-    examples = _examples(rows, path)
+    examples = _examples(rows, path, before)
     beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
     return UserFile(
         examples=examples,
@@ -173,23 +177,64 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     found = [read_file(path, columns) for path in paths]
     if len({one.claims is None for one in found}) > 1:
         raise TableError(f"{paths[0]} and others: some have a summary and some have claims; score them apart")
-    parts, carried, claims = [], [], []
-    for path, one in zip(paths, found, strict=True):
-        if "file" in one.carried:
-            raise TableError(f"{path}: column 'file' would stand twice; rename it")
-        ids = f"{path}:" + one.examples["id"]
-        system = one.examples["system"] if "system" in one.carried else stem(path)
-        parts.append(one.examples.assign(id=ids, system=system))
-        carried.append(one.carried.assign(file=str(path)))
-        if one.claims is not None:
-            claims.append(one.claims.assign(example_id=f"{path}:" + one.claims["example_id"]))
-    beside = pd.concat(carried, ignore_index=True)
+    found = [_among_others(one, path) for one, path in zip(found, paths, strict=True)]
+    beside = pd.concat([one.carried for one in found], ignore_index=True)
+    claims = [one.claims for one in found if one.claims is not None]
     return UserFile(
-        examples=pd.concat(parts, ignore_index=True),
+        examples=pd.concat([one.examples for one in found], ignore_index=True),
         carried=beside.astype(object).where(beside.notna(), None),
         hints=tuple(hint for one in found for hint in one.hints),
         claims=pd.concat(claims, ignore_index=True) if claims else None,
     )
+
+
+def _among_others(found: UserFile, path: Path) -> UserFile:
+    """What one of several files holds, under ids that no other has."""
+    if "file" in found.carried:
+        raise TableError(f"{path}: column 'file' would stand twice; rename it")
+    system = found.examples["system"] if "system" in found.carried else stem(path)
+    return UserFile(
+        examples=found.examples.assign(id=f"{path}:" + found.examples["id"], system=system),
+        carried=found.carried.assign(file=str(path)),
+        hints=found.hints,
+        claims=None
+        if found.claims is None
+        else found.claims.assign(example_id=f"{path}:" + found.claims["example_id"]),
+    )
+
+
+def read_in_steps(
+    paths: Sequence[Path], columns: Mapping[str, str] | None = None, size: int = 2000
+) -> Iterator[UserFile]:
+    """What ``read_files`` reads, so many rows at a time: files may be larger than memory.
+
+    That no id stands twice is checked within a step only.
+
+    Raises:
+        TableError: as ``read_files``; or some rows of the files have an id, or claims of their own, and others do not.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "mine.csv")
+    >>> _ = file.write_text("document,summary\\n" + "It rained.,Rain.\\n" * 5)
+    >>> [step.examples["id"].tolist() for step in read_in_steps([file], size=3)]
+    [['1', '2', '3'], ['4', '5']]
+    """
+    own = None
+    for path in paths:
+        rows, before, numbered = read_rows(path), 0, None
+        while (step := list(islice(rows, size))) or not before:
+            found = _user_file(step, path, columns or {}, before)
+            has_claims, has_ids = (
+                found.claims is not None,
+                any((columns or {}).get("id", "id") in row for _, row in step),
+            )
+            if own not in (None, has_claims) or numbered not in (None, not has_ids):
+                what = "claims" if own not in (None, has_claims) else "an id"
+                raise TableError(
+                    f"{path}, {step[0][0]}: from here on rows differ in whether they have {what}; score them apart"
+                )
+            own, numbered, before = has_claims, not has_ids, before + len(step)
+            yield _among_others(found, path) if len(paths) > 1 else found
 
 
 def _claims(value: Any, where: str) -> list[str]:
@@ -220,7 +265,7 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
+def _examples(rows: list[Row], path: Path, before: int) -> pd.DataFrame:
     """The rows as a validated ``examples`` table; what cannot be filled in or read is left for the schema to refuse."""
     fields = [name for name in FIELDS if name != "claims"]
     table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in fields}, dtype=object)
@@ -232,7 +277,7 @@ def _examples(rows: list[Row], path: Path) -> pd.DataFrame:
         table[name] = [default if _blank(value) else value for value in table[name]]
     numbered = not any("id" in row for _, row in rows)
     table["id"] = (
-        [str(number) for number in range(1, len(rows) + 1)]
+        [str(number) for number in range(before + 1, before + len(rows) + 1)]
         if numbered
         else table["id"].map(lambda key: str(key) if type(key) is int else key)
     )

@@ -116,7 +116,7 @@ def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
     >>> read_preferences(file, pd.DataFrame({"id": ["a", "b"], "document_id": ["x", "x"]})).values.tolist()
     [['a', 'b', 'user', 'second']]
     """
-    rows = read_rows(path)
+    rows = list(read_rows(path))
     if not rows:
         raise TableError(f"{path}: no rows in the file; expected {', '.join(_COMPARED)}")
     documents = dict(zip(examples["id"], examples["document_id"], strict=True))

@@ -14,10 +14,11 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,6 +35,9 @@ STDIN, STDIN_NAME = Path("-"), "standard input"
 
 #: A row and its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
 Row = tuple[str, dict[str, Any]]
+
+_LINE = "\n"  # what ends a line of JSON: its texts may hold other separators, such as U+2028
+_BATCH = 1000  # rows of a parquet file that are Python objects at once
 
 # The csv module refuses fields of more than 131,072 characters; documents may be longer. (A C long, 32 bits on Windows.)
 csv.field_size_limit(2**31 - 1)
@@ -76,8 +80,8 @@ def files_in(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.glob("*")) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
 
 
-def read_rows(path: Path) -> list[Row]:
-    """Every row with its place.
+def read_rows(path: Path) -> Iterator[Row]:
+    """Every row with its place, one after the other, so that a file may be larger than memory; an array of JSON may not.
 
     ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines. Fields of
     csv and tsv are text: nothing becomes a number, an empty field is an empty text.
@@ -89,7 +93,9 @@ def read_rows(path: Path) -> list[Row]:
     """
     if path == STDIN:
         text, path = _utf_8(sys.stdin.buffer.read(), path), Path(STDIN_NAME)
-        return list(_json(text, path) if text.lstrip()[:1] in ("{", "[") else _separated(text, path, ","))
+        json_text = text.lstrip()[:1] in ("{", "[")
+        yield from _json(text, path) if json_text else _separated(io.StringIO(text, newline=""), path, ",")
+        return
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
     if not path.is_file():
@@ -98,21 +104,32 @@ def read_rows(path: Path) -> list[Row]:
         raise TableError(f"{str(path)!a}: expected a name of printable characters; rename the file")
     packed = path.suffix.lower() == ".gz"
     kind = Path(path.stem if packed else path.name).suffix.lower()
-    if kind in (".jsonl", ".json"):
-        text = _decoded(path, packed)
-        return list(_json(text, path) if kind == ".json" else _json_lines(text, path))
-    if kind in _SEPARATORS:
-        return list(_separated(_decoded(path, packed), path, _SEPARATORS[kind]))
-    if kind == ".parquet" and not packed:
-        return list(_parquet(path))
-    raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
+    if kind == ".json":
+        with _opened(path, packed) as stream:
+            text = stream.read()
+        yield from _json(text, path)
+    elif kind == ".jsonl":
+        with _opened(path, packed, _LINE) as stream:
+            yield from _json_lines(stream, path)
+    elif kind in _SEPARATORS:
+        with _opened(path, packed) as stream:
+            yield from _separated(stream, path, _SEPARATORS[kind])
+    elif kind == ".parquet" and not packed:
+        yield from _parquet(path)
+    else:
+        raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
 
 
-def _decoded(path: Path, packed: bool) -> str:
-    content = path.read_bytes()
+@contextmanager
+def _opened(path: Path, packed: bool, newline: str = "") -> Iterator[TextIO]:
     try:
-        return _utf_8(gzip.decompress(content) if packed else content, path)
-    except (OSError, EOFError, zlib.error) as error:
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline=newline) as stream:
+            yield stream
+    except UnicodeDecodeError:
+        with (gzip.open if packed else open)(path, "rb") as stream:
+            _utf_8(stream.read(), path)  # says where in the file
+        raise
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise TableError(f"{path}: not a gzip file, or a truncated one ({error})") from None
 
 
@@ -127,16 +144,15 @@ def _utf_8(content: bytes, path: Path) -> str:
 
 def _json(text: str, path: Path) -> Iterator[Row]:
     """An array, or as many files have it, an object a line."""
-    return _json_array(text, path) if _is_one_value(text) else _json_lines(text, path)
+    return _json_array(text, path) if _is_one_value(text) else _json_lines(io.StringIO(text, newline=_LINE), path)
 
 
-def _json_lines(text: str, path: Path) -> Iterator[Row]:
+def _json_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
     array = "; an array of objects goes into a .json file"
     expected = "one object a line" + (", or an array of objects" if ".json" in path.suffixes else array)
-    # not splitlines(): JSON strings may hold line separators such as U+2028
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield _row(f"line {number}", _value(line, path, number, expected), path, expected)
+            yield _row(f"line {number}", _value(line.removesuffix("\n"), path, number, expected), path, expected)
 
 
 def _is_one_value(text: str) -> bool:
@@ -210,8 +226,8 @@ def _row(place: str, row: Any, path: Path, expected: str) -> Row:
     return place, row
 
 
-def _separated(text: str, path: Path, separator: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+def _separated(lines: Iterable[str], path: Path, separator: str) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     header: list[str] = []
     line = 1  # where the record begins: one with line breaks in quotes ends further down
     try:
@@ -250,14 +266,17 @@ def _header(fields: list[str], path: Path, separator: str) -> list[str]:
 
 def _parquet(path: Path) -> Iterator[Row]:
     """Not by way of pandas, where an integer column with a null becomes floats, which cannot hold all integers."""
+    number = 0
     try:
-        table = pq.ParquetFile(path).read()
+        file = pq.ParquetFile(path)
         # pandas writes a named index as a column, and one without a name (or of a column's name) under this one
-        names = [name for name in table.column_names if not name.startswith("__index_level_")]
-        rows = table.select(_once(names, str(path), "the header")).to_pylist()
+        names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        _once(names, str(path), "the header")
+        for batch in file.iter_batches(_BATCH):
+            for row in batch.select(names).to_pylist():
+                number += 1
+                yield f"row {number}", row
     except TableError:
         raise
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         raise TableError(f"{path}: not a parquet file, or one that cannot be read ({error})") from None
-    for number, row in enumerate(rows, start=1):
-        yield f"row {number}", row

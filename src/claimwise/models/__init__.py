@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
 from claimwise.models.options import LANGUAGE_MODELS, LanguageModelOptions, ModelError
 
-__all__ = ["ModelError", "check", "describe", "load", "usage", "versions"]
+__all__ = ["ModelError", "check", "describe", "load", "loaded", "usage", "versions"]
 
 #: What a result may depend on besides this project's own code.
 _LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
@@ -66,6 +68,16 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
     return PromptedModel(Backend(chosen), store, prices)
+
+
+def loaded(settings: Mapping[str, Any]) -> Model:
+    """What ``load`` makes of an entry, with finished calls in memory only; this process makes it once."""
+    return _loaded(json.dumps(settings, sort_keys=True))
+
+
+@lru_cache  # loading takes seconds to minutes
+def _loaded(settings: str) -> Model:
+    return load(json.loads(settings))
 
 
 def check(settings: Mapping[str, Any]) -> None:

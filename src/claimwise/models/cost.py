@@ -117,6 +117,11 @@ def note(model: str, role: str, usage: Usage) -> None:
     _USAGE[model, role] = _USAGE.get((model, role), Usage()) + usage
 
 
+def used() -> Usage:
+    """What this process has asked of all models, in all roles."""
+    return sum(_USAGE.values(), Usage())
+
+
 def usage() -> pd.DataFrame:
     """What this process has asked of models, one row a model and role, with the columns of ``Usage``."""
     import pandas as pd

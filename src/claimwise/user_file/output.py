@@ -254,17 +254,19 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     return rows.assign(verdict=verdicts, evidence=pd.Series(evidence, rows.index, dtype=object))
 
 
-def with_claims(scores: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
-    """Scores (one row an example with ``id``) with each row's claims in a further column, as JSON lines hold them.
+#: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).
+_OF_A_CLAIM = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
 
-    An aligned claim has ``p_entail`` too, by which it is supported or not (``verify.probability``).
-    """
+
+def with_claims(scores: pd.DataFrame, claims: pd.DataFrame, columns: Sequence[str] = _OF_A_CLAIM) -> pd.DataFrame:
+    """Scores (one row an example with ``id``) with these columns of each row's claims, nested in a further column."""
     claims = claims.rename(columns={"claim": "text"})
-    columns = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
     cells = claims[[name for name in columns if name in claims]].astype(object)
     cells = cells.where(cells.notna(), None)  # JSON has no NaN
-    nested = {key: cells.loc[rows.index].to_dict("records") for key, rows in claims.groupby("example_id")}
-    return scores.assign(claims=[nested.get(key, []) for key in scores["id"]])
+    nested: dict[str, list] = {key: [] for key in scores["id"]}
+    for key, cell in zip(claims["example_id"], cells.to_dict("records"), strict=True):
+        nested[key].append(cell)
+    return scores.assign(claims=list(nested.values()))
 
 
 def claim_report(claims: pd.DataFrame) -> pd.DataFrame:

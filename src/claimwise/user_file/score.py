@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import typer
@@ -82,11 +82,7 @@ def score(
             not one of the summaries has a score, and all is written all the same.
     """
     decisions.check(threshold)
-    settings = api.read_settings(params)
-    spec = _specification(metric, settings.metrics, prompt)
-    model = model or ("openai" if options else spec.model or settings.model)
-    entry = _entry(model, settings, params, options or {})
-    asked = "" if spec.judge == WordOverlap.name else str((options or {}).get("model", model))
+    spec, entry, asked, cache = chosen(metric, model, params, prompt, options or {})
     file = _called(files)
     if out is None and file == STDIN:
         out = output.STDOUT
@@ -119,7 +115,7 @@ def score(
     for line in (*found.hints, *(() if dry_run else (f"warning: {doubt}" for doubt in doubts))):
         typer.echo(line, err=True)
 
-    engine = models.load(entry, settings.cache)
+    engine = models.load(entry, cache)
     estimated = estimate(spec, engine, [(examples, found.claims)])
     if dry_run:
         typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
@@ -148,7 +144,7 @@ def score(
             "examples": len(scores),
             "threshold": cut,
         }
-        output.write_record(_made_by(metric, spec, entry if asked else None, engine) | made, record)
+        output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
         output.write(output.claim_report(judged), claims, safe_csv)
         if spec.judge:
@@ -194,7 +190,26 @@ def score(
     return scores
 
 
-def _made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engine: Model) -> dict[str, Any]:
+class Chosen(NamedTuple):
+    """What scores are made by: the metric's specification, the model's entry and name, and the file of finished calls."""
+
+    spec: MetricSpec
+    entry: Mapping[str, Any]
+    scorer: str
+    cache: Path
+
+
+def chosen(metric: str, model: str | None, params: Path, prompt: Sequence[str], options: Mapping[str, Any]) -> Chosen:
+    """What the command line chooses; for the arguments and errors see ``score``. A metric without a model has no scorer."""
+    settings = api.read_settings(params)
+    spec = _specification(metric, settings.metrics, prompt)
+    model = model or ("openai" if options else spec.model or settings.model)
+    entry = _entry(model, settings, params, options)
+    scorer = "" if spec.judge == WordOverlap.name else str(options.get("model", model))
+    return Chosen(spec, entry, scorer, settings.cache)
+
+
+def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engine: Model) -> dict[str, Any]:
     """What scores can be traced by; an address, and what a request holds besides, may have a key, and are left out."""
     texts = {}
     for name in filter(None, (getattr(spec, role, None) for role in prompts.ROLES)):

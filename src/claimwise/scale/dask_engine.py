@@ -1,0 +1,140 @@
+"""Parts scored by Dask: on workers that are started here, or on those of a scheduler that is there."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+import typer
+from dask.distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+
+from claimwise import __version__, models
+from claimwise.errors import ClaimwiseError, first_line
+from claimwise.scale.parts import Counts, Job, score_part
+from claimwise.scale.split import Part
+
+#: A part over which more workers than these are lost is at fault itself.
+_LOST = 10
+_CONNECT_SECONDS = 30
+
+
+class ModelReady(WorkerPlugin):
+    """Loads the model when a worker starts: one that cannot do the work says so before any is done."""
+
+    name = "claimwise-model"
+
+    def __init__(self, entry: Mapping[str, Any]):
+        self._entry = dict(entry)
+        self._version = __version__
+
+    def setup(self, worker: Any) -> None:
+        """See ``WorkerPlugin``.
+
+        Raises:
+            ClaimwiseError: the worker has another version of claimwise, or the model cannot be loaded there.
+        """
+        with _told(f"the Dask worker {worker.address} cannot do this"):
+            _same_version(self._version)
+            models.loaded(self._entry)
+
+
+def run(job: Job, parts: Sequence[Part], scheduler: str | None, workers: int | None) -> Iterator[Counts]:
+    """Score the parts; one whose worker is lost is given to another, and the first that fails ends the run.
+
+    Args:
+        job: what is asked.
+        parts: of these.
+        scheduler: its address; None starts workers on this machine.
+        workers: how many to start; None: one a core.
+
+    Yields:
+        What a part gave, as soon as it is finished.
+
+    Raises:
+        ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed.
+    """
+    with _client(scheduler, workers) as client:
+        typer.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)
+        try:
+            client.register_plugin(ModelReady(job.entry))
+            futures = [client.submit(_score, job, part, __version__, pure=False) for part in parts]
+            for future in as_completed(futures):
+                yield future.result()
+                future.release()
+        except KilledWorker as error:
+            raise ClaimwiseError(
+                f"a part of the examples was given to {_LOST + 1} workers, and all were lost, the last one at "
+                f"{error.last_worker.address}: is there enough memory for the model? Finished parts are kept"
+            ) from None
+        except (FutureCancelledError, CommClosedError):
+            raise ClaimwiseError(
+                "the connection to the Dask scheduler is lost. Finished parts are kept: run again to go on"
+            ) from None
+        except ModuleNotFoundError as error:
+            raise ClaimwiseError(f"a Dask worker cannot do this: {error}; install claimwise there") from None
+
+
+@contextmanager
+def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = workers or cores
+    settings = {
+        "distributed.scheduler.allowed-failures": _LOST,
+        # The workers of one machine share its cores.
+        "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": max(1, cores // workers),
+    }
+    # What goes wrong is said in a sentence; Dask logs it with its tracebacks besides.
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with dask.config.set(settings):
+        if scheduler is None:
+            with (
+                LocalCluster(
+                    n_workers=workers, threads_per_worker=1, memory_limit=0, silence_logs=logging.CRITICAL
+                ) as cluster,
+                Client(cluster) as client,
+            ):
+                yield client
+            return
+        try:
+            client = Client(scheduler, timeout=_CONNECT_SECONDS)
+        except (OSError, ValueError) as error:
+            raise ClaimwiseError(
+                f"no Dask scheduler answers at {scheduler} ({first_line(error)}); start one (`dask scheduler`), or leave "
+                "out --scheduler"
+            ) from None
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+            except TimeoutError:
+                raise ClaimwiseError(
+                    f"the Dask scheduler at {scheduler} has no workers; start some (`dask worker {scheduler}`)"
+                ) from None
+            yield client
+
+
+def _score(job: Job, part: Part, version: str) -> Counts:
+    with _told(f"{socket.gethostname()}, part {part.name} of the examples"):
+        _same_version(version)
+        return score_part(job, part)
+
+
+def _same_version(version: str) -> None:
+    if version != __version__:
+        raise ClaimwiseError(f"it has claimwise {__version__}, and the one who asks {version}; install the same there")
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    """Say where what went wrong went wrong: the message is read on another machine."""
+    try:
+        yield
+    except (ClaimwiseError, OSError) as error:
+        raise ClaimwiseError(f"{where}: {error}") from None

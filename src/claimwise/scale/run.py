@@ -1,0 +1,273 @@
+"""``claimwise score FILE --out FOLDER/``: split, score what is not finished yet, and say what came of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import typer
+
+from claimwise import api, models
+from claimwise.corpora.user import read_in_steps
+from claimwise.corpora.user_rows import STDIN, expanded
+from claimwise.errors import ClaimwiseError
+from claimwise.metrics import estimate
+from claimwise.models import cost
+from claimwise.progress import bar
+from claimwise.scale.parts import Counts, Job, recorded_claims, score_part
+from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
+from claimwise.user_file import output
+from claimwise.user_file.hub import fetched
+from claimwise.user_file.score import chosen, made_by
+from claimwise.user_file.warnings import warnings
+
+_RUN, _EXAMPLES = "_run.json", "_examples"
+_WINDOW = 100_000  # rows in the memory at once while parts are merged
+
+
+class Engine(NamedTuple):
+    """What scores the parts.
+
+    Attributes:
+        kind: ``here``, in this process, one after the other; or ``dask``.
+        scheduler: of Dask; None starts workers on this machine.
+        workers: how many; None: one a core.
+    """
+
+    kind: Literal["here", "dask"] = "here"
+    scheduler: str | None = None
+    workers: int | None = None
+
+
+HERE = Engine()
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """A share of the parts, as the command line has it.
+
+    Raises:
+        ClaimwiseError: it is none.
+
+    >>> parse_shard("2/5")
+    (2, 5)
+    """
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    share, of = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= share <= of:
+        raise ClaimwiseError(f"--shard: expected I/N with I from 1 to N, as in 2/5, got {text!r}")
+    return share, of
+
+
+def score_folder(
+    files: Sequence[Path],
+    metric: str,
+    model: str | None,
+    out: Path,
+    params: Path,
+    *,
+    engine: Engine = HERE,
+    shard: tuple[int, int] = (1, 1),
+    part_tokens: int = PART_TOKENS,
+    dry_run: bool = False,
+    prompt: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> None:
+    """Score files of any size into a folder of parquet files, one a part; what is finished is not asked again.
+
+    Args:
+        files: as ``user_file.score.score`` takes them.
+        metric: likewise.
+        model: likewise.
+        out: the folder.
+        params: as there.
+        engine: what scores the parts.
+        shard: ``(i, n)``: only the i-th (from 1) of n nearly equal shares of the parts, for the jobs of an array.
+        part_tokens: see ``split``.
+        dry_run: as there; the examples are split all the same.
+        prompt: as there.
+        columns: likewise.
+        options: likewise.
+
+    Raises:
+        ClaimwiseError: a file, the metric or the model is wrong, the folder holds something else, or a part failed.
+    """
+    if STDIN in files:
+        raise ClaimwiseError("the standard input is read once, and a folder of scores takes two readings; name a file")
+    prompt = [str(Path(name).resolve()) if Path(name).is_file() else name for name in prompt]  # workers start elsewhere
+    spec, entry, scorer, _ = chosen(metric, model, params, prompt, options or {})
+    files = expanded([fetched(path) for path in files])
+    asks = {"files": [str(file) for file in files], "columns": dict(columns or {}), "metric": metric, "scorer": scorer}
+    _take(out, asks)
+
+    origin = {
+        "files": [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files],
+        "columns": asks["columns"],
+    }
+    examples = out / _EXAMPLES
+    parts_of = partial(split, partial(_rows, files, columns), origin, examples, part_tokens)
+    parts = parts_of(examples=False)
+    if parts[0].claims:
+        spec = api.own_claims(metric, spec, prompt)
+    made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
+    job = Job(out, examples, metric, spec, entry, scorer, made)
+    waiting = {part for part in parts if job.finished(part) is None}
+    ours = [part for part in parts[shard[0] - 1 :: shard[1]] if part in waiting]
+    if ours:
+        parts_of(examples=True)
+        for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt) if scorer else ():
+            typer.echo(f"warning: {doubt}", err=True)
+    if len(waiting) < len(parts):
+        typer.echo(f"{out}: {len(parts) - len(waiting)} of {len(parts)} parts are finished already", err=True)
+    if dry_run:
+        tables = (read(examples, part) for part in ours)
+        forecast = cost.forecast(
+            estimate(spec, models.loaded(entry), ((rows, recorded_claims(rows, spec)) for rows in tables))
+        )
+        of = f"{len(ours)} part{'s' * (len(ours) != 1)} of {sum(part.rows for part in ours)} summaries"
+        typer.echo(f"{of}: {forecast}. Nothing was asked.")
+        return
+    _score(job, ours, engine)
+    _end(job, parts, asks)
+
+
+def _score(job: Job, parts: Sequence[Part], engine: Engine) -> None:
+    total = Counts()
+    with closing(_engine(job, parts, engine)) as scored, bar(sum(p.rows for p in parts), job.metric, "summary") as done:
+        for counts in scored:
+            total += counts
+            tokens = f", {total.tokens} tokens" if total.tokens else ""
+            done.set_postfix_str(f"{total.claims} claims{tokens}{_cost(total)}", refresh=False)
+            done.update(counts.rows)
+
+
+def _engine(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
+    if engine.kind == "here" or not parts:
+        yield from (score_part(job, part) for part in parts)
+        return
+    try:
+        from claimwise.scale import dask_engine
+    except ImportError as error:
+        raise ClaimwiseError(
+            f"--engine dask needs the packages of the extra `dask` ({error}): pip install 'claimwise[dask]'"
+        ) from None
+    yield from dask_engine.run(job, parts, engine.scheduler, engine.workers)
+
+
+def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[pd.DataFrame]:
+    """The files' examples in steps, for ``split``."""
+    for number, step in enumerate(read_in_steps(files, columns)):
+        for hint in step.hints if number == 0 else ():
+            typer.echo(hint, err=True)
+        claims = None
+        if step.claims is not None:
+            given = step.claims.groupby("example_id")["claim"].agg(list)
+            claims = pd.Series([given.get(key, []) for key in step.examples["id"]], dtype=object)
+        yield step.examples.assign(claims=claims)
+
+
+def _take(folder: Path, asks: Mapping[str, Any]) -> None:
+    """Make the folder, or go on with it; one that holds something else is left as it is.
+
+    Raises:
+        ClaimwiseError: it holds other files, or the scores of another run.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        try:
+            there = json.loads((folder / _RUN).read_text(encoding="utf-8"))["asked"]
+        except (FileNotFoundError, ValueError, KeyError):
+            raise ClaimwiseError(f"{folder} holds other files; name a new folder for the scores") from None
+        if other := [name for name in asks if there.get(name) != asks[name]]:
+            raise ClaimwiseError(
+                f"{folder} holds scores of another run: its {other[0]} {there.get(other[0])!r}, here "
+                f"{asks[other[0]]!r}; name another folder for --out, or delete that one"
+            )
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    output.write_record({"asked": asks}, folder / _RUN)
+
+
+def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
+    found = [job.finished(part) for part in parts]
+    if None in found:
+        typer.echo(
+            f"{job.folder}: {len(parts) - found.count(None)} of {len(parts)} parts are finished; the others are scored by "
+            "other shards, or by this command once more"
+        )
+        return
+    total = sum(found, Counts())
+    remove_examples(job.examples)
+    shutil.rmtree(job.folder / "_calls", ignore_errors=True)
+    for left in job.folder.glob(".*.parquet"):  # of workers that were killed while they wrote
+        left.unlink(missing_ok=True)
+    record = {"asked": asks, "made_by": job.made_by, "parts": len(parts), "counts": total._asdict()}
+    output.write_record(record, job.folder / _RUN)
+    scored = total.rows - total.unscored
+    mean = f"mean {total.score / scored:.3f}, " if scored else ""
+    by = f" by model {job.scorer}" if job.scorer else ""
+    typer.echo(
+        f"{job.folder}: {total.rows} summaries{by} in {len(parts)} parts, {mean}{total.unscored} without a score, "
+        f"{total.claims} claims, {total.unparsed} unparsed{_cost(total)}"
+    )
+
+
+def _cost(counts: Counts) -> str:
+    return f", cost {counts.cost:.2f}" if counts.cost else ""
+
+
+def merge(folder: Path, out: Path) -> int:
+    """Write the parts of a finished run as one file, rows in the order of the examples; returns how many.
+
+    Args:
+        folder: what ``score_folder`` wrote.
+        out: a .parquet, written some rows at a time; or a .csv (without claims) or .jsonl, which are made in memory.
+
+    Raises:
+        ClaimwiseError: the folder holds no scores, or not all of them yet; or the name ends in nothing of these.
+    """
+    try:
+        record = json.loads((folder / _RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ClaimwiseError(f"{folder} holds no scores; expected the folder of `claimwise score --out`") from None
+    files = sorted(folder.glob("part-*.parquet"))
+    if "parts" not in record:
+        raise ClaimwiseError(
+            f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
+        )
+    tables = _in_order(files)
+    if out.suffix == ".parquet":
+        with output.whole(out) as new:
+            first = next(tables)
+            with pq.ParquetWriter(new, first.schema, compression="zstd") as writer:
+                for table in (first, *tables):
+                    writer.write_table(table)
+    elif out.suffix in (".csv", ".jsonl"):
+        dropped = ["row"] if output.nests(out) else ["row", "claims"]
+        output.write(pd.DataFrame([row for table in tables for row in table.drop_columns(dropped).to_pylist()]), out)
+    else:
+        raise ClaimwiseError(f"{out}: expected a name that ends in .parquet, .csv or .jsonl, got {out.suffix!r}")
+    return record["counts"]["rows"]
+
+
+def _in_order(files: Sequence[Path]) -> Iterator[pa.Table]:
+    """Tables of rows one after the other; of each part only those of the table's span of rows are kept."""
+    rows = [pq.read_table(file, columns=["row"])["row"].to_numpy() for file in files]
+    of = np.empty(sum(map(len, rows)), int)
+    for number, places in enumerate(rows):
+        of[places] = number
+    for start in range(0, len(of), _WINDOW):
+        end = min(start + _WINDOW, len(of))
+        span = (pc.field("row") >= start) & (pc.field("row") < end)
+        parts = [pq.read_table(files[number], filters=span) for number in np.unique(of[start:end])]
+        yield pa.concat_tables(parts).replace_schema_metadata(None).sort_by("row")

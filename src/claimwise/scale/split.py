@@ -1,0 +1,219 @@
+"""Examples split by document into parts of nearly equal cost, however many there are.
+
+They are read twice, some rows at a time: once to see what each document costs, once to write every row into its part.
+Rows of one document stand in one part, wherever they stood before, so that a model reads it once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from claimwise.progress import bar
+from claimwise.schema import TableError
+
+#: Tokens a part: tens of seconds of work for the embedded model, minutes for a language model.
+PART_TOKENS = 100_000
+#: Characters a token, about.
+_CHARACTERS = 4
+#: A summary is read to be broken into claims, written as claims, and read as claims.
+_PASSES = 3
+#: Text that is held before it is appended to the parts' files.
+_HELD_BYTES = 64e6
+
+_FIELDS = ("id", "document_id", "system", "origin", "split", "label", "document", "summary")
+_SCHEMA = pa.schema(
+    [
+        ("row", pa.int64()),
+        *((name, pa.float64() if name == "label" else pa.large_string()) for name in _FIELDS),
+        ("claims", pa.list_(pa.large_string())),
+    ]
+)
+_PLAN = "plan.json"
+
+#: Examples some rows at a time, from the first one each time it is called: ``_FIELDS``, and the claims that a summary has
+#: already (a list), or None.
+Steps = Callable[[], Iterable[pd.DataFrame]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Examples that are scored together.
+
+    Attributes:
+        name: of its files.
+        rows: how many examples.
+        tokens: about how many tokens of documents and summaries they have.
+        claims: whether they have claims already.
+        digest: a hash of all that they are scored by; equal examples, equal digests.
+    """
+
+    name: str
+    rows: int
+    tokens: int
+    claims: bool
+    digest: str
+
+
+def read(folder: Path, part: Part) -> pd.DataFrame:
+    """A part's examples, with their ``claims`` and the number of their ``row`` (from 0)."""
+    tables = []
+    with pa.OSFile(str(_file(folder, part.name))) as stream:
+        while stream.tell() < stream.size():
+            tables.append(pa.ipc.open_stream(stream).read_all())
+    return pa.concat_tables(tables).to_pandas().astype({name: "str" for name in _FIELDS if name != "label"})
+
+
+def remove_examples(folder: Path) -> None:
+    """Delete the copy of the examples; the plan of the parts stays."""
+    for file in folder.glob("*.arrows"):
+        file.unlink(missing_ok=True)
+
+
+def _file(folder: Path, part: str) -> Path:
+    return folder / f"{part}.arrows"
+
+
+def split(steps: Steps, origin: Any, folder: Path, tokens: int = PART_TOKENS, *, examples: bool = True) -> list[Part]:
+    """Split examples into parts, or find the parts that an earlier call made of the same ones.
+
+    Args:
+        steps: gives the examples.
+        origin: what the examples come from, as JSON can say it (files with their sizes and times): while it is the same,
+            so are they.
+        folder: where the parts lie; it may be there from an earlier run, or be made by another process right now.
+        tokens: that a part should have; one of a single long document may have more.
+        examples: whether the parts' examples are needed, too, or only their digests.
+
+    Raises:
+        TableError: a row cannot be read, or an id stands twice.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp(), "parts")
+    >>> rows = pd.DataFrame({"document": ["Rain.", "Sun.", "Rain."], "summary": ["It rained.", "It shone.", "Snow."]})
+    >>> rows = rows.assign(id=["a", "b", "c"], document_id=["1", "2", "1"], system="s", origin="o", split="test", label=1.0)
+    >>> parts = split(lambda: [rows.assign(claims=None)], "rows", folder, tokens=12)
+    >>> [read(folder, part)["row"].tolist() for part in parts]
+    [[0, 2], [1]]
+    """
+    made_of = {"origin": origin, "tokens": tokens}
+    if found := _earlier(folder, made_of, examples):
+        return found
+    if folder.exists():  # of other examples, or without them
+        shutil.rmtree(folder)
+    # Several processes may do this at once: they all make the same, and the first one's takes its place.
+    new = folder.with_name(f"{folder.name}.{uuid4().hex}")
+    new.mkdir(parents=True)
+    try:
+        parts = _write(steps, new, tokens)
+        plan = {**made_of, "parts": [asdict(part) for part in parts]}
+        (new / _PLAN).write_text(json.dumps(plan) + "\n", encoding="utf-8")
+        try:
+            new.rename(folder)
+        except OSError:
+            if found := _earlier(folder, made_of, examples):
+                return found
+            raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return parts
+
+
+def _earlier(folder: Path, made_of: Mapping[str, Any], examples: bool) -> list[Part] | None:
+    try:
+        plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    parts = [Part(**part) for part in plan.pop("parts")]
+    there = not examples or all(_file(folder, part.name).is_file() for part in parts)
+    return parts if plan == made_of and there else None
+
+
+def _write(steps: Steps, folder: Path, tokens: int) -> list[Part]:
+    part_of, costs = _planned(steps, tokens)
+    names = [f"{part:05}" for part in range(part_of.max() + 1)]
+    digests = [hashlib.sha256() for _ in names]
+    claims = [False] * len(names)
+    held: dict[str, list[pa.Table]] = defaultdict(list)
+    size = start = 0
+    for step in _shown(steps, "splitting", len(part_of)):
+        step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
+        for part, rows in step.groupby(part_of[start : start + len(step)]):
+            for row in rows.drop(columns="row").itertuples(index=False, name=None):
+                digests[part].update(repr(row).encode("utf-8", "surrogatepass"))
+            claims[part] |= bool(rows["claims"].notna().any())
+            table = pa.Table.from_pandas(rows, _SCHEMA, preserve_index=False)
+            held[names[part]].append(table)
+            size += table.nbytes
+        start += len(step)
+        if size > _HELD_BYTES:
+            _append(held, folder)
+            size = 0
+    _append(held, folder)
+    counts, sums = np.bincount(part_of), np.bincount(part_of, costs)
+    return [
+        Part(name, int(counts[at]), int(sums[at]), claims[at], digests[at].hexdigest()) for at, name in enumerate(names)
+    ]
+
+
+def _planned(steps: Steps, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of every row the number of its part, and its share of the cost in tokens."""
+    documents, ids, lengths, costs = [], [], [], []
+    for step in _shown(steps, "reading"):
+        documents.append(pd.util.hash_array(step["document_id"].to_numpy(object)))
+        ids.append(pd.util.hash_array(step["id"].to_numpy(object)))
+        lengths.append(step["document"].str.len().to_numpy() / _CHARACTERS)
+        costs.append(_PASSES * step["summary"].str.len().to_numpy() / _CHARACTERS)
+    _refuse_twice(np.concatenate(ids), steps)
+    costs = np.concatenate(costs)
+    _, first, document = np.unique(np.concatenate(documents), return_index=True, return_inverse=True)
+    costs[first] += np.concatenate(lengths)[first]  # a document is read with the first of its summaries
+    whole = np.bincount(document, costs)
+    order = np.argsort(first)
+    middle = whole[order].cumsum() - whole[order] / 2
+    count = max(1, round(whole.sum() / tokens))
+    part_of_document = np.empty(len(order), int)
+    part_of_document[order] = np.minimum(middle / max(whole.sum(), 1) * count, count - 1)
+    # a document longer than a part leaves numbers without rows
+    return np.unique(part_of_document[document], return_inverse=True)[1], costs
+
+
+def _refuse_twice(ids: np.ndarray, steps: Steps) -> None:
+    """Hashes tell that an id may stand twice; whether and which one, the examples are read for again."""
+    unique, counts = np.unique(ids, return_counts=True)
+    if not (counts > 1).any():
+        return
+    twice, seen = set(unique[counts > 1].tolist()), set()
+    for step in steps():
+        for key, hashed in zip(step["id"], pd.util.hash_array(step["id"].to_numpy(object)), strict=True):
+            if hashed in twice and key in seen:
+                raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
+            if hashed in twice:
+                seen.add(key)
+
+
+def _shown(steps: Steps, what: str, rows: int | None = None) -> Iterator[pd.DataFrame]:
+    with bar(rows, what, "row") as done:
+        for step in steps():
+            yield step
+            done.update(len(step))
+
+
+def _append(held: dict[str, list[pa.Table]], folder: Path) -> None:
+    """Tables are appended as streams of Arrow's, one after the other: no file stays open, and none is written twice."""
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    for part, tables in held.items():
+        with _file(folder, part).open("ab") as file, pa.ipc.new_stream(file, _SCHEMA, options=options) as stream:
+            stream.write_table(pa.concat_tables(tables))
+    held.clear()

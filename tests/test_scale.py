@@ -1,0 +1,458 @@
+"""A folder of scores: the same whatever scores it and whatever is killed, and nothing asked twice."""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from servers import Server
+from typer.testing import CliRunner
+
+import claimwise
+from claimwise.cli import app
+from claimwise.corpora.user import read_in_steps
+from claimwise.errors import ClaimwiseError
+from claimwise.scale import dask_engine
+from claimwise.scale.run import Engine, merge, score_folder
+from claimwise.scale.split import read, split
+from claimwise.schema import TableError
+
+TINY = 60  # tokens a part, so that a few dozen rows are several parts
+TWO = Engine("dask", workers=2)
+
+
+def examples(n=24, documents=8):
+    """Summaries of documents that do not stand together, of which every third is not its document's."""
+    texts = [
+        f"Ann Lee planted {i + 2} trees in Marrow. Bo Ferrer paid {i + 3} crowns for them." for i in range(documents)
+    ]
+    rows = [
+        {
+            "document": texts[i % documents],
+            "summary": f"Ann Lee planted {i % documents + 2 + (i % 3 == 0)} trees." + " It was cold." * (i % 2),
+            "label": int(i % 3 > 0),
+            "note": f"row {i}",
+        }
+        for i in range(n)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    examples().to_json(path, orient="records", lines=True)
+    return path
+
+
+@pytest.fixture
+def served():
+    """A server whose verdict on a prompt depends on the prompt only, and a params.yaml entry for it."""
+    server = Server(lambda prompt: ("Yes", {"Yes": (len(prompt) % 7 + 1) / 10, "No": 0.1}), latency=0.03)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def scored(files, out, model="lexical", metric="sentences", **options):
+    params = options.pop("params", Path("params.yaml"))
+    score_folder([Path(one) for one in (files if isinstance(files, list) else [files])], metric, model, out, params,
+                 part_tokens=options.pop("part_tokens", TINY), **options)  # fmt: skip
+    return merged(out)
+
+
+def merged(folder):
+    out = folder.with_suffix(".merged.parquet")
+    merge(folder, out)
+    return out.read_bytes()
+
+
+def asking(server, **options):
+    return {"options": {"base_url": server.url, "model": "m"}, "model": "openai", **options}
+
+
+def prompts_of(server):
+    return Counter(body["messages"][-1]["content"] for _, body, _ in server.requests)
+
+
+# -- the same tables -------------------------------------------------------------------------------
+
+
+def test_one_process_two_workers_and_five_shards_write_the_same(file, tmp_path):
+    alone = scored(file, tmp_path / "alone")
+    assert scored(file, tmp_path / "dask", engine=TWO) == alone
+    for i in (4, 1, 5, 3):
+        score_folder(
+            [file], "sentences", "lexical", tmp_path / "shards", Path("params.yaml"), shard=(i, 5), part_tokens=TINY
+        )
+        with pytest.raises(ClaimwiseError, match="not finished"):
+            merge(tmp_path / "shards", tmp_path / "x.parquet")
+    assert scored(file, tmp_path / "shards", shard=(2, 5)) == alone
+
+
+def test_a_folder_holds_what_a_file_of_scores_holds(file, tmp_path):
+    scored(file, tmp_path / "folder")
+    whole = CliRunner().invoke(
+        app, ["score", str(file), "--metric", "sentences", "--model", "lexical", "--out", str(tmp_path / "one.jsonl")]
+    )
+    assert whole.exit_code == 0, whole.output
+    expected = [json.loads(line) for line in (tmp_path / "one.jsonl").read_text().splitlines()]
+    found = pd.read_parquet(tmp_path / "folder").sort_values("row")
+    assert found["id"].tolist() == [row["id"] for row in expected]
+    assert found["score"].tolist() == [row["score"] for row in expected]
+    for claims, row in zip(found["claims"], expected, strict=True):
+        assert [
+            {**claim, "evidence": list(claim["evidence"])} | {"reason": None, "sentences": None} for claim in claims
+        ] == [claim | {"reason": None, "sentences": None} for claim in row["claims"]]
+
+
+def test_merged_rows_stand_as_in_the_files(file, tmp_path):
+    scored(file, tmp_path / "s")
+    assert merge(tmp_path / "s", tmp_path / "all.csv") == 24
+    assert pd.read_csv(tmp_path / "all.csv", dtype=str)["id"].tolist() == [str(i) for i in range(1, 25)]
+    merge(tmp_path / "s", tmp_path / "all.jsonl")
+    first = json.loads((tmp_path / "all.jsonl").read_text().splitlines()[0])
+    assert first["claims"][0]["text"] == "Ann Lee planted 3 trees."
+    with pytest.raises(ClaimwiseError, match=r"ends in \.parquet"):
+        merge(tmp_path / "s", tmp_path / "all.xlsx")
+
+
+def test_claims_of_ones_own_are_verified_as_they_stand(tmp_path):
+    rows = examples(6).drop(columns="summary").assign(claims=[["Ann Lee planted 2 trees.", "It snowed."]] * 6)
+    rows.to_parquet(tmp_path / "mine.parquet")
+    scored(tmp_path / "mine.parquet", tmp_path / "s")
+    found = pd.read_parquet(tmp_path / "s")
+    assert [claim["text"] for claim in found["claims"].iloc[0]] == ["Ann Lee planted 2 trees.", "It snowed."]
+
+
+def test_aligned_claims_keep_their_premise(file, tmp_path):
+    scored(file, tmp_path / "s", metric="fenice", part_tokens=10_000)
+    claim = pd.read_parquet(tmp_path / "s")["claims"].iloc[0][0]
+    assert claim["premise"] in examples()["document"].iloc[0]
+    assert claim["support"] == pytest.approx((claim["p_entail"] - claim["p_contradict"] + 1) / 2)
+
+
+# -- split -----------------------------------------------------------------------------------------
+
+
+def steps_of(table, size=50):
+    return lambda: (table.iloc[at : at + size] for at in range(0, len(table), size))
+
+
+def table_of(rows):
+    names = {"id": [str(i) for i in range(len(rows))], "system": "s", "origin": "o", "split": "test", "label": 1.0}
+    return pd.DataFrame({**rows, **names, "claims": None}).assign(document_id=rows["document"])
+
+
+def test_a_document_stands_in_one_part_and_parts_cost_nearly_the_same(tmp_path):
+    rng = random.Random(0)
+    documents = ["x" * rng.randint(400, 4000) + str(i) for i in range(60)]
+    rows = pd.DataFrame({"document": rng.choices(documents, k=400), "summary": ["y" * 40] * 400})
+    parts = split(steps_of(table_of(rows)), "rows", tmp_path / "parts", tokens=4000)
+    read_back = [read(tmp_path / "parts", part) for part in parts]
+    where = pd.concat([table.assign(part=number) for number, table in enumerate(read_back)])
+    assert sorted(where["row"]) == list(range(400))
+    assert where.groupby("document")["part"].nunique().max() == 1
+    assert all(table["row"].is_monotonic_increasing for table in read_back)
+    mean = sum(part.tokens for part in parts) / len(parts)
+    largest = (rows.groupby("document").size() * 30 + rows.groupby("document")["document"].first().str.len() / 4).max()
+    assert max(abs(part.tokens - mean) for part in parts) <= largest
+    assert sum(part.rows for part in parts) == 400
+
+
+def test_parts_do_not_depend_on_how_many_rows_are_read_at_once(tmp_path):
+    table = table_of(examples(40)[["document", "summary"]])
+    parts = [split(steps_of(table, size), "rows", tmp_path / str(size), tokens=TINY) for size in (1, 7, 40)]
+    assert parts[0] == parts[1] == parts[2]
+
+
+def test_a_document_longer_than_a_part_is_one(tmp_path):
+    rows = pd.DataFrame({"document": ["x" * 9999, "y", "z"], "summary": ["a", "b", "c"]})
+    parts = split(steps_of(table_of(rows)), "rows", tmp_path / "parts", tokens=100)
+    assert parts[0].rows == 1
+    assert sum(part.rows for part in parts) == 3
+
+
+def test_an_id_that_stands_twice_far_apart_is_named(tmp_path):
+    table = table_of(examples(20)[["document", "summary"]])
+    table.loc[19, "id"] = "3"
+    with pytest.raises(TableError, match="the id '3' stands twice"):
+        split(steps_of(table), "rows", tmp_path / "parts")
+
+
+def test_files_of_any_kind_are_read_in_steps_as_at_once(tmp_path):
+    rows = examples(11)
+    for write in (
+        lambda path: rows.to_csv(path.with_suffix(".csv"), index=False),
+        lambda path: rows.to_parquet(path.with_suffix(".parquet")),
+        lambda path: rows.to_json(path.with_suffix(".jsonl.gz"), orient="records", lines=True),
+    ):
+        write(tmp_path / "mine")
+    files = sorted(tmp_path.glob("mine.*"))
+    found = [pd.concat([step.examples for step in read_in_steps(files, size=size)]) for size in (4, 100)]
+    pd.testing.assert_frame_equal(*(table.reset_index(drop=True) for table in found))
+    assert len(found[0]) == 33
+    assert found[0]["id"].is_unique
+
+
+def test_rows_that_get_claims_later_are_refused(tmp_path):
+    rows = [{"document": "D.", "summary": "S."}] * 3 + [{"document": "D.", "claims": ["C."]}]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(TableError, match=r"mine.jsonl, line 4: .*claims"):
+        list(read_in_steps([tmp_path / "mine.jsonl"], size=3))
+
+
+# -- again -----------------------------------------------------------------------------------------
+
+
+def times(folder):
+    return {file.name: file.stat().st_mtime_ns for file in folder.glob("part-*")}
+
+
+def test_what_is_finished_is_not_asked_again(file, tmp_path, served):
+    before = scored(file, tmp_path / "s", **asking(served))
+    asked, written = len(served.requests), times(tmp_path / "s")
+    assert not (tmp_path / "s" / "_calls").exists()
+    assert not list((tmp_path / "s").glob("_examples/*.arrows"))
+    assert scored(file, tmp_path / "s", **asking(served)) == before
+    assert len(served.requests) == asked
+    assert times(tmp_path / "s") == written
+    (tmp_path / "s" / "part-00001.parquet").write_bytes(b"PAR1 cut off")
+    assert scored(file, tmp_path / "s", **asking(served)) == before
+    assert asked < len(served.requests) < 2 * asked
+
+
+def test_a_changed_prompt_is_asked_and_changed_rows_are(file, tmp_path, served):
+    prompt = tmp_path / "mine.txt"
+    text = "---\nsource: mine\nrole: verify\nreply: yes-no\nmax_tokens: 5\n---\n{{ Document }} Is it so: {{ ACU }}"
+    prompt.write_text(text)
+    scored(file, tmp_path / "s", **asking(served), prompt=[str(prompt)])
+    asked = len(served.requests)
+    prompt.write_text(text + "?")
+    scored(file, tmp_path / "s", **asking(served), prompt=[str(prompt)])
+    assert len(served.requests) == 2 * asked
+    rows = examples()
+    rows.loc[23, "summary"] = "Ann Lee slept."
+    rows.to_json(file, orient="records", lines=True)
+    scored(file, tmp_path / "s", **asking(served), prompt=[str(prompt)])
+    assert 2 * asked < len(served.requests) < 3 * asked
+
+
+@pytest.mark.parametrize("what", ["files", "metric", "model", "folder"])
+def test_a_folder_of_something_else_is_left_as_it_is(file, tmp_path, what):
+    if what == "folder":
+        (tmp_path / "s").mkdir()
+        (tmp_path / "s" / "thesis.txt").write_text("mine")
+    else:
+        scored(file, tmp_path / "s")
+    before = times(tmp_path / "s")
+    other = file.with_name("other.jsonl")
+    other.write_text(file.read_text())
+    options = {"files": {"files": other}, "metric": {"metric": "acueval"}, "model": {"model": "embedded"}}.get(what, {})
+    with pytest.raises(ClaimwiseError, match="holds other files" if what == "folder" else "scores of another run"):
+        scored(**{"files": file, "out": tmp_path / "s", **options})
+    assert times(tmp_path / "s") == before
+
+
+# -- killed ----------------------------------------------------------------------------------------
+
+
+def test_killed_workers_lose_nothing_and_double_nothing(tmp_path, served):
+    examples(60, 30).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
+    one_at_a_time = asking(served)
+    one_at_a_time["options"]["concurrency"] = 1
+    calm = scored(tmp_path / "mine.jsonl", tmp_path / "calm", **one_at_a_time)
+    needed = prompts_of(served)
+    served.requests.clear()
+    served.latency = 0.2
+    rng, kills, done = random.Random(0), [], threading.Event()
+
+    def kill():
+        for calls in sorted(rng.sample(range(1, sum(needed.values())), 3)):  # at random moments of the work
+            while len(served.requests) < calls and not done.wait(0.01):
+                pass
+            if workers := workers_here():
+                kills.append(rng.choice(workers))
+                os.kill(kills[-1], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        found = scored(tmp_path / "mine.jsonl", tmp_path / "s", **one_at_a_time, engine=TWO, part_tokens=200)
+    finally:
+        done.set()
+        thread.join()
+    assert kills
+    assert found == calm
+    asked = prompts_of(served)
+    assert asked.keys() == needed.keys()
+    # only what was on its way when a worker died is asked anew
+    assert sum(asked.values()) - sum(needed.values()) <= len(kills)
+
+
+def workers_here():
+    children = psutil.Process().children(recursive=True)
+    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def command(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "claimwise", "score", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path, served):
+    examples(40, 20).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
+    served.latency = 0.1
+    asked = [tmp_path / "mine.jsonl", "--metric", "sentences", "--model", "openai", "--name", "m"]
+    asked += ["--base-url", served.url, "--part-tokens", TINY, "--out", f"{tmp_path / 's'}/"]
+    first = command(*asked)
+    while len(times(tmp_path / "s")) < 3:
+        assert first.poll() is None, first.stdout.read()
+        time.sleep(0.05)
+    first.send_signal(signal.SIGINT)  # Ctrl-C: a sentence
+    assert b"run again to go on" in first.communicate(timeout=60)[0]
+    there, before = times(tmp_path / "s"), prompts_of(served)
+    with pytest.raises(ClaimwiseError, match="not finished"):
+        merge(tmp_path / "s", tmp_path / "x.parquet")
+    found = scored(tmp_path / "mine.jsonl", tmp_path / "s", **asking(served))
+    assert there.items() <= times(tmp_path / "s").items()
+    assert found == scored(tmp_path / "mine.jsonl", tmp_path / "calm", **asking(Server(served.answer)))
+    twice = [prompt for prompt, count in prompts_of(served).items() if count > 1]
+    assert len(twice) <= 16  # those that were on their way
+    assert before.keys() < prompts_of(served).keys()
+
+
+# -- a scheduler -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scheduler():
+    """A Dask scheduler in a process of its own, and its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = dask_command("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    yield f"tcp://127.0.0.1:{port}", process
+    process.kill()
+
+
+@contextmanager
+def worker(address, **environment):
+    process = dask_command("worker", address, "--nthreads", "1", "--memory-limit", "0", "--no-dashboard", **environment)
+    try:
+        yield process
+    finally:
+        process.terminate()
+
+
+def dask_command(*arguments, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-m", "dask", *arguments], stderr=subprocess.DEVNULL, env={**os.environ, **environment}
+    )
+
+
+def test_a_scheduler_that_dies_is_said_and_nothing_is_lost(file, tmp_path, served, scheduler):
+    address, process = scheduler
+    served.latency = 0.3
+    threading.Thread(target=lambda: _after(lambda: len(times(tmp_path / "s")) > 1, process.kill)).start()
+    with worker(address), pytest.raises(ClaimwiseError, match="the connection to the Dask scheduler is lost"):
+        scored(file, tmp_path / "s", **asking(served), engine=Engine("dask", address))
+    there = times(tmp_path / "s")
+    assert scored(file, tmp_path / "s", **asking(served)) == scored(file, tmp_path / "calm", **asking(served))
+    assert there.items() <= times(tmp_path / "s").items()
+
+
+def _after(happened, act):
+    while not happened():
+        time.sleep(0.02)
+    act()
+
+
+def test_a_scheduler_that_is_not_there_or_has_no_workers(file, tmp_path, scheduler, monkeypatch):
+    monkeypatch.setattr(dask_engine, "_CONNECT_SECONDS", 5)
+    with pytest.raises(ClaimwiseError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
+        scored(file, tmp_path / "s", engine=Engine("dask", "tcp://127.0.0.1:9"))
+    with pytest.raises(ClaimwiseError, match="has no workers; start some"):
+        scored(file, tmp_path / "s", engine=Engine("dask", scheduler[0]))
+    assert not times(tmp_path / "s")
+
+
+def test_workers_that_cannot_do_the_work_say_so_before_any_is_done(file, tmp_path, scheduler, monkeypatch):
+    address, _ = scheduler
+    with worker(address, OPENAI_API_KEY="not ascii: é"):
+        asked = {"options": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}, "model": "openai"}
+        with pytest.raises(ClaimwiseError, match=r"the Dask worker tcp://\S+ cannot do this: .*OPENAI_API_KEY"):
+            scored(file, tmp_path / "s", **asked, engine=Engine("dask", address))
+        monkeypatch.setattr(dask_engine, "__version__", "9.9")
+        with pytest.raises(ClaimwiseError, match=r"it has claimwise \S+, and the one who asks 9.9"):
+            scored(file, tmp_path / "t", engine=Engine("dask", address))
+    assert not times(tmp_path / "s")
+    assert not times(tmp_path / "t")
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--engine", "dask"], "a folder has a slash at its end"),
+        (["--out", "x.csv", "--shard", "1/2"], "a folder has a slash at its end"),
+        (["--out", "s/", "--page", "x.html"], "--page is for scores in a file; s/ is a folder"),
+        (["--out", "s/", "--shard", "3/2"], "--shard: expected I/N with I from 1 to N, as in 2/5, got '3/2'"),
+    ],
+)
+def test_what_does_not_go_together_is_said(file, monkeypatch, tmp_path, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["score", str(file), "--model", "lexical", *arguments])
+    assert said in str(result.exception)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_dry_run_of_a_folder_asks_nothing_and_splits(file, tmp_path, served):
+    asked = ["score", str(file), "--metric", "sentences", "--model", "openai", "--name", "m", "--base-url", served.url]
+    result = CliRunner().invoke(app, [*asked, "--out", f"{tmp_path / 's'}/", "--dry-run"])
+    assert "1 part of 24 summaries: 20 calls" in result.output  # equal claims of a document are asked once
+    assert not served.requests
+    assert list((tmp_path / "s" / "_examples").glob("*.arrows"))
+
+
+# -- from Python -----------------------------------------------------------------------------------
+
+
+def test_a_frame_of_dask_is_scored_lazily_as_one_of_pandas():
+    dd = pytest.importorskip("dask.dataframe")
+    rows = examples()[["document", "summary", "note"]]
+    whole = claimwise.score(rows, metric="sentences", model="lexical")
+    assert whole["score"].tolist() == claimwise.score(rows["document"], rows["summary"], "sentences", "lexical")
+    lazy = claimwise.score(dd.from_pandas(rows, npartitions=4), metric="sentences", model="lexical")
+    assert list(lazy.columns) == list(whole.columns)
+    pd.testing.assert_frame_equal(lazy[lazy["score"] < 1].compute(), whole[whole["score"] < 1], check_dtype=False)
+    assert (lazy.dtypes == lazy.compute().dtypes).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows.drop(columns="summary"), "'summary' is missing in a data frame with document"),
+        (lambda rows: rows.assign(score=1), "column 'score' would stand twice"),
+        (lambda rows: "It rained.", "expected a document and a summary"),
+    ],
+)
+def test_a_frame_that_cannot_be_scored_is_said(change, said):
+    with pytest.raises(ClaimwiseError, match=said):
+        claimwise.score(change(examples()[["document", "summary"]]))
