@@ -20,16 +20,19 @@ from servers import Server
 from typer.testing import CliRunner
 
 import claimwise
+from claimwise import models
 from claimwise.cli import app
 from claimwise.corpora.user import read_in_steps
 from claimwise.errors import ClaimwiseError
+from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
+from claimwise.params import Engine
 from claimwise.scale import dask_engine
-from claimwise.scale.run import Engine, merge, score_folder
+from claimwise.scale.run import evaluate_in_parts, merge, score_folder
 from claimwise.scale.split import read, split
 from claimwise.schema import TableError
 
 TINY = 60  # tokens a part, so that a few dozen rows are several parts
-TWO = Engine("dask", workers=2)
+TWO = Engine(kind="dask", workers=2)
 
 
 def examples(n=24, documents=8):
@@ -370,7 +373,7 @@ def test_a_scheduler_that_dies_is_said_and_nothing_is_lost(file, tmp_path, serve
     served.latency = 0.3
     threading.Thread(target=lambda: _after(lambda: len(times(tmp_path / "s")) > 1, process.kill)).start()
     with worker(address), pytest.raises(ClaimwiseError, match="the connection to the Dask scheduler is lost"):
-        scored(file, tmp_path / "s", **asking(served), engine=Engine("dask", address))
+        scored(file, tmp_path / "s", **asking(served), engine=Engine(kind="dask", scheduler=address))
     there = times(tmp_path / "s")
     assert scored(file, tmp_path / "s", **asking(served)) == scored(file, tmp_path / "calm", **asking(served))
     assert there.items() <= times(tmp_path / "s").items()
@@ -385,9 +388,9 @@ def _after(happened, act):
 def test_a_scheduler_that_is_not_there_or_has_no_workers(file, tmp_path, scheduler, monkeypatch):
     monkeypatch.setattr(dask_engine, "_CONNECT_SECONDS", 5)
     with pytest.raises(ClaimwiseError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
-        scored(file, tmp_path / "s", engine=Engine("dask", "tcp://127.0.0.1:9"))
+        scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler="tcp://127.0.0.1:9"))
     with pytest.raises(ClaimwiseError, match="has no workers; start some"):
-        scored(file, tmp_path / "s", engine=Engine("dask", scheduler[0]))
+        scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler=scheduler[0]))
     assert not times(tmp_path / "s")
 
 
@@ -396,10 +399,10 @@ def test_workers_that_cannot_do_the_work_say_so_before_any_is_done(file, tmp_pat
     with worker(address, OPENAI_API_KEY="not ascii: é"):
         asked = {"options": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}, "model": "openai"}
         with pytest.raises(ClaimwiseError, match=r"the Dask worker tcp://\S+ cannot do this: .*OPENAI_API_KEY"):
-            scored(file, tmp_path / "s", **asked, engine=Engine("dask", address))
+            scored(file, tmp_path / "s", **asked, engine=Engine(kind="dask", scheduler=address))
         monkeypatch.setattr(dask_engine, "__version__", "9.9")
         with pytest.raises(ClaimwiseError, match=r"it has claimwise \S+, and the one who asks 9.9"):
-            scored(file, tmp_path / "t", engine=Engine("dask", address))
+            scored(file, tmp_path / "t", engine=Engine(kind="dask", scheduler=address))
     assert not times(tmp_path / "s")
     assert not times(tmp_path / "t")
 
@@ -448,11 +451,30 @@ def test_a_frame_of_dask_is_scored_lazily_as_one_of_pandas():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda rows: rows.drop(columns="summary"), "'summary' is missing in a data frame with document"),
+        (
+            lambda rows: rows.drop(columns="summary"),
+            "lacks the column 'summary'; expected document and summary, got document",
+        ),
         (lambda rows: rows.assign(score=1), "column 'score' would stand twice"),
-        (lambda rows: "It rained.", "expected a document and a summary"),
     ],
 )
 def test_a_frame_that_cannot_be_scored_is_said(change, said):
     with pytest.raises(ClaimwiseError, match=said):
         claimwise.score(change(examples()[["document", "summary"]]))
+
+
+# -- the pipeline ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["sentences", "fenice-t5", "holistic"])
+def test_the_pipelines_tables_are_those_of_one_process(tmp_path, examples_table, metric):
+    rows = examples().drop(columns="note").head(9).to_dict("records")
+    table = examples_table(*rows)
+    recorded = [(key, "fenice-t5", 0, "Ann Lee planted trees.") for key in table["id"][:5]]
+    recorded = pd.DataFrame(recorded, columns=["example_id", "decomposer", "claim_index", "claim"])
+    spec, entry = specification(metric, DEFAULT_METRICS), {"kind": "embedded"}
+    expected = evaluate(metric, spec, models.load(entry), table, recorded=recorded, progress=False)
+    found = evaluate_in_parts(metric, spec, entry, "embedded", table, recorded, tmp_path / "parts", Engine())
+    for name in ("claims", "verdicts", "scores"):
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
+    assert not (tmp_path / "parts").exists()

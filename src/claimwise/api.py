@@ -83,7 +83,7 @@ def score(document, summary=None, metric="acueval", model=DEFAULT_MODEL):
     >>> score(rows, metric="sentences", model="lexical")[["score", "n_claims"]].values.tolist()
     [[0.5, 2.0]]
     """
-    if summary is None:
+    if summary is None and hasattr(document, "columns"):
         return _scored_frame(document, metric, model)
     scores = evaluated(document, summary, metric, model)[0].scores
     if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
@@ -99,13 +99,12 @@ _ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reaso
 
 
 def _scored_frame(frame: Any, metric: str, model: str | Mapping[str, Any] | Model) -> Any:
-    columns = list(getattr(frame, "columns", ()))
-    if lacking := [name for name in ("document", "summary") if name not in columns]:
-        given = f"a data frame with {', '.join(map(str, columns))}" if columns else shorten(frame)
+    if lacking := [name for name in ("document", "summary") if name not in frame.columns]:
         raise ClaimwiseError(
-            f"expected a document and a summary, or a data frame with both; {lacking[0]!r} is missing in {given}"
+            f"the data frame lacks the column {lacking[0]!r}; expected document and summary, got "
+            f"{', '.join(map(str, frame.columns))}"
         )
-    if twice := [name for name in _ADDED if name in columns]:
+    if twice := [name for name in _ADDED if name in frame.columns]:
         raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
     if isinstance(frame, pd.DataFrame):
         return _scored_part(frame, metric, model)

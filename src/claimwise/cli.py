@@ -161,6 +161,7 @@ def score(
         found = f"{out} is a folder: leave it out" if folder else "a folder has a slash at its end: --out scores/"
         raise ClaimwiseError(f"--{wrong[0]} is for scores in a {'file' if folder else 'folder'}; {found}")
     if folder:
+        from claimwise.params import Engine
         from claimwise.scale import run
 
         with _told_if_stopped():
@@ -170,7 +171,7 @@ def score(
                 model,
                 Path(out),
                 params,
-                engine=run.Engine(engine or run.HERE.kind, scheduler, workers),
+                engine=Engine(kind=engine or "here", scheduler=scheduler, workers=workers),
                 shard=run.parse_shard(shard or "1/1"),
                 part_tokens=part_tokens or run.PART_TOKENS,
                 **shared,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
@@ -29,6 +29,20 @@ class ScoredCorpus(Strict):
 
     metrics: list[str]
     documents: int | None = Field(default=None, ge=1)
+
+
+class Engine(Strict):
+    """What scores: ``here`` is this process; ``dask`` starts workers on this machine, or asks those of a scheduler.
+
+    Attributes:
+        kind: one of the two.
+        scheduler: the address of a Dask scheduler; None starts workers.
+        workers: how many are started; None: one a core.
+    """
+
+    kind: Literal["here", "dask"] = "here"
+    scheduler: str | None = None
+    workers: int | None = Field(default=None, ge=1)
 
 
 class ScoreSettings(Strict):
@@ -85,6 +99,7 @@ class Settings(WithSections):
     datasets: dict[str, Dataset]
     notebooks: list[str]
     cache: str
+    engine: Engine = Engine()
 
     _file: Path = PrivateAttr(Path(PARAMS))
 

@@ -19,6 +19,7 @@ from claimwise.metrics import Evaluation, MetricSpec, estimate, evaluate, specif
 from claimwise.models import cost
 from claimwise.models.base import Model
 from claimwise.params import OWN, ParamsError, Settings
+from claimwise.scale.run import evaluate_in_parts
 
 # corpora
 
@@ -96,11 +97,10 @@ def score(settings: Settings, metric: str) -> list[Path]:
     base = paths.scores_folder(settings.data, settings.model, metric)
     base.mkdir(parents=True, exist_ok=True)
     folders = []
-    with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric))) as progress:
+    here = settings.engine.kind == "here"  # an engine has a bar of its own
+    with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric)) if here else None) as progress:
         for name, corpus in _scored(settings, metric):
-            evaluation = evaluate(
-                metric, spec, model, corpus.examples, recorded=corpus.recorded_claims, progress=progress
-            )
+            evaluation = _by_engine(settings, metric, spec, model, name, corpus, progress)
             record = _record(settings, spec.model or settings.model, model.fingerprint) | {
                 "metric": spec.model_dump(exclude_none=True)
             }
@@ -109,6 +109,18 @@ def score(settings: Settings, metric: str) -> list[Path]:
             folders.append(base / name)
     _keep_only(folders, base)
     return folders
+
+
+def _by_engine(
+    settings: Settings, metric: str, spec: MetricSpec, model: Model, name: str, corpus: Corpus, progress: bool
+) -> Evaluation:
+    examples, recorded = corpus.examples, corpus.recorded_claims
+    if settings.engine.kind == "here":
+        return evaluate(metric, spec, model, examples, recorded=recorded, progress=progress)
+    scorer = spec.model or settings.model
+    folder = paths.scores_folder(settings.data, settings.model, metric).with_name(f".{metric}.{name}.parts")
+    entry = settings.model_entry(scorer)
+    return evaluate_in_parts(metric, spec, entry, scorer, examples, recorded, folder, settings.engine)
 
 
 def dry_run(settings: Settings, metric: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +19,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from claimwise import __version__, models, paths
+from claimwise import __version__, models, paths, schema
 from claimwise.corpora.user import recorded
 from claimwise.metrics import Evaluation, MetricSpec, evaluate
-from claimwise.metrics.fenice.alignment import Aligner
+from claimwise.metrics.evaluate import claim_table, verdict_table
+from claimwise.metrics.fenice.alignment import AlignedVerdict, Aligner
 from claimwise.models import cost
-from claimwise.models.base import Model
+from claimwise.models.base import Claim, Decomposition, Model, Verdict
 from claimwise.models.cache import ResponseCache, call_key
 from claimwise.models.language import PromptedModel
 from claimwise.scale.split import Part, read
@@ -81,6 +82,10 @@ class Counts(NamedTuple):
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*map(sum, zip(self, other, strict=True)))
+
+    def told_cost(self) -> str:
+        """What follows other counts in a line; nothing where nothing was paid."""
+        return f", cost {self.cost:.2f}" if self.cost else ""
 
 
 @dataclass(frozen=True)
@@ -204,3 +209,27 @@ def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
     rows = output.with_claims(scores, claims, [name for name, _ in columns])
     schema = pa.schema([*_COLUMNS, ("claims", pa.list_(pa.struct(columns)))])
     return pa.Table.from_pandas(rows, schema, preserve_index=False)
+
+
+def gathered(job: Job, parts: Sequence[Part]) -> Evaluation:
+    """Finished parts as the tables that ``evaluate`` gives, rows in the order of the examples."""
+    rows = [row for part in parts for row in pq.read_table(job.place(part)).to_pylist()]
+    rows.sort(key=lambda row: row["row"])
+    ids = [row["id"] for row in rows]
+    made = [Decomposition(tuple(Claim(c["text"], c["start"], c["end"]) for c in row["claims"])) for row in rows]
+    verdicts = [[_verdict(claim) for claim in row["claims"]] for row in rows]
+    names = ["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"]
+    scores = pd.DataFrame([{**row, "example_id": row["id"]} for row in rows], columns=names)
+    return Evaluation(
+        schema.validate(claim_table(ids, made), "claims", job.metric),
+        schema.validate(verdict_table(ids, verdicts), "verdicts", job.metric),
+        schema.validate(scores, "scores", job.metric),
+    )
+
+
+def _verdict(claim: Mapping[str, Any]) -> Verdict:
+    support = float("nan") if claim["support"] is None else claim["support"]
+    basic = (support, claim["reason"], tuple(claim["sentences"]))
+    return (
+        AlignedVerdict(*basic, **{name: claim[name] for name, _ in _ALIGNED}) if "level" in claim else Verdict(*basic)
+    )

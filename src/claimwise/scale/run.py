@@ -6,10 +6,9 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,10 +21,11 @@ from claimwise import api, models
 from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import STDIN, expanded
 from claimwise.errors import ClaimwiseError
-from claimwise.metrics import estimate
+from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.models import cost
-from claimwise.progress import bar
-from claimwise.scale.parts import Counts, Job, recorded_claims, score_part
+from claimwise.params import Engine
+from claimwise.scale.engine import score_parts
+from claimwise.scale.parts import Counts, Job, gathered, recorded_claims
 from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
 from claimwise.user_file import output
 from claimwise.user_file.hub import fetched
@@ -34,23 +34,6 @@ from claimwise.user_file.warnings import warnings
 
 _RUN, _EXAMPLES = "_run.json", "_examples"
 _WINDOW = 100_000  # rows in the memory at once while parts are merged
-
-
-class Engine(NamedTuple):
-    """What scores the parts.
-
-    Attributes:
-        kind: ``here``, in this process, one after the other; or ``dask``.
-        scheduler: of Dask; None starts workers on this machine.
-        workers: how many; None: one a core.
-    """
-
-    kind: Literal["here", "dask"] = "here"
-    scheduler: str | None = None
-    workers: int | None = None
-
-
-HERE = Engine()
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -76,7 +59,7 @@ def score_folder(
     out: Path,
     params: Path,
     *,
-    engine: Engine = HERE,
+    engine: Engine | None = None,
     shard: tuple[int, int] = (1, 1),
     part_tokens: int = PART_TOKENS,
     dry_run: bool = False,
@@ -92,7 +75,7 @@ def score_folder(
         model: likewise.
         out: the folder.
         params: as there.
-        engine: what scores the parts.
+        engine: what scores the parts; None: this process.
         shard: ``(i, n)``: only the i-th (from 1) of n nearly equal shares of the parts, for the jobs of an array.
         part_tokens: see ``split``.
         dry_run: as there; the examples are split all the same.
@@ -138,31 +121,47 @@ def score_folder(
         of = f"{len(ours)} part{'s' * (len(ours) != 1)} of {sum(part.rows for part in ours)} summaries"
         typer.echo(f"{of}: {forecast}. Nothing was asked.")
         return
-    _score(job, ours, engine)
+    score_parts(job, ours, engine or Engine())
     _end(job, parts, asks)
 
 
-def _score(job: Job, parts: Sequence[Part], engine: Engine) -> None:
-    total = Counts()
-    with closing(_engine(job, parts, engine)) as scored, bar(sum(p.rows for p in parts), job.metric, "summary") as done:
-        for counts in scored:
-            total += counts
-            tokens = f", {total.tokens} tokens" if total.tokens else ""
-            done.set_postfix_str(f"{total.claims} claims{tokens}{_cost(total)}", refresh=False)
-            done.update(counts.rows)
+def evaluate_in_parts(
+    name: str,
+    spec: MetricSpec,
+    entry: Mapping[str, Any],
+    scorer: str,
+    examples: pd.DataFrame,
+    recorded: pd.DataFrame,
+    folder: Path,
+    engine: Engine,
+) -> Evaluation:
+    """What ``metrics.evaluate`` gives of a table, by the workers of an engine.
 
+    Args:
+        name: the metric's.
+        spec: what it is made of.
+        entry: of the model.
+        scorer: what it is called.
+        examples: a table of schema ``examples``.
+        recorded: claims recorded of them.
+        folder: where finished parts are kept until all are.
+        engine: what scores.
 
-def _engine(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
-    if engine.kind == "here" or not parts:
-        yield from (score_part(job, part) for part in parts)
-        return
-    try:
-        from claimwise.scale import dask_engine
-    except ImportError as error:
-        raise ClaimwiseError(
-            f"--engine dask needs the packages of the extra `dask` ({error}): pip install 'claimwise[dask]'"
-        ) from None
-    yield from dask_engine.run(job, parts, engine.scheduler, engine.workers)
+    Raises:
+        ClaimwiseError: a part failed; run again to go on.
+    """
+    wanted = recorded[recorded["decomposer"] == str(spec.decompose).removeprefix("recorded:")]
+    claims = wanted.groupby("example_id")["claim"].agg(list)
+    table = examples.assign(claims=[claims.get(key) for key in examples["id"]])
+    origin = [int(pd.util.hash_pandas_object(rows, index=False).sum()) for rows in (examples, wanted)]
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = split(lambda: [table], origin, folder / _EXAMPLES)
+    made = made_by(name, spec, entry, models.loaded(entry))
+    job = Job(folder, folder / _EXAMPLES, name, spec, entry, scorer, made)
+    score_parts(job, [part for part in parts if job.finished(part) is None], engine)
+    found = gathered(job, parts)
+    shutil.rmtree(folder)
+    return found
 
 
 def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[pd.DataFrame]:
@@ -218,12 +217,8 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     by = f" by model {job.scorer}" if job.scorer else ""
     typer.echo(
         f"{job.folder}: {total.rows} summaries{by} in {len(parts)} parts, {mean}{total.unscored} without a score, "
-        f"{total.claims} claims, {total.unparsed} unparsed{_cost(total)}"
+        f"{total.claims} claims, {total.unparsed} unparsed{total.told_cost()}"
     )
-
-
-def _cost(counts: Counts) -> str:
-    return f", cost {counts.cost:.2f}" if counts.cost else ""
 
 
 def merge(folder: Path, out: Path) -> int:

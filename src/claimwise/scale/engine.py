@@ -1,0 +1,40 @@
+"""Parts scored: in this process one after the other, or by Dask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+from claimwise.errors import ClaimwiseError
+from claimwise.params import Engine
+from claimwise.progress import bar
+from claimwise.scale.parts import Counts, Job, score_part
+from claimwise.scale.split import Part
+
+
+def score_parts(job: Job, parts: Sequence[Part], engine: Engine) -> None:
+    """Score the parts, under a bar that counts summaries, claims, tokens and cost.
+
+    Raises:
+        ClaimwiseError: a part failed; those that were finished before are kept.
+    """
+    total = Counts()
+    with closing(_scored(job, parts, engine)) as scored, bar(sum(p.rows for p in parts), job.metric, "summary") as done:
+        for counts in scored:
+            total += counts
+            tokens = f", {total.tokens} tokens" if total.tokens else ""
+            done.set_postfix_str(f"{total.claims} claims{tokens}{total.told_cost()}", refresh=False)
+            done.update(counts.rows)
+
+
+def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
+    if engine.kind == "here" or not parts:
+        yield from (score_part(job, part) for part in parts)
+        return
+    try:
+        from claimwise.scale import dask_engine
+    except ImportError as error:
+        raise ClaimwiseError(
+            f"the engine dask needs the packages of the extra `dask` ({error}): pip install 'claimwise[dask]'"
+        ) from None
+    yield from dask_engine.run(job, parts, engine.scheduler, engine.workers)
