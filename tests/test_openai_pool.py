@@ -95,14 +95,18 @@ def test_prompts_of_no_document_are_spread(serve):
 def test_a_new_document_goes_to_the_server_with_the_least_to_do(serve):
     """One server is held up by its first document until the other has answered about all the rest."""
     documents, claims = work(10, 2)
-    rest, quick = threading.Semaphore(0), serve(lambda prompt: rest.release() or "Yes")
+    done, answers = threading.Event(), itertools.count(1)
 
-    def held(prompt):
-        for _ in range(9):
-            assert rest.acquire(timeout=60)
+    def answer(prompt):
+        if next(answers) == 18:
+            done.set()
         return "Yes"
 
-    stuck = serve(held)
+    def held(prompt):
+        assert done.wait(60)
+        return "Yes"
+
+    stuck, quick = serve(held), serve(answer)
     verdicts = connect([stuck, quick], concurrency=2).verify(documents, claims, ZERO)
     assert {verdict.support for group in verdicts for verdict in group} == {1.0}
     assert {document for document, _ in asked(stuck)} == {documents[0]}
@@ -244,7 +248,7 @@ def test_where_all_have_died_the_error_names_them_all_and_a_second_run_goes_on(s
     assert all(f"{server.url} (" in str(error.value) for server in servers)
     assert "geheim" not in str(error.value)
     kept = sum(row[2] for row in cache.stats())
-    assert 0 < kept <= 12
+    assert 0 < kept < 36
     sound = serve()
     connect([sound], cache, identity="here").verify(*work(12), ZERO)
     assert len(sound.requests) == 36 - kept
