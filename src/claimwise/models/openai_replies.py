@@ -23,7 +23,7 @@ from claimwise.reasons import Reason
 
 _log = logging.getLogger(__name__)
 _FIRST_ATTEMPTS = 3  # at a server that has never sent a completion (is it there at all?), or that has others beside it
-_PROBE_SECONDS = 5.0
+_PROBE_TIMEOUT = 5.0  # seconds
 _MOST_BYTES = 64 << 20  # of one answer; 4,000 tokens with 20 alternatives each take six million
 _WARN_SECONDS = 30.0
 _SECRET = 8  # characters; "none" or "EMPTY" in the place of a key may be words of a reply
@@ -126,7 +126,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
     async def answers(self, address: str) -> bool:
         """Whether something serves this address, if only to say that it wants a key or knows no such path."""
         try:
-            async with asyncio.timeout(_PROBE_SECONDS):
+            async with asyncio.timeout(_PROBE_TIMEOUT):
                 response = await super().send(self.build_request("GET", address))
         except (TimeoutError, httpx2.RequestError):
             return False
