@@ -18,6 +18,7 @@ import resource
 import selectors
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def _response(logprobs: list[dict] | None) -> bytes:
                 "logprobs": logprobs and {"content": [{**logprobs[0], "top_logprobs": logprobs}]},
             }
         ],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+        "usage": {"prompt_tokens": 999, "completion_tokens": 1, "total_tokens": 1000},
     }
     data = json.dumps(body).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(data), data)
@@ -71,14 +72,17 @@ class Server(asyncio.Protocol):
             length = next(line[15:] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             self.expected = len(head) + 4 + int(length)
         if len(self.received) == self.expected:
-            reply = _PROBABILITIES if b'"logprobs"' in self.received else _TEXT
+            reply = self.reply(self.received)
             self.received, self.expected = b"", None
             self.loop.call_later(self.latency, self.transport.write, reply)
 
+    def reply(self, request: bytes) -> bytes:
+        return _PROBABILITIES if b'"logprobs"' in request else _TEXT
 
-def serve(latency: float, port) -> None:
+
+def serve(protocol: Callable[[], Server], port) -> None:
     async def run():
-        server = await asyncio.get_running_loop().create_server(lambda: Server(latency), "127.0.0.1", 0, backlog=1024)
+        server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0, backlog=1024)
         port.put(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -142,7 +146,7 @@ def main() -> None:
     options = parser.parse_args()
     context = multiprocessing.get_context("spawn")
     ports = context.Queue()
-    server = context.Process(target=serve, args=(options.latency, ports), daemon=True)
+    server = context.Process(target=serve, args=(partial(Server, options.latency), ports), daemon=True)
     server.start()
     port = ports.get()
     model = OpenAILanguageModel(

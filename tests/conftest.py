@@ -1,13 +1,16 @@
 """Fixtures that several test files share."""
 
+import asyncio
 import os
 from importlib import metadata
 from pathlib import Path
 
+import openai
 import pandas as pd
 import pytest
 import yaml
 from hypothesis import settings
+from servers import Server
 
 from claimwise import corpora, schema
 
@@ -56,6 +59,34 @@ def examples_table():
         return schema.validate(pd.DataFrame(filled), "examples")
 
     return make
+
+
+@pytest.fixture
+def serve():
+    """Starts servers that speak the OpenAI protocol, and stops them after the test."""
+    servers = []
+
+    def start(answer=lambda prompt: "Yes", **options):
+        servers.append(Server(answer, **options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """How long the transport waits before each further attempt, without waiting."""
+    asked = []
+
+    async def note(self, *, retries_taken, max_retries, options, response):
+        asked.append(retries_taken)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(openai.AsyncOpenAI, "_sleep_for_retry", note)
+    return asked
 
 
 @pytest.fixture(scope="session")

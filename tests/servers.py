@@ -62,14 +62,22 @@ def _wait(process: subprocess.Popen, address: str, log: Path, seconds: float = 6
     pytest.fail(f"the server did not start: {log.read_text()[-2000:]}")
 
 
+def nowhere():
+    """An address of this machine at which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
 class Server(http.server.ThreadingHTTPServer):
     """Speaks the protocol. ``faults`` are served first, one a call; then ``answer(prompt)`` to every call."""
 
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, answer, faults=(), logprobs="given", latency=0.0):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, answer, faults=(), logprobs="given", latency=0.0, port=0, models=200):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.gone, self.models, self.probes = False, models, []  # its answer to the path /models, and what asked
         self.answer, self.faults, self.logprobs, self.latency = answer, iter(faults), logprobs, latency
         self.requests, self.lock, self.flying, self.most = [], threading.Lock(), 0, 0
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -77,6 +85,12 @@ class Server(http.server.ThreadingHTTPServer):
     @property
     def url(self):
         return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def kill(self):
+        """End as a process does: nothing listens at its address, and what it has not answered is reset."""
+        self.gone = True
+        self.shutdown()
+        self.server_close()
 
     def handle_error(self, request, client_address):
         """A client that hangs up is part of the test."""
@@ -88,9 +102,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
+    def do_GET(self):
+        self.server.probes.append(self.path)
+        self.reply(self.server.models, {"object": "list", "data": []})
+
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server = self.server
+        if server.gone:
+            return reset(self)
         with server.lock:
             server.requests.append((time.monotonic(), body, {k.lower(): v for k, v in self.headers.items()}))
             fault = next(server.faults, None)
@@ -98,7 +118,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             server.most = max(server.most, server.flying)
         try:
             time.sleep(server.latency)
-            if fault is not None:
+            if server.gone:
+                reset(self)
+            elif fault is not None:
                 fault(self)
             elif server.logprobs == "refused" and "logprobs" in body:
                 self.reply(400, {"error": {"message": "logprobs are not supported with this model"}})
@@ -179,6 +201,12 @@ def reset(handler):
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     handler.close_connection = True
     handler.connection.close()
+
+
+def die(handler):
+    """The server is killed by this call."""
+    handler.server.kill()
+    reset(handler)
 
 
 def slow(handler):

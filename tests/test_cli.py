@@ -314,6 +314,21 @@ def test_a_server_needs_no_settings(served):
     assert left_out.exit_code == 0, left_out.output
 
 
+def test_several_servers_of_one_model_share_the_work(served, serve):
+    other = serve(served.answer)
+    rows = [{**row, "document": f"{row['document']} {k}."} for k, row in enumerate(GOOD[:2] * 6)]
+    rows = [{**row, "id": str(k)} for k, row in enumerate(rows)]
+    servers = ["--base-url", served.url, "--base-url", other.url.replace("//", "//ann:geheim@")]
+    done = CliRunner().invoke(cli.app, ["score", write(rows), "--model", "openai", *servers, "--name", "org/m"])
+    assert done.exit_code == 0, done.output
+    assert pd.read_csv("mine.acueval.org-m.csv")["score"].tolist() == [0.75] * 12
+    assert served.requests
+    assert other.requests
+    record = json.loads(Path("mine.acueval.org-m.run.json").read_text())
+    assert record["model"] == f"org/m at {served.url}, {other.url}"
+    assert "geheim" not in json.dumps(record)
+
+
 def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
     params = yaml.safe_load(Path("params.yaml").read_text())
     params["metrics"]["yes"] = DEFAULT_METRICS["sentences"] | {"model": "served"}

@@ -8,17 +8,15 @@ import math
 import random
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
 import threading
 import time
 
-import openai
 import pytest
 from fakes import openai_model
-from servers import Server, cut, half, last, odd, page, reset, slow, status
+from servers import cut, half, last, nowhere, odd, page, reset, slow, status
 
 from claimwise import prompts
 from claimwise.models import ModelError, openai_replies
@@ -27,20 +25,6 @@ from claimwise.models.language import PromptedModel
 from claimwise.models.openai import BudgetError
 
 ZERO = prompts.load("acueval-verify-zeroshot")
-
-
-@pytest.fixture
-def serve():
-    servers = []
-
-    def start(answer=lambda prompt: "Yes", **options):
-        servers.append(Server(answer, **options))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 def connect(server, cache=None, **options) -> PromptedModel:
@@ -381,26 +365,6 @@ def test_a_refusal_is_of_the_prompt_or_of_the_requests_form(serve, error, reason
 def test_a_body_that_is_too_large_for_the_server_is_a_prompt_that_is(serve):
     server = serve(faults=[lambda h: h.reply(413, b"<html>413 Request Entity</html>")])
     assert connect(server).verify(["D."], [["A."]], ZERO)[0][0].reason == TOO_LONG
-
-
-def nowhere():
-    """An address of this machine at which nothing listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-
-
-@pytest.fixture
-def waits(monkeypatch):
-    """How long the transport waits before each further attempt, without waiting."""
-    asked = []
-
-    async def note(self, *, retries_taken, max_retries, options, response):
-        asked.append(retries_taken)
-        await asyncio.sleep(0)
-
-    monkeypatch.setattr(openai.AsyncOpenAI, "_sleep_for_retry", note)
-    return asked
 
 
 @pytest.mark.parametrize("retries", [1, 8])

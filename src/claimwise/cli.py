@@ -75,7 +75,11 @@ def score(
         str | None, typer.Option(help="a model of params.yaml; default: the metric's, or its `model`")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="of an OpenAI-compatible server, for --model openai (no params.yaml needed)")
+        list[str] | None,
+        typer.Option(
+            help="of an OpenAI-compatible server, for --model openai (no params.yaml needed); may be repeated: servers of "
+            "one model"
+        ),
     ] = None,
     name: Annotated[
         str | None,
@@ -145,7 +149,9 @@ def score(
         "dry_run": dry_run,
         "prompt": prompt or (),
         "columns": parse_columns(column or ()),
-        "options": {key: value for key, value in (("base_url", base_url), ("model", name)) if value is not None},
+        "options": {
+            key: value for key, value in (("base_url", base_url or None), ("model", name)) if value is not None
+        },
     }
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
     of_folders = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import metadata
@@ -15,7 +14,7 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
-from claimwise.models.options import LANGUAGE_MODELS, LanguageModelOptions, ModelError
+from claimwise.models.options import LANGUAGE_MODELS, LanguageModelOptions, ModelError, without_credentials
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "usage", "versions"]
 
@@ -105,8 +104,8 @@ def describe(settings: Mapping[str, Any]) -> str:
 
     >>> describe({"kind": "openai", "model": "m", "base_url": "http://localhost:8000/v1"})
     'm at http://localhost:8000/v1'
-    >>> describe({"kind": "openai", "model": "m", "base_url": "https://user:secret@example.org/v1"})
-    'm at https://example.org/v1'
+    >>> describe({"kind": "openai", "model": "m", "base_url": ["https://user:secret@one.org/v1", "https://two.org/v1"]})
+    'm at https://one.org/v1, https://two.org/v1'
     """
     kind = settings.get("kind")
     if kind == "embedded":
@@ -119,8 +118,9 @@ def describe(settings: Mapping[str, Any]) -> str:
     if kind == "transformers":
         file = f", {settings['file']}" if settings.get("file") else ""
         return f"{settings['model']} at revision {settings.get('revision') or 'main'}{file}"
-    address = re.sub(r"//[^/@]*@", "//", settings.get("base_url") or "the vendor")  # without a name and password
-    return f"{settings['model']} at {address}"
+    given = settings.get("base_url") or "the vendor"
+    addresses = [given] if isinstance(given, str) else given
+    return f"{settings['model']} at {', '.join(map(without_credentials, addresses))}"
 
 
 def versions() -> dict[str, str]:

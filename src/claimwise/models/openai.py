@@ -1,7 +1,7 @@
-"""A server that speaks the OpenAI protocol as a language model (``kind: openai`` in params.yaml).
+"""A server that speaks the OpenAI protocol as a language model (``kind: openai`` in params.yaml), or several of one model.
 
 vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor. The ``openai`` package does HTTP and repeats
-attempts that fail; here are the bound on calls in flight, the budget, and what is asked of servers that differ.
+attempts that fail, ``server_pool`` chooses the server; here are the budget, and what is asked of servers that differ.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from claimwise.errors import printable
 from claimwise.models.cache import call_key
 from claimwise.models.openai_replies import (
     HttpClient,
+    ServerError,
     may_pass,
     probabilities,
     read_alternatives,
@@ -34,9 +35,10 @@ from claimwise.models.openai_replies import (
     reply_limit,
     well_formed,
 )
-from claimwise.models.options import VENDOR, ModelError, OpenAIOptions
+from claimwise.models.options import VENDOR, ModelError, OpenAIOptions, without_credentials
 from claimwise.models.replies import Reply, Tally
-from claimwise.prompts import Decoding
+from claimwise.models.server_pool import Server, ServerPool
+from claimwise.prompts import Decoding, Rendered
 
 _log = logging.getLogger(__name__)
 _KEPT = "Finished replies are kept: run again to go on."
@@ -67,11 +69,10 @@ class OpenAILanguageModel:
         self._options = options
         self.name = options.model
         self.fingerprint = call_key(
-            server=options.identity or options.base_url, **options.model_dump(include=_REPLY_OPTIONS)
+            server=options.identity or options.base_url[0], **options.model_dump(include=_REPLY_OPTIONS)
         )
         self.tally = Tally()
-        self._address = re.sub("//[^/@]*@", "//", options.base_url)  # without a name and password
-        self._where = f"{self.name} at {self._address}"
+        self._where = f"{self.name} at {', '.join(map(without_credentials, options.base_url))}"
         self._started = 0
         self._top = options.top_logprobs if options.logprobs else 0  # alternatives to ask for
         self._given = False  # whether the server has ever sent probabilities
@@ -79,18 +80,13 @@ class OpenAILanguageModel:
         self._stops = True  # whether it takes texts that end a reply
         self._formats = ["json_schema", "json_object"] if options.json_schema else []  # not refused so far
         self._key = _key(options)
-        self._http = _http_client(self._where, options, self._key)
-        self._client = openai.AsyncOpenAI(
-            api_key=self._key or "none",  # it wants one; ``HttpClient`` sends none
-            base_url=options.base_url,
-            timeout=openai.Timeout(options.timeout_seconds, connect=min(options.timeout_seconds, _CONNECT_SECONDS)),
-            max_retries=options.retries,
-            http_client=self._http,
+        self._pool = ServerPool(
+            [_server(self.name, address, options, self._key) for address in options.base_url], options.concurrency
         )
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=_turn, args=(self._loop,), name="openai", daemon=True).start()
-        weakref.finalize(self, _close, self._client, self._loop)
+        weakref.finalize(self, _close, self._pool, self._loop)
 
     def count(self, text: str) -> int:
         """An estimate from above for prose: the tokenizer is the server's."""
@@ -108,17 +104,18 @@ class OpenAILanguageModel:
         return self._options.context is None or self.count(prompt) <= self._options.context - written
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``; prompts are sent in order, so that a server's prefix cache hits."""
-        return self._each(prompts, lambda prompt: (self._choose if how.choices else self._write)(prompt, how))
+        """See ``LanguageModel``; prompts are sent by document and in order, so that a server's prefix cache hits."""
+        one = self._choose if how.choices else self._write
+        return self._each(prompts, lambda prompt, server: one(prompt, how, server))
 
-    async def _write(self, prompt: str, how: Decoding) -> Reply:
+    async def _write(self, prompt: str, how: Decoding, server: Server) -> Reply:
         options = {"stop": list(how.stop)} if how.stop and self._stops else {}
-        choice = await self._create(prompt, how.max_tokens, options, how.schema)
+        choice = await self._create(server, prompt, how.max_tokens, options, how.schema)
         return choice if isinstance(choice, Reply) else read_text(choice).before(how.stop)
 
-    async def _choose(self, prompt: str, how: Decoding) -> Reply:
+    async def _choose(self, prompt: str, how: Decoding, server: Server) -> Reply:
         """Probabilities; a text where the server gives none, after one warning."""
-        choice = await self._create(prompt, how.max_tokens, self._wanted(self._top))
+        choice = await self._create(server, prompt, how.max_tokens, self._wanted(self._top))
         if isinstance(choice, Reply):
             return choice
         try:
@@ -175,7 +172,12 @@ class OpenAILanguageModel:
     # -- one call ------------------------------------------------------------------------------------
 
     async def _create(
-        self, prompt: str, max_tokens: int, options: dict[str, Any], schema: Mapping[str, Any] | None = None
+        self,
+        server: Server,
+        prompt: str,
+        max_tokens: int,
+        options: dict[str, Any],
+        schema: Mapping[str, Any] | None = None,
     ) -> dict[str, Any] | Reply:
         """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
         self._spend()
@@ -184,9 +186,9 @@ class OpenAILanguageModel:
         kind = self._formats[0] if schema and self._formats else None
         request = body | options | ({"response_format": _format(kind, schema)} if kind else {})
         try:
-            response = await self._client.post(path, cast_to=httpx2.Response, body=request)
+            response = await server.client.post(path, cast_to=httpx2.Response, body=request)
         except openai.APIStatusError as error:
-            said = self._http.message(error)
+            said = server.http.message(error)
             message = said.lower()
             parameter = error.param if isinstance(error.param, str) else ""
             if may_pass(error.response):
@@ -194,13 +196,13 @@ class OpenAILanguageModel:
                 after = (
                     f"; it asks to wait {printable(asked)} s" if asked else f", after {self._options.retries} retries"
                 )
-                raise ModelError(f"{self._where}: {said}{after}. {_KEPT}") from None
+                raise ServerError(f"{server.where}: {said}{after}. {_KEPT}") from None
             if "logprobs" in options and "logprob" in message:
-                return await self._create(prompt, max_tokens, self._wanted(self._fewer(options, said)))
+                return await self._create(server, prompt, max_tokens, self._wanted(self._fewer(options, said)))
             if kind and ("response_format" in message or "schema" in message):
                 if kind in self._formats:  # several calls may find out at once
                     self._formats.remove(kind)  # parsers read JSON that no schema held together, too
-                return await self._create(prompt, max_tokens, options, schema)
+                return await self._create(server, prompt, max_tokens, options, schema)
             codes = [code for code in (error.code, error.type) if isinstance(code, str)]
             if reason := refusal(message, request, error.status_code, codes, parameter):
                 return Reply(reason=reason)
@@ -208,30 +210,30 @@ class OpenAILanguageModel:
                 self._stops = False
                 self._warn("stop", f"refuses texts that end a reply ({said}): replies are ended here")
                 others = {name: value for name, value in options.items() if name != "stop"}
-                return await self._create(prompt, max_tokens, others, schema)
-            raise self._explained(error.status_code, said) from None
+                return await self._create(server, prompt, max_tokens, others, schema)
+            raise self._explained(server, error.status_code, said) from None
         except openai.APIConnectionError as error:
-            raise ModelError(
-                f"{self._where}: {error.__cause__}, after {self._options.retries} retries. {_KEPT}"
+            raise ServerError(
+                f"{server.where}: {error.__cause__}, after {self._options.retries} retries. {_KEPT}"
             ) from None
         completion = response.extensions["completion"]
         self._count(prompt, completion, start)
         return completion["choices"][0]
 
-    def _explained(self, status: int, said: str) -> ModelError:
+    def _explained(self, server: Server, status: int, said: str) -> ModelError:
         variable = self._options.key_variable
         if status in (401, 403):
             key = f"refused the key in {variable}" if self._key else f"wants a key, and {variable} is not set"
-            return ModelError(f"{self._where} {key}: {said}")
+            return ModelError(f"{server.where} {key}: {said}")
         if status in (404, 405):
             return ModelError(
-                f"{self._where} knows no such model or path: {said}. {self._address}/models lists its models; "
+                f"{server.where} knows no such model or path: {said}. {server.address}/models lists its models; "
                 "`base_url` usually ends in /v1."
             )
         message = said.lower()
         advice = [setting for word, setting in _SETTINGS.items() if word in message and "too large" not in message]
         told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
-        return ModelError(f"{self._where} refused the request: {said}{told}")
+        return ModelError(f"{server.where} refused the request: {said}{told}")
 
     def _request(self, prompt: str, max_tokens: int) -> tuple[str, dict[str, Any]]:
         prompt = well_formed(prompt)
@@ -274,25 +276,52 @@ class OpenAILanguageModel:
         self.tally.prompt_tokens += read
         self.tally.reply_tokens += written
 
+    def _none_left(self, error: ServerError) -> ModelError:
+        if len(self._options.base_url) == 1:
+            return error
+        return ModelError(
+            f"{self.name}: no server is left: {self._pool.problems()}. Start them, or correct `base_url` of this model in "
+            f"params.yaml. {_KEPT}"
+        )
+
     # -- many calls ----------------------------------------------------------------------------------
 
-    def _each(self, prompts: Sequence[str], one: Callable[[str], Awaitable[Reply]]) -> Iterator[tuple[int, Reply]]:
+    def _each(
+        self, prompts: Sequence[str], one: Callable[[str, Server], Awaitable[Reply]]
+    ) -> Iterator[tuple[int, Reply]]:
         """Run the calls, as many at once as allowed; after an error, those in flight still finish."""
         finished: queue.SimpleQueue[tuple[int, Reply] | None] = queue.SimpleQueue()
         errors: list[Exception] = []
-        waiting = iter(enumerate(prompts))
+        documents: dict[str, list[int]] = {}
+        for index, prompt in enumerate(prompts):
+            documents.setdefault(prompt.document if isinstance(prompt, Rendered) else prompt, []).append(index)
 
-        async def worker() -> None:
-            for index, prompt in waiting:
-                if errors:
-                    return
-                try:
-                    finished.put((index, await one(prompt)))
-                except Exception as error:
-                    errors.append(error)
+        async def call(index: int, document: str) -> None:
+            while not errors:
+                async with self._pool.turn(document) as server:
+                    if errors:
+                        return
+                    try:
+                        finished.put((index, await one(prompts[index], server)))
+                        return
+                    except ServerError as error:
+                        if self._pool.replace(server):
+                            self._started -= 1  # it is asked elsewhere: one call for the budget
+                        else:
+                            errors.append(self._none_left(error))
+                    except Exception as error:
+                        errors.append(error)
 
         async def run() -> None:
-            await asyncio.gather(*[worker() for _ in range(min(self._options.concurrency, len(prompts)))])
+            async with asyncio.TaskGroup() as calls:
+                for document, indices in documents.items():
+                    if errors:
+                        return
+                    await self._pool.assign(document, len(indices))
+                    for index in indices:
+                        task = calls.create_task(call(index, document))
+                        # not in the call itself: one that is cancelled before its first step runs no line of it
+                        task.add_done_callback(lambda _, document=document: self._pool.done(document))
 
         task = asyncio.run_coroutine_threadsafe(run(), self._loop)
         task.add_done_callback(lambda _: finished.put(None))
@@ -305,10 +334,24 @@ class OpenAILanguageModel:
         task.result()
 
 
+def _server(name: str, base_url: str, options: OpenAIOptions, key: str) -> Server:
+    address = without_credentials(base_url)
+    where = f"{name} at {address}"
+    http = _http_client(where, options, key)
+    client = openai.AsyncOpenAI(
+        api_key=key or "none",  # it wants one; ``HttpClient`` sends none
+        base_url=base_url,
+        timeout=openai.Timeout(options.timeout_seconds, connect=min(options.timeout_seconds, _CONNECT_SECONDS)),
+        max_retries=options.retries,
+        http_client=http,
+    )
+    return Server(where, address, client, http, asyncio.Semaphore(options.concurrency))
+
+
 def _key(options: OpenAIOptions) -> str:
     """The key that the environment holds; a line's end after it, as ``export KEY=$(cat file)`` may leave, is no part."""
     key = os.environ.get(options.key_variable, "").strip()
-    if not key and options.base_url == VENDOR:
+    if not key and VENDOR in options.base_url:
         raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {VENDOR}")
     if not all("!" <= character <= "~" for character in key):
         raise ModelError(
@@ -337,8 +380,8 @@ def _turn(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-def _close(client: openai.AsyncOpenAI, loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.run_coroutine_threadsafe(client.close(), loop).result(5)
+def _close(pool: ServerPool, loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.run_coroutine_threadsafe(pool.close(), loop).result(5)
     loop.call_soon_threadsafe(loop.stop)
 
 

@@ -10,7 +10,7 @@ import math
 import re
 import ssl
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx2
@@ -22,7 +22,8 @@ from claimwise.models.replies import Reply
 from claimwise.reasons import Reason
 
 _log = logging.getLogger(__name__)
-_FIRST_ATTEMPTS = 3  # as long as a server has never sent a completion: it is not there, or not at this address
+_FIRST_ATTEMPTS = 3  # at a server that has never sent a completion (is it there at all?), or that has others beside it
+_PROBE_TIMEOUT = 5.0  # seconds
 _MOST_BYTES = 64 << 20  # of one answer; 4,000 tokens with 20 alternatives each take six million
 _WARN_SECONDS = 30.0
 _SECRET = 8  # characters; "none" or "EMPTY" in the place of a key may be words of a reply
@@ -55,6 +56,10 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 _PROMPTS = {"model", "prompt", "messages"}
 
 
+class ServerError(ModelError):
+    """A server cannot be reached, or does not serve; another of the same model may."""
+
+
 class HttpClient(openai.DefaultAsyncHttpxClient):
     """The HTTP client under ``openai.AsyncOpenAI``, which repeats attempts that fail: ends a call that cannot succeed.
 
@@ -66,6 +71,10 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         seconds: for one attempt, up to the last byte of the answer.
         retries: further attempts that ``AsyncOpenAI`` makes.
         key: is kept out of answers and messages; some servers repeat it.
+
+    Attributes:
+        problem: of the last attempt that failed.
+        replace: whether other servers take over; asked when several attempts of a call have failed. None: there are none.
     """
 
     def __init__(self, where: str, seconds: float, retries: int, key: str, **options: Any):
@@ -74,7 +83,8 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         self._where, self._seconds, self._retries, self._key = where, seconds, retries, key
         self._forms = _forms(key.encode()) if len(key) >= _SECRET else []
         self._served = False  # whether the server has ever sent a completion
-        self._problem = ""  # of the last attempt that failed
+        self.problem = ""
+        self.replace: Callable[[], bool] | None = None
         self._warned = -_WARN_SECONDS
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -82,29 +92,49 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
 
         Raises:
             httpx2.RequestError: it failed, and another may not.
+            ServerError: others would fail, too, or another server takes over.
             ModelError: no other would succeed.
         """
         attempt = int(request.headers["x-stainless-retry-count"])
-        if attempt and time.monotonic() - self._warned >= _WARN_SECONDS:  # nobody should wonder why nothing moves
+        patient = attempt >= (_FIRST_ATTEMPTS if self.replace else 1)
+        if patient and time.monotonic() - self._warned >= _WARN_SECONDS:  # nobody should wonder why nothing moves
             self._warned = time.monotonic()
-            _log.warning("%s: %s; trying again, up to %d times a call", self._where, self._problem, self._retries)
+            _log.warning("%s: %s; trying again, up to %d times a call", self._where, self.problem, self._retries)
         if not self._key:
             request.headers.pop("authorization", None)
         try:
             async with asyncio.timeout(self._seconds):
                 response = await super().send(request, **options | {"stream": True})
                 try:
-                    return self._judged(response, await self._read(response))
+                    answer = self._judged(response, await self._read(response))
                 finally:
                     await response.aclose()
+            if may_pass(answer):
+                self._give_up(attempt)
+            return answer
         except (TimeoutError, httpx2.ReadTimeout):
-            self._problem = f"no answer within {self._seconds:g} s"
-            raise httpx2.ReadTimeout(self._problem, request=request) from None
+            self.problem = f"no answer within {self._seconds:g} s"
+            self._give_up(attempt)
+            raise httpx2.ReadTimeout(self.problem, request=request) from None
         except httpx2.RequestError as error:
-            self._problem = self._explained(error)
+            self.problem = self._explained(error)
+            self._give_up(attempt)
             if not self._served and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries):
-                raise self._unusable(f"{self._problem}, after {attempt} retries") from None
-            raise httpx2.RequestError(self._problem, request=request) from None
+                raise self._unusable(f"{self.problem}, after {attempt} retries") from None
+            raise httpx2.RequestError(self.problem, request=request) from None
+
+    async def answers(self, address: str) -> bool:
+        """Whether something serves this address, if only to say that it wants a key or knows no such path."""
+        try:
+            async with asyncio.timeout(_PROBE_TIMEOUT):
+                response = await super().send(self.build_request("GET", address))
+        except (TimeoutError, httpx2.RequestError):
+            return False
+        return response.status_code < 500
+
+    def _give_up(self, attempt: int) -> None:
+        if self.replace and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries) and self.replace():
+            raise ServerError(f"{self._where}: {self.problem}")
 
     async def _read(self, response: httpx2.Response) -> bytes:
         body = bytearray()
@@ -125,7 +155,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             answer.extensions["completion"] = self._completion(body)
             self._served = True
             return answer
-        self._problem = f"{self.shortened(answer.text)} (status {answer.status_code})"
+        self.problem = f"{self.shortened(answer.text)} (status {answer.status_code})"
         if any(sign in answer.text for sign in _FINAL):
             answer.headers["x-should-retry"] = "false"
         return answer
@@ -159,8 +189,9 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         kind = "no connection: " if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout) else ""
         return f"{kind}{type(cause).__name__}: {cause}".removesuffix(": ")  # a time-out says nothing
 
-    def _unusable(self, problem: str) -> ModelError:
-        return ModelError(
+    def _unusable(self, problem: str) -> ServerError:
+        self.problem = problem
+        return ServerError(
             f"{self._where} cannot be used: {problem}. Start the server, or correct `base_url` of this model in "
             "params.yaml, which usually ends in /v1. Nothing was answered."
         )

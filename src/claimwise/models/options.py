@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    TypeAdapter,
+    ValidationError,
+)
 
 from claimwise.errors import ClaimwiseError, near
 
@@ -43,7 +53,8 @@ class Options(BaseModel):
             return f"unknown option {name!r}{near(name, cls.model_fields) or known}"
         if error["type"] == "missing":
             return f"option {name!r} is missing"
-        return f"option {name!r}: found {error['input']!r}; {error['msg']}"
+        found = re.sub(r"//\S*@", "//", repr(error["input"]))  # an address that is no address may hold a password
+        return f"option {name!r}: found {found}; {error['msg']}"
 
 
 class LanguageModelOptions(Options):
@@ -96,10 +107,28 @@ class TransformersOptions(LanguageModelOptions):
     share_prefix: bool = True
 
 
-def _address(value: str) -> str:
-    """The address as it was given, for it is a part of cache keys."""
-    TypeAdapter(HttpUrl).validate_python(value)
-    return value
+def without_credentials(address: str) -> str:
+    """An address as messages show it.
+
+    >>> without_credentials("https://user:secret@example.org/v1")
+    'https://example.org/v1'
+    """
+    return re.sub("//[^/]*@", "//", address)
+
+
+_HTTP = TypeAdapter(HttpUrl)
+
+
+def _addresses(found: tuple[str, ...]) -> tuple[str, ...]:
+    """The addresses as they were given, for the first is a part of cache keys."""
+    if len(set(found)) < len(found):
+        raise ValueError("an address stands twice; keep one")
+    for address in found:
+        try:
+            _HTTP.validate_python(address)
+        except ValidationError as error:
+            raise ValueError(error.errors()[0]["msg"]) from None
+    return found
 
 
 class OpenAIOptions(LanguageModelOptions):
@@ -107,17 +136,18 @@ class OpenAIOptions(LanguageModelOptions):
 
     Attributes:
         model: the model's name on the server.
-        base_url: the server's address, up to ``/v1``.
-        identity: what names the server in cache keys; the default is its address. Give it where one model is
-            served at changing addresses.
+        base_url: the server's address, up to ``/v1``; or a list of addresses of one model.
+        identity: what names the server in cache keys; the default is its address, or the first of several. Give it where
+            one model is served at changing addresses.
         key_variable: environment variable that holds the key; a server given by ``base_url`` may need none.
         api: ``chat``, or ``completions`` for base models.
         system: system prompt (``chat`` only).
         start: put before every prompt (``completions`` only): the start token, e.g. ``<s>``, where a server adds none,
             as llama.cpp does for a GGUF file that does not ask for it.
-        concurrency: most calls in flight.
+        concurrency: most calls in flight at one server.
         timeout_seconds: for one attempt.
-        retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies.
+        retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies; at most two
+            at a server while another is there to be asked.
         max_calls, max_total_tokens: budget of this process; finished replies are kept when it is reached.
         temperature: None leaves it to the server, for models that refuse to be told.
         seed: for servers that sample even at temperature 0.
@@ -131,7 +161,12 @@ class OpenAIOptions(LanguageModelOptions):
         extra_body: further fields of every request.
     """
 
-    base_url: Annotated[str, AfterValidator(_address)] = VENDOR
+    base_url: Annotated[
+        tuple[str, ...],
+        BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+        Field(min_length=1),
+        AfterValidator(_addresses),
+    ] = (VENDOR,)
     identity: str | None = None
     key_variable: str = "OPENAI_API_KEY"
     api: Literal["chat", "completions"] = "chat"

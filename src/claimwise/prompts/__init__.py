@@ -39,7 +39,7 @@ from claimwise.prompts import files
 from claimwise.prompts.files import ROLES, Demonstration, PromptBase, PromptError, Role
 from claimwise.prompts.parsers import KINDS
 
-__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Role", "load", "names"]
+__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Rendered", "Role", "load", "names"]
 
 _FOLDER = resources.files(__name__)
 
@@ -58,6 +58,22 @@ class Decoding:
     schema: Mapping[str, Any] | None = None
 
 
+class Rendered(str):
+    """A prompt as it is sent, and which document it shows: an engine that reads one does well to read its others, too.
+
+    Attributes:
+        document: the document, or the part of it, that stands in the text; without one the text itself.
+    """
+
+    document: str
+
+    def __new__(cls, text: str, document: str | None = None) -> Rendered:
+        """Made as a text is."""
+        rendered = super().__new__(cls, text)
+        rendered.document = text if document is None else document
+        return rendered
+
+
 class Prompt(PromptBase):
     """A prompt and what an embedded model needs to know of it.
 
@@ -71,21 +87,22 @@ class Prompt(PromptBase):
     template: str = Field(repr=False)
     demonstrations: tuple[Demonstration, ...] = Field((), repr=False)
 
-    def render(self, **variables: Any) -> str:
+    def render(self, **variables: Any) -> Rendered:
         """Fill the template.
 
         Raises:
             PromptError: a variable of the template was not given, or it cannot be filled with these.
 
-        >>> load("acueval-verify-zeroshot").render(Document="It rained.", ACU="It rained.").splitlines()[2]
-        'Passage: It rained.'
+        >>> rendered = load("acueval-verify-zeroshot").render(Document="It rained.", ACU="It poured.")
+        >>> rendered.splitlines()[2], rendered.document
+        ('Passage: It rained.', 'It rained.')
         >>> load("acueval-verify-zeroshot").render(Document="It rained.")
         Traceback (most recent call last):
         ...
         claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot, line 5 of its text: 'ACU' is undefined; ...
         """
         try:
-            return files.fill(self.template, self.demonstrations, variables)
+            return Rendered(files.fill(self.template, self.demonstrations, variables), variables.get("Document"))
         except Exception as error:  # an expression of a user's own may raise anything
             line, what = files.failure(error)
             where = f", line {line} of its text" if line else ""

@@ -1,0 +1,153 @@
+"""Servers of one model: which of them is asked about a document, which is down, which is back.
+
+All requests of a document go to one server, which remembers what it has read of it; a new document goes to the server
+with the least to do, once it has room. A server that does not serve is taken out while another is left, and its
+documents move; the last one is never taken out. All of it runs in one event loop, so nothing is locked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import openai
+
+from claimwise.models.openai_replies import HttpClient
+
+_log = logging.getLogger(__name__)
+_PROBE_SECONDS = 5.0  # between looks at a server that is out
+_REMEMBERED = 4096  # documents; a server has forgotten most of them by then
+
+
+@dataclass(eq=False)
+class Server:
+    """One server of a pool.
+
+    Attributes:
+        where: the model and the address, without a name and password, for messages.
+        address: likewise.
+        client: sends what it is asked.
+        http: the client under it.
+        slots: its calls in flight.
+        load: calls that it is to answer and has not, in flight or waiting.
+        out: it does not serve, and is not asked until it answers again.
+    """
+
+    where: str
+    address: str
+    client: openai.AsyncOpenAI
+    http: HttpClient
+    slots: asyncio.Semaphore
+    load: int = 0
+    out: bool = False
+
+
+@dataclass
+class _Place:
+    """Where a document is asked about, and how many of its calls are not answered."""
+
+    server: Server
+    calls: int = 0
+
+
+class ServerPool:
+    """Gives every call its server.
+
+    Args:
+        servers: one or more, all of the same model.
+        room: calls of one server that are assigned at once; more only where one document has more.
+    """
+
+    def __init__(self, servers: Sequence[Server], room: int):
+        self._servers, self._room = servers, room
+        self._places: dict[int, _Place] = {}  # by the document's hash, the latest last
+        self._changed = asyncio.Event()
+        self._watches: set[asyncio.Task] = set()
+        if len(servers) > 1:
+            for server in servers:
+                server.http.replace = partial(self.replace, server)
+
+    async def assign(self, document: str, calls: int) -> None:
+        """Choose a document's server as soon as one has room: that of the last time, if it has, or the least loaded.
+
+        ``done`` must follow once for each of these calls.
+        """
+        while not (free := [server for server in self._serving() if server.load < self._room]):
+            self._changed.clear()
+            await self._changed.wait()
+        place = self._places.pop(hash(document), None) or _Place(_least_loaded(free))
+        if not place.calls and place.server not in free:
+            place.server = _least_loaded(free)
+        place.calls += calls
+        place.server.load += calls
+        self._places[hash(document)] = place
+        oldest = next(iter(self._places))
+        if len(self._places) > _REMEMBERED and not self._places[oldest].calls:
+            del self._places[oldest]
+
+    @asynccontextmanager
+    async def turn(self, document: str) -> AsyncIterator[Server]:
+        """The document's server, when it can take a further call; where it is out by then, the document moves."""
+        place = self._places[hash(document)]
+        while True:
+            server = place.server
+            async with server.slots:
+                if not server.out:
+                    yield server
+                    return
+            if place.server is server:  # no other call has moved the document
+                place.server = _least_loaded(self._serving())
+                server.load -= place.calls
+                place.server.load += place.calls
+
+    def done(self, document: str) -> None:
+        """Note that one of a document's calls has ended, one way or another."""
+        place = self._places[hash(document)]
+        place.calls -= 1
+        place.server.load -= 1
+        self._changed.set()
+
+    def replace(self, server: Server) -> bool:
+        """Take a server out that does not serve; False where no other is left to be asked in its place."""
+        if all(other.out for other in self._servers if other is not server):
+            return False
+        if not server.out:
+            server.out = True
+            _log.warning(
+                "%s does not serve: %s. Its calls are asked elsewhere; it is asked again when it answers",
+                server.where, server.http.problem,
+            )  # fmt: skip
+            watch = asyncio.get_running_loop().create_task(self._watch(server))
+            self._watches.add(watch)
+            watch.add_done_callback(self._watches.discard)
+        return True
+
+    def problems(self) -> str:
+        """Every server and what it was last in trouble with."""
+        return "; ".join(f"{server.address} ({server.http.problem})" for server in self._servers)
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
+        for server in self._servers:
+            await server.client.close()
+
+    def _serving(self) -> list[Server]:
+        return [server for server in self._servers if not server.out]
+
+    async def _watch(self, server: Server) -> None:
+        while server.out:
+            await asyncio.sleep(_PROBE_SECONDS)
+            server.out = not await server.http.answers(f"{server.client.base_url}models")
+        _log.info("%s answers again", server.where)
+        self._changed.set()
+
+
+def _least_loaded(servers: Sequence[Server]) -> Server:
+    return min(servers, key=lambda server: server.load)
