@@ -61,7 +61,8 @@ def generated(model: LanguageModel, rows: list[list[int]], how: Decoding, **opti
     """Tokens that ``generate`` writes after rows that begin alike, until the longest reply ends."""
     checkpoint, known = model._checkpoint, model._shared.beginning(rows)
     shared, cache = known.get_seq_length(), copy.deepcopy(known)
-    cache.batch_repeat_interleave(len(rows))
+    for layer in cache.layers:
+        layer.keys, layer.values = (kept.expand(len(rows), -1, -1, -1) for kept in (layer.keys, layer.values))
     tokenizer = checkpoint.tokenizer
     rest = tokenizer.pad({"input_ids": [row[shared:] for row in rows]}, padding_side="left", return_tensors="pt")
     same = torch.tensor([rows[0][:shared]] * len(rows))
