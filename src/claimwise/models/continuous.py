@@ -35,7 +35,7 @@ def write(
         prompts: token ids, none empty.
         longest_reply: most tokens of a reply.
         ended: whether a reply ends with the last of these tokens, though it could be longer.
-        room: how many rows to write at once, by their length with the longest reply, and how much of it is shared by all.
+        room: how many rows to write at once, by their length with the longest reply, and how much of it all share.
 
     Yields:
         (index of the prompt, tokens of its reply), when it has ended.
@@ -74,12 +74,13 @@ def write(
 
 
 def _adjusting(model: PreTrainedModel, prompt: Tokens, longest_reply: int) -> LogitsProcessorList:
-    """What ``generate`` does to logits before it takes the greatest: a checkpoint may ask for a repetition penalty, say."""
+    """What ``generate`` does to logits before it takes the greatest: checkpoints may ask for a repetition penalty."""
     ids = torch.tensor([prompt], device=model.device)
     return model.generate(
         ids,
         attention_mask=torch.ones_like(ids),
         max_new_tokens=longest_reply,
+        pad_token_id=0,  # nothing is padded; unset, it would be warned of
         custom_generate=lambda model, ids, logits_processor, **_: logits_processor,
         **GREEDY,
     )
@@ -96,6 +97,7 @@ class _Batch(Cache):
         super().__init__(layer_class_to_replicate=partial(_Layer, self))
         self._shared, self._beginning = shared, beginning
         self.size = 0, 0  # rows and positions that there is room for
+        self.written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
         for known in beginning.layers if beginning else ():
             self.layers.append(_Layer(self))
             self.layers[-1].keys, self.layers[-1].values = known.keys, known.values
@@ -117,17 +119,14 @@ class _Batch(Cache):
         positions = torch.tensor([len(text) - 1 for text in texts], device=model.device)
         self.written = positions, longest
         behind = positions[:, None, None, None] - torch.arange(longest, device=model.device)
-        return (
-            model(
-                input_ids=torch.tensor([[text[-1]] for text in texts], device=model.device),
-                position_ids=positions[:, None],
-                attention_mask=self._shared.masks(behind >= 0, behind),
-                past_key_values=self,
-                use_cache=True,
-            )
-            .logits[:, -1]
-            .float()
+        output = model(
+            input_ids=torch.tensor([[text[-1]] for text in texts], device=model.device),
+            position_ids=positions[:, None],
+            attention_mask=self._shared.masks(behind >= 0, behind),
+            past_key_values=self,
+            use_cache=True,
         )
+        return output.logits[:, -1].float()
 
     def move(self, row: int, place: int) -> None:
         """Put a row in another's place."""

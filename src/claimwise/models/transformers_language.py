@@ -166,16 +166,15 @@ class TransformersLanguageModel:
             yield index, reply
 
     def _continuous(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
-        last = max((len(stop.encode()) for stop in how.stop), default=0)  # a token is at least a byte
+        last = 1 + max((len(stop.encode()) for stop in how.stop), default=0)  # a token is at least a byte
 
         def ended(reply: list[int]) -> bool:
-            if reply[-1] in self._ends:
-                return True
-            end = self._checkpoint.decode(reply[-last:]) if last else ""
-            return any(stop in end for stop in how.stop)
+            end = self._checkpoint.decode(reply[-last:]) if how.stop else ""
+            return reply[-1] in self._ends or any(stop in end for stop in how.stop)
 
         def room(length: int, known: int) -> int:
-            # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator every row's copy takes memory.
+            # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator each row's copy takes
+            # memory.
             return self._batch_tokens // (length - (known if self._model.device.type == "cpu" else 0))
 
         return continuous.write(self._shared, ids, how.max_tokens, ended, room)
