@@ -1,27 +1,37 @@
-"""What verifying the claims of one document costs by a small language model of params.yaml, asked in four ways.
+"""What a small language model of params.yaml costs: verifying the claims of one document, and writing many replies.
 
     python benchmarks/language_models.py [--entry smollm2-135m ...] [--words 600] [--claims 15] [--server]
+    python benchmarks/language_models.py --replies 36 [--entry smollm2-135m ...]
 
 ``alone``: one claim at a time; ``padded``: in padded batches; ``shared``: the document read once, as the engine does;
 ``server`` (with ``--server``): llama.cpp's server on the same file, with its prompt cache (a word of its own begins every
 repeat, so that no earlier one helps). Times are of one thread for all ways; the best of several repeats counts.
+
+With ``--replies`` so many of the sample's summaries are decomposed (five demonstrations, replies of up to 200 tokens):
+by the engine, by ``generate`` in batches of as many rows that wait for their longest reply, and, for a bound, by
+``generate`` of one such batch whose replies are all of 60 tokens. What all prompts begin with is computed once in all three.
+Tokens a second are of the processor's time, which others on the machine disturb less.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import math
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from claimwise import corpora, models, paths, project, prompts
 from claimwise.models import gguf_file
+from claimwise.models.continuous import GREEDY
 from claimwise.models.replies import LanguageModel
+from claimwise.prompts import Decoding
 
 sys.path.insert(0, str(paths.root() / "tests"))
 from servers import llama_cpp
@@ -47,6 +57,60 @@ def seconds(model: LanguageModel, words: int, claims: int, repeats: int) -> floa
     return best
 
 
+def generated(model: LanguageModel, rows: list[list[int]], how: Decoding, **options) -> int:
+    """Tokens that ``generate`` writes after rows that begin alike, until the longest reply ends."""
+    checkpoint, known = model._checkpoint, model._shared.beginning(rows)
+    shared, cache = known.get_seq_length(), copy.deepcopy(known)
+    for layer in cache.layers:
+        layer.keys, layer.values = (kept.expand(len(rows), -1, -1, -1) for kept in (layer.keys, layer.values))
+    tokenizer = checkpoint.tokenizer
+    rest = tokenizer.pad({"input_ids": [row[shared:] for row in rows]}, padding_side="left", return_tensors="pt")
+    same = torch.tensor([rows[0][:shared]] * len(rows))
+    tokens = torch.cat([same, rest.input_ids], 1)
+    written = checkpoint.model.generate(
+        tokens,
+        attention_mask=torch.cat([torch.ones_like(same), rest.attention_mask], 1),
+        past_key_values=cache,
+        stop_strings=list(how.stop),
+        tokenizer=tokenizer,
+        max_new_tokens=how.max_tokens,
+        pad_token_id=tokenizer.pad_token_id,
+        **GREEDY,
+        **options,
+    )[:, tokens.shape[1] :]
+    ends = [(row == tokenizer.eos_token_id).nonzero() for row in written]
+    return sum(int(end[0]) if len(end) else len(row) for row, end in zip(written, ends, strict=True))
+
+
+@torch.inference_mode()
+def writing(model: LanguageModel, replies: int, repeats: int) -> dict[str, float]:
+    """Tokens written in a second of the processor's time, the best of several repeats, by each way."""
+    prompt = prompts.load("acueval-decompose-5shot")
+    how = replace(prompt.decoding, max_tokens=200)
+    summaries = corpora.load("sample").examples["summary"].unique()[:replies]
+    asked = [prompt.render(Summary=summary) for summary in summaries]
+    ids = sorted(map(model._checkpoint.encode, asked), key=len, reverse=True)
+    shared = model._shared.beginning(ids).get_seq_length()
+    size = model._batch_tokens // (len(ids[0]) + how.max_tokens - shared)
+
+    def ours() -> int:
+        before = model.tally.reply_tokens
+        dict(model.replies(asked, how))
+        return model.tally.reply_tokens - before
+
+    ways = {
+        "full": ours,
+        "waiting": lambda: sum(generated(model, ids[at : at + size], how) for at in range(0, len(ids), size)),
+        "bound": lambda: generated(model, ids[:size], replace(how, max_tokens=60), min_new_tokens=60),
+    }
+    best = dict.fromkeys(ways, 0.0)
+    for _ in range(repeats):
+        for way, write in ways.items():
+            start = time.process_time()
+            best[way] = max(best[way], write() / (time.process_time() - start))
+    return best
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--entry", nargs="+", default=["smollm2-135m"])
@@ -55,8 +119,20 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--dtype", default="auto")
     parser.add_argument("--server", action="store_true")
+    parser.add_argument("--replies", type=int)
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.replies:
+        print("model  dtype | tokens a second: full  waiting  bound | x waiting  x bound")
+        for name in options.entry:
+            entry = project.settings().model_entry(name) | {"recorded": None, "dtype": options.dtype, "device": "cpu"}
+            model = models.load(entry).language_model
+            dtype = str(model._model.dtype).removeprefix("torch.")
+            full, waiting, bound = writing(model, options.replies, options.repeats).values()
+            print(
+                f"{name}  {dtype} | {full:21.1f} {waiting:8.1f} {bound:6.1f} | {full / waiting:9.2f} {full / bound:8.2f}"
+            )
+        return
     print(
         "model  dtype | document  all prompts (tokens) | alone s  shared s | x alone  x padded  x server | tokens read a second"
     )

@@ -1,5 +1,6 @@
 """A real, small language model (SmolLM2-135M-Instruct): one file, its chat template, every engine."""
 
+import re
 from pathlib import Path
 
 import gguf
@@ -114,13 +115,22 @@ def test_sharing_in_bfloat16_is_no_further_from_float32_than_one_prompt_at_a_tim
     assert error[1].max() < 0.06
 
 
-def test_replies_are_those_that_transformers_itself_generates(model):
-    checkpoint = model.language_model._checkpoint
-    found = dict(model.language_model.replies(QUESTIONS, Decoding(5)))
-    for index, question in enumerate(QUESTIONS):
+def test_replies_are_those_that_transformers_itself_generates(model, monkeypatch):
+    language = model.language_model
+    checkpoint, how = language._checkpoint, Decoding(24, stop=(".", "London"))
+    monkeypatch.setattr(language, "_batch_tokens", 120)  # a few rows at once, which later prompts join
+    asked = [*QUESTIONS, DOCUMENT, "It rained.", "List three rivers of Europe."]
+    found, expected = dict(language.replies(asked, how)), {}
+    for index, question in enumerate(asked):
         ids = torch.tensor([checkpoint.encode(question)])
-        written = checkpoint.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=5, do_sample=False)
-        assert found[index].text == checkpoint.decode(written[0, ids.shape[1] :].tolist())
+        written = checkpoint.model.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=how.max_tokens, do_sample=False,
+            stop_strings=list(how.stop), tokenizer=checkpoint.tokenizer,
+        )  # fmt: skip
+        text = checkpoint.decode(written[0, ids.shape[1] :].tolist())
+        expected[index] = re.split(r"\.|London", text)[0]
+    assert {index: reply.text for index, reply in found.items()} == expected
+    assert len({len(text) for text in expected.values()}) > 3
 
 
 # -- the same file behind llama.cpp's server ----------------------------------------------------------

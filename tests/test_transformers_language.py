@@ -112,20 +112,36 @@ def test_replies_under_shared_instructions_are_those_without_sharing(folders):
     assert sum(seen) < 40
 
 
-def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, monkeypatch, caplog):
-    language = load(folders()).language_model
+@pytest.mark.parametrize("architecture", ["llama", "bloom", "t5"])
+def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, architecture, monkeypatch, caplog):
+    language = load(folders(architecture)).language_model
     asked = [f"Ann won race number {k}." for k in range(7)]
     expected = dict(language.replies(asked, Decoding(4)))
-    generate = type(language._model).generate
+    forward, ran = type(language._model).forward, []
 
-    def small(self, tokens, **options):
-        if len(tokens) > 2:
+    def small(self, input_ids=None, **options):
+        rows = len(input_ids if input_ids is not None else options["decoder_input_ids"])
+        if rows > 4:
             raise torch.OutOfMemoryError("too much")
-        return generate(self, tokens, **options)
+        ran.append(rows)
+        return forward(self, input_ids=input_ids, **options)
 
-    monkeypatch.setattr(type(language._model), "generate", small)
+    monkeypatch.setattr(type(language._model), "forward", small)
     assert dict(language.replies(asked, Decoding(4))) == expected
     assert "out of memory" in caplog.text
+    assert max(ran) in (2, 3, 4)
+
+
+def test_memory_that_does_not_suffice_for_one_reply_is_an_error(folders, monkeypatch):
+    language = load(folders()).language_model
+    assert language._shared is not None
+
+    def small(self, **options):
+        raise torch.OutOfMemoryError("too much")
+
+    monkeypatch.setattr(type(language._model), "forward", small)
+    with pytest.raises(torch.OutOfMemoryError):
+        dict(language.replies(["It rained."], Decoding(4)))
 
 
 def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, monkeypatch):

@@ -91,7 +91,8 @@ class TransformersOptions(LanguageModelOptions):
         template_options: passed to the chat template, e.g. ``{enable_thinking: false}``.
         context: most tokens of a prompt and its reply, or of a prompt alone where an encoder reads it; the default is the
             checkpoint's.
-        batch_tokens: most tokens in one forward pass; the default follows from the free memory.
+        batch_tokens: most tokens in one forward pass, and of all replies that are written at once with their prompts; the
+            default follows from the free memory.
         share_prefix: compute a document once for all its claims, where the architecture allows.
     """
 

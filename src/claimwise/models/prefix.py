@@ -62,6 +62,9 @@ class _Row:
 class SharedPrefix:
     """Runs trees of prompts through a decoder.
 
+    Attributes:
+        model: as given.
+
     Args:
         model: a causal language model, in evaluation mode.
         probe: prompts to try it on, of several documents with several claims each.
@@ -84,7 +87,7 @@ class SharedPrefix:
         chunk_tokens: int = 512,
         whole_tokens: int = 0,
     ):
-        self._model = model
+        self.model = model
         self._row_tokens, self._chunk_tokens, self._whole_tokens = row_tokens, chunk_tokens, whole_tokens
         self._windows = _windows(model)
         self._kept: dict[tuple[int, ...], DynamicCache] = {}  # instructions, the latest last
@@ -105,16 +108,49 @@ class SharedPrefix:
     def beginning(self, prompts: Sequence[Tokens]) -> DynamicCache | None:
         """Keys and values of what all prompts begin with, for generation to go on from; kept like instructions are.
 
-        None where too little is shared, and with sliding windows, which a padded batch would move. The last token
-        of a prompt is never among them. See ``spread`` for use in a batch.
+        None where too little is shared. The last token of a prompt is never among them.
         """
-        if any(self._windows.values()) or not prompts:
+        if not prompts:
             return None
         first, last = min(prompts), max(prompts)
         shared = first[: common(first, last, 0, min(map(len, prompts)) - 1)]
         if len(prompts) > 1 and len(shared) >= WORTH:
             return self._root(shared, keep=True)
         return self._longest_kept(tuple(shared))[1]
+
+    @torch.inference_mode()
+    def after(
+        self, beginning: DynamicCache | None, texts: Sequence[Tokens]
+    ) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
+        """Keys and values of each text, layer by layer, (heads, tokens, size); each follows the beginning, none another.
+
+        Short texts share a pass.
+        """
+        start = 0 if beginning is None else beginning.get_seq_length()
+        for group in self._groups(texts):
+            if len(group) == 1:
+                cache = self._extend(beginning, group[0], start)
+            else:
+                row, cache = _Row(), _share(beginning)
+                for text in group:
+                    row.add(text, start, -1)
+                if row.ids:
+                    self._forward(self.model.base_model, row, cache)
+            at = start
+            for text in group:
+                own = slice(at, at := at + len(text))
+                yield [(layer.keys[0, :, own], layer.values[0, :, own]) for layer in cache.layers]
+
+    def _groups(self, texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
+        """Texts in order, as many at a time as one pass may have tokens, and one at least."""
+        group: list[Tokens] = []
+        for text in texts:
+            if group and sum(map(len, group)) + len(text) > min(self._chunk_tokens, self._row_tokens):
+                yield group
+                group = []
+            group.append(text)
+        if group:
+            yield group
 
     def shrink(self) -> bool:
         """Use half as much memory from now on; False where that is no longer possible."""
@@ -176,17 +212,17 @@ class SharedPrefix:
         for at in range(0, len(tokens), self._chunk_tokens):
             row = _Row()
             row.add(tokens[at : at + self._chunk_tokens], position + at, -1)
-            self._forward(self._model.base_model, row, cache)
+            self._forward(self.model.base_model, row, cache)
         return cache
 
     def _run(self, row: _Row, cache: DynamicCache | None) -> Iterator[tuple[int, torch.Tensor]]:
-        ends = torch.tensor([place for _, place in row.ends], device=self._model.device)
-        output = self._forward(self._model, row, None if cache is None else _ended(cache), logits_to_keep=ends)
+        ends = torch.tensor([place for _, place in row.ends], device=self.model.device)
+        output = self._forward(self.model, row, None if cache is None else _ended(cache), logits_to_keep=ends)
         for (prompt, _), logits in zip(row.ends, output.logits[0], strict=True):
             yield prompt, logits
 
     def _forward(self, module: Callable, row: _Row, cache: DynamicCache | None, **options):
-        device = self._model.device
+        device = self.model.device
         return module(
             input_ids=torch.tensor([row.ids], device=device),
             position_ids=torch.tensor([row.positions], device=device),
@@ -201,7 +237,7 @@ class SharedPrefix:
 
         None (plain causal attention, whose kernels are faster) where that is the same.
         """
-        device = self._model.device
+        device = self.model.device
         if not past and len(row.parents) == 1 and all(w is None or w >= len(row.ids) for w in self._windows.values()):
             return None
         sees = torch.eye(len(row.parents), dtype=torch.bool)
@@ -213,16 +249,20 @@ class SharedPrefix:
         full = torch.cat([own.new_ones(len(row.ids), past), own], 1)[None, None]
         positions = torch.tensor(row.positions, device=device)
         seen = torch.cat([torch.arange(past, device=device), positions])
-        masks = {}
-        for kind, window in self._windows.items():
-            near = None if window is None else positions[:, None] - seen[None, :] < window
-            masks[kind] = self._typed(full if near is None else full & near)
+        return self.masks(full, positions[:, None] - seen[None, :])
+
+    def masks(self, full: torch.Tensor, behind: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
+        """What the model takes as its mask, of what full attention sees, and how many positions behind a token that is."""
+        masks = {
+            kind: self._typed(full if window is None else full & (behind < window))
+            for kind, window in self._windows.items()
+        }
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
     def _typed(self, mask: torch.Tensor) -> torch.Tensor:
-        if self._model.config._attn_implementation == "sdpa":
+        if self.model.config._attn_implementation == "sdpa":
             return mask
-        dtype = self._model.dtype
+        dtype = self.model.dtype
         return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, torch.finfo(dtype).min)
 
     @torch.inference_mode()
@@ -234,7 +274,7 @@ class SharedPrefix:
         from float32), while a claim that sees another moves them by .29 or more. A wrong position may move them by less
         (.007 and .12): in single precision, where the limit is a ten-thousandth, it is seen.
         """
-        low = self._model.dtype in (torch.bfloat16, torch.float16)
+        low = self.model.dtype in (torch.bfloat16, torch.float16)
         try:
             for whole in (0, self._row_tokens):
                 self._whole_tokens, kept = whole, self._whole_tokens
@@ -242,7 +282,7 @@ class SharedPrefix:
                 self._whole_tokens = kept
                 self._kept.clear()
                 for i, prompt in enumerate(probe):
-                    alone = self._model(torch.tensor([prompt], device=self._model.device)).logits[0, -1]
+                    alone = self.model(torch.tensor([prompt], device=self.model.device)).logits[0, -1]
                     ours, theirs = packed[i].float(), alone.float()
                     difference = (
                         (ours.softmax(-1) - theirs.softmax(-1)).abs().sum().item() / 2
@@ -254,7 +294,7 @@ class SharedPrefix:
                         raise UnsupportedArchitecture(f"{what} differ by {difference:.2g}")
         except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
             raise UnsupportedArchitecture(
-                f"{type(self._model).__name__} cannot share a prefix between prompts ({error})"
+                f"{type(self.model).__name__} cannot share a prefix between prompts ({error})"
             ) from error
 
 
@@ -276,15 +316,6 @@ def _windows(model: PreTrainedModel) -> dict[str, int | None]:
             f"{config._attn_implementation}; expected full or sliding-window attention with sdpa or eager"
         )
     return {kind: None if kind == "full_attention" else window for kind in sorted(kinds)}
-
-
-def spread(cache: DynamicCache, count: int) -> DynamicCache:
-    """The cache of one row for a batch of rows; the tensors are shared until the batch grows."""
-    shared = _share(cache)
-    for layer in shared.layers:
-        layer.keys = layer.keys.expand(count, -1, -1, -1)
-        layer.values = layer.values.expand(count, -1, -1, -1)
-    return shared
 
 
 def _share(cache: DynamicCache | None) -> DynamicCache:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import PreTrainedModel
 
-from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, spread
+from claimwise.models import continuous
+from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture
 from claimwise.models.replies import Reply, Tally
 from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions, fingerprint
 from claimwise.prompts import Decoding
@@ -128,26 +129,12 @@ class TransformersLanguageModel:
     def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, list[float], int, float]]:
         """What follows each prompt: how probable each choice is, then the most probable blank, and its probability."""
         blanks = self._checkpoint.blanks
-        for index, logits in self._sharing_logits(ids) if self._shared else self._padded(ids):
+        found = self._in_memory(self._shared.logits, ids, self._shared.shrink) if self._shared else self._padded(ids)
+        for index, logits in found:
             probabilities = logits.float().softmax(-1)
             summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
             mass, place = probabilities[blanks].max(0) if blanks else (0.0, 0)
             yield index, summed.tolist(), blanks[place] if blanks else -1, float(mass)
-
-    def _sharing_logits(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
-        """Logits after each prompt, each document computed once; in smaller pieces once memory runs out."""
-        left = dict.fromkeys(range(len(ids)))
-        while left:
-            asked = list(left)
-            try:
-                for place, logits in self._shared.logits([ids[i] for i in asked]):
-                    del left[asked[place]]
-                    yield asked[place], logits
-            except torch.OutOfMemoryError:
-                torch.cuda.empty_cache()
-                if not self._shared.shrink():
-                    raise
-                _log.warning("%s: out of memory; going on in pieces of half the size", self.name)
 
     @torch.inference_mode()
     def _padded(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
@@ -166,65 +153,54 @@ class TransformersLanguageModel:
 
     # -- texts -------------------------------------------------------------------------------------
 
-    @torch.inference_mode()
     def _write(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """Continuations, in batches of similar lengths, each as large as memory allows.
-
-        What all prompts begin with (instructions, demonstrations) is computed once.
-        """
+        """Continuations; as many at once as memory allows."""
+        start = time.monotonic()
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
-        beginning = self._shared.beginning(ids) if self._shared else None
-        # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator every row's copy takes memory.
-        copied = beginning.get_seq_length() if beginning and self._model.device.type == "cpu" else 0
-        for batch in self._batches(ids, how.max_tokens - copied):
+        run = self._continuous if self._shared else self._generated
+        for index, row in self._in_memory(lambda asked: run(asked, how), ids, self._halve):
+            length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
+            reply = Reply(self._checkpoint.decode(row[:length]), cut=length >= how.max_tokens).before(how.stop)
+            self._count(len(ids[index]), length, start)
             start = time.monotonic()
-            rows = self._continue([ids[i] for i in batch], beginning, how)
-            for index, row in zip(batch, rows, strict=True):
-                reply, length = self._read(row, how)
-                self._count(len(ids[index]), length, start)
-                start = time.monotonic()
-                yield index, reply
+            yield index, reply
 
-    def _continue(self, rows: list[list[int]], beginning: DynamicCache | None, how: Decoding) -> list[list[int]]:
-        """The tokens that follow each prompt; a batch that does not fit the memory is halved."""
-        shared = 0 if beginning is None else beginning.get_seq_length()
-        tokens, mask = self._pad(rows, "left", shared)
-        options: dict[str, Any] = {}
-        if how.stop:
-            options = {"stop_strings": list(how.stop), "tokenizer": self._checkpoint.tokenizer}
-        if beginning is not None:
-            options["past_key_values"] = spread(beginning, len(rows))
-        try:
+    def _continuous(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
+        last = 1 + max((len(stop.encode()) for stop in how.stop), default=0)  # a token is at least a byte
+
+        def ended(reply: list[int]) -> bool:
+            end = self._checkpoint.decode(reply[-last:]) if how.stop else ""
+            return reply[-1] in self._ends or any(stop in end for stop in how.stop)
+
+        def room(length: int, known: int) -> int:
+            # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator each row's copy takes
+            # memory.
+            return self._batch_tokens // (length - (known if self._model.device.type == "cpu" else 0))
+
+        return continuous.write(self._shared, ids, how.max_tokens, ended, room)
+
+    @torch.inference_mode()
+    def _generated(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
+        """In padded batches of similar lengths, each until its longest reply has ended."""
+        stop = {"stop_strings": list(how.stop), "tokenizer": self._checkpoint.tokenizer} if how.stop else {}
+        for batch in self._batches(ids, how.max_tokens):
+            tokens, mask = self._pad([ids[i] for i in batch], "left")
             output = self._model.generate(
                 tokens,
                 attention_mask=mask,
                 max_new_tokens=how.max_tokens,
-                do_sample=False,
-                num_beams=1,
-                temperature=None,
-                top_p=None,
-                top_k=None,
                 pad_token_id=self._checkpoint.tokenizer.pad_token_id,
-                **options,
+                **continuous.GREEDY,
+                **stop,
             )
-        except torch.OutOfMemoryError:
-            if len(rows) == 1:
-                raise
-        else:
-            return output[:, 1 if self._checkpoint.encoder_decoder else tokens.shape[1] :].tolist()
-        # Only here, outside of the handler, is what the failed attempt held free again.
-        torch.cuda.empty_cache()
-        _log.warning("%s: out of memory with %d replies at once; going on with half as many", self.name, len(rows))
-        self._batch_tokens = max(self._batch_tokens // 2, 1)
-        half = len(rows) // 2
-        return [row for part in (rows[:half], rows[half:]) for row in self._continue(part, beginning, how)]
+            begin = 1 if self._checkpoint.encoder_decoder else tokens.shape[1]
+            yield from zip(batch, output[:, begin:].tolist(), strict=True)
 
-    def _read(self, row: list[int], how: Decoding) -> tuple[Reply, int]:
+    @cached_property
+    def _ends(self) -> set[int]:
+        """Tokens that end a reply."""
         ends = self._model.generation_config.eos_token_id
-        ends = set(ends if isinstance(ends, list) else [ends]) | {self._checkpoint.tokenizer.eos_token_id}
-        length = next((at for at, token in enumerate(row) if token in ends), len(row))
-        text = self._checkpoint.decode(row[:length])
-        return Reply(text, cut=length >= how.max_tokens).before(how.stop), length
+        return set(ends if isinstance(ends, list) else [ends]) | {self._checkpoint.tokenizer.eos_token_id}
 
     # -- batches -----------------------------------------------------------------------------------
 
@@ -243,19 +219,36 @@ class TransformersLanguageModel:
         if batch:
             yield batch
 
-    def _pad(self, rows: list[list[int]], side: str, shared: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rows of equal length and their mask; padding goes between what is ``shared`` by all and the rest."""
+    def _pad(self, rows: list[list[int]], side: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows of equal length and their mask."""
         padded = self._checkpoint.tokenizer.pad(
-            {"input_ids": [row[shared:] for row in rows]},
-            padding_side=side,
-            return_tensors="pt",
-            return_attention_mask=True,
-        )
-        tokens, mask = padded.input_ids, padded.attention_mask
-        if shared:
-            same = torch.tensor([rows[0][:shared]]).expand(len(rows), -1)
-            tokens, mask = torch.cat([same, tokens], 1), torch.cat([torch.ones_like(same), mask], 1)
-        return tokens.to(self._model.device), mask.to(self._model.device)
+            {"input_ids": rows}, padding_side=side, return_tensors="pt", return_attention_mask=True
+        ).to(self._model.device)
+        return padded.input_ids, padded.attention_mask
+
+    def _in_memory(
+        self,
+        run: Callable[[list[list[int]]], Iterator[tuple[int, Any]]],
+        ids: list[list[int]],
+        shrink: Callable[[], bool],
+    ) -> Iterator[tuple[int, Any]]:
+        """What ``run`` finds for each prompt, in smaller pieces once memory runs out."""
+        left = dict.fromkeys(range(len(ids)))
+        while left:
+            asked = list(left)
+            try:
+                for place, found in run([ids[i] for i in asked]):
+                    del left[asked[place]]
+                    yield asked[place], found
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                if not shrink():
+                    raise
+                _log.warning("%s: out of memory; going on in pieces of half the size", self.name)
+
+    def _halve(self) -> bool:
+        self._batch_tokens //= 2
+        return self._batch_tokens > 0
 
     def _count(self, prompt_tokens: int, reply_tokens: int, start: float) -> None:
         self.tally.calls += 1

@@ -1,0 +1,168 @@
+"""Greedy replies to many prompts, in a batch that stays full: when a reply ends, the next prompt takes its place.
+
+On a CPU a step of one row takes nearly as long as one of ten, since the weights are read either way: a batch that waits
+for its longest reply writes fewer and fewer tokens a step.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from transformers import Cache, DynamicCache, DynamicLayer, LogitsProcessorList, PreTrainedModel
+
+from claimwise.models.prefix import SharedPrefix, Tokens
+
+#: Options of ``generate`` for the most probable token at every step, whatever else a checkpoint suggests.
+GREEDY: dict[str, Any] = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
+
+
+@torch.inference_mode()
+def write(
+    shared: SharedPrefix,
+    prompts: Sequence[Tokens],
+    longest_reply: int,
+    ended: Callable[[list[int]], bool],
+    room: Callable[[int, int], int],
+) -> Iterator[tuple[int, list[int]]]:
+    """What a greedy ``generate`` of one prompt alone writes after each; what all prompts begin with is computed once.
+
+    Args:
+        shared: runs the model.
+        prompts: token ids, none empty.
+        longest_reply: most tokens of a reply.
+        ended: whether a reply ends with the last of these tokens, though it could be longer.
+        room: how many rows to write at once, by their length with the longest reply, and how much of it all share.
+
+    Yields:
+        (index of the prompt, tokens of its reply), when it has ended.
+    """
+    beginning = shared.beginning(prompts)
+    known = 0 if beginning is None else beginning.get_seq_length()
+    batch = _Batch(shared, beginning)
+    # The longest come first: memory that does not suffice fails early, and there is room for more rows later.
+    waiting = deque(sorted(range(len(prompts)), key=lambda i: -len(prompts[i])))
+    texts = [list(prompt) for prompt in prompts]
+    adjusting: dict[int, LogitsProcessorList] = {}
+    rows: list[int] = []  # which prompt each row continues
+    while waiting or rows:
+        if waiting:
+            length = longest_reply + max(len(prompts[i]) for i in (waiting[0], *rows))
+            free = max(1, room(length, known)) - len(rows)
+            new = [waiting.popleft() for _ in range(min(free, len(waiting)))]
+            adjusting |= {i: _adjusting(shared.model, prompts[i], longest_reply) for i in new}
+            # The last token of a prompt is the first that a step goes on from.
+            batch.add(len(rows), [texts[i][known:-1] for i in new], length)
+            rows += new
+        logits = batch.step([texts[i] for i in rows])
+        for scores, i in zip(logits, rows, strict=True):
+            if adjusting[i]:
+                scores[:] = adjusting[i](torch.tensor([texts[i]], device=scores.device), scores[None])[0]
+        for i, token in zip(rows, logits.argmax(-1).tolist(), strict=True):
+            texts[i].append(token)
+        for row, i in reversed(list(enumerate(rows))):
+            reply = texts[i][len(prompts[i]) :]
+            if len(reply) == longest_reply or ended(reply):
+                yield i, reply
+                last = rows.pop()
+                if row < len(rows):
+                    rows[row] = last
+                    batch.move(len(rows), row)
+
+
+def _adjusting(model: PreTrainedModel, prompt: Tokens, longest_reply: int) -> LogitsProcessorList:
+    """What ``generate`` does to logits before it takes the greatest: checkpoints may ask for a repetition penalty."""
+    ids = torch.tensor([prompt], device=model.device)
+    return model.generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        max_new_tokens=longest_reply,
+        pad_token_id=0,  # nothing is padded; unset, it would be warned of
+        custom_generate=lambda model, ids, logits_processor, **_: logits_processor,
+        **GREEDY,
+    )
+
+
+class _Batch(Cache):
+    """Rows of different lengths, all tokens' keys and values at their own positions.
+
+    A new prompt is written over a row that has ended. What that one leaves behind the new one's last token is hidden by
+    the mask until it is written over. So a step copies nothing, as it does where a cache grows by concatenation.
+    """
+
+    def __init__(self, shared: SharedPrefix, beginning: DynamicCache | None):
+        super().__init__(layer_class_to_replicate=partial(_Layer, self))
+        self._shared, self._beginning = shared, beginning
+        self.size = 0, 0  # rows and positions that there is room for
+        self.written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
+        for known in beginning.layers if beginning else ():
+            self.layers.append(_Layer(self))
+            self.layers[-1].keys, self.layers[-1].values = known.keys, known.values
+
+    def add(self, first: int, texts: Sequence[Tokens], length: int) -> None:
+        """Rows, from the first one on, of texts that follow the beginning and grow to a length."""
+        if first + len(texts) > self.size[0]:
+            self.size = first + len(texts), length
+        start = 0 if self._beginning is None else self._beginning.get_seq_length()
+        for row, layers in enumerate(self._shared.after(self._beginning, texts), first):
+            for number, (keys, values) in enumerate(layers):
+                if number == len(self.layers):
+                    self.layers.append(_Layer(self))
+                self.layers[number].put(row, start, keys, values)
+
+    def step(self, texts: Sequence[Tokens]) -> torch.Tensor:
+        """Logits after each row's text, of which all but the last token has been read."""
+        model, longest = self._shared.model, max(map(len, texts))
+        positions = torch.tensor([len(text) - 1 for text in texts], device=model.device)
+        self.written = positions, longest
+        behind = positions[:, None, None, None] - torch.arange(longest, device=model.device)
+        output = model(
+            input_ids=torch.tensor([[text[-1]] for text in texts], device=model.device),
+            position_ids=positions[:, None],
+            attention_mask=self._shared.masks(behind >= 0, behind),
+            past_key_values=self,
+            use_cache=True,
+        )
+        return output.logits[:, -1].float()
+
+    def move(self, row: int, place: int) -> None:
+        """Put a row in another's place."""
+        for layer in self.layers:
+            layer.keys[place], layer.values[place] = layer.keys[row], layer.values[row]
+
+
+class _Layer(DynamicLayer):
+    def __init__(self, batch: _Batch):
+        super().__init__()
+        self._batch = batch
+
+    def put(self, row: int, start: int, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Write what a row begins with."""
+        self._make_room(keys, values)
+        self.keys[row, :, start : start + keys.shape[1]] = keys
+        self.values[row, :, start : start + values.shape[1]] = values
+
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args, **kwargs):
+        """Write the next token of every row; all that any row has so far."""
+        self._make_room(key_states[0], value_states[0])
+        positions, longest = self._batch.written
+        rows = torch.arange(len(positions))
+        self.keys[rows, :, positions.to(self.keys.device)] = key_states[:, :, 0]
+        self.values[rows, :, positions.to(self.values.device)] = value_states[:, :, 0]
+        return self.keys[: len(rows), :, :longest], self.values[: len(rows), :, :longest]
+
+    def _make_room(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+        if self.keys is None or self.keys.shape[::2] != self._batch.size:
+            self.keys, self.values = self._larger(self.keys, keys), self._larger(self.values, values)
+
+    def _larger(self, kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
+        rows, length = self._batch.size
+        larger = new.new_zeros(rows, new.shape[0], length, new.shape[2])
+        if kept is not None:
+            both = min(length, kept.shape[2])
+            larger[:, :, :both] = kept[:1, :, :both]  # every row begins with what all share
+            larger[: len(kept), :, :both] = kept[:, :, :both]
+        return larger
