@@ -313,7 +313,9 @@ def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summar
 
 def test_a_row_without_claims_beside_rows_that_have_some_is_told(tmp_path):
     rows = {"document": "It rained.", "claims": ["It rained."]}, {"document": "It rained.", "note": "x"}
-    with pytest.raises(TableError, match="line 2: column 'claims' is missing, got document, note; say which one holds it"):
+    with pytest.raises(
+        TableError, match="line 2: column 'claims' is missing, got document, note; say which one holds it"
+    ):
         read_examples(jsonl(tmp_path, *rows))
 
 
