@@ -86,9 +86,9 @@ def score(
     file = _called(files)
     if out is None and file == STDIN:
         out = output.STDOUT
-    chosen = [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt]
+    others = [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt]
     # a trial must not take the place of the whole file's scores
-    out = out or output.beside(file, metric, [*chosen, *([f"first-{limit}"] if limit else [])])
+    out = out or output.beside(file, metric, [*others, *([f"first-{limit}"] if limit else [])])
     say = partial(typer.echo, err=out == output.STDOUT)
     read = expanded([fetched(path) for path in files])
     if len(read) > len(files):
