@@ -687,7 +687,7 @@ def test_an_edited_prompt_is_told_by_the_record():
 def test_the_record_holds_no_key_of_an_address():
     spec = metrics.specification("acueval", metrics.DEFAULT_METRICS)
     entry = {"kind": "openai", "model": "m", "base_url": "https://ann:geheim@example.org/v1", "temperature": 0.5}
-    made = user_file._made_by("acueval", spec, entry | {"extra_body": {"token": "geheim"}}, FakeModel())
+    made = user_file.made_by("acueval", spec, entry | {"extra_body": {"token": "geheim"}}, FakeModel())
     assert "geheim" not in json.dumps(made)
     assert (made["model"], made["options"]["temperature"]) == ("m at https://example.org/v1", 0.5)
 
