@@ -98,6 +98,10 @@ def test_a_score_that_says_little_is_not_called_faithful():
     score = claimwise.score(RAIN, "It snowed.")
     assert claimwise.verdict(score) == "not sure"
     assert claimwise.check(RAIN, ["It snowed.", RAIN])["verdict"].tolist() == ["not sure", "supported"]
+    assert claimwise.verdict([score, 0.95, float("nan")]) == ["not sure", "faithful", ""]
+    for wrong in ("much", [[0.5]]):
+        with pytest.raises(ClaimwiseError, match="score: expected a number or several, got"):
+            claimwise.verdict(wrong)
     with pytest.raises(ClaimwiseError, match="metric 'word-overlap': no bounds are known; tune a threshold"):
         claimwise.verdict(0.5, "word-overlap")
 
@@ -115,7 +119,9 @@ def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
 
 
 def test_what_the_package_offers_is_listed():
-    assert {"Metric", "check", "score", "__version__"} <= set(dir(claimwise))
+    import claimwise.metrics  # what is imported is not offered with it
+
+    assert dir(claimwise) == ["Metric", "__version__", "check", "score", "verdict"]
 
 
 def test_no_message_of_python_speaks_of_a_file_that_it_does_not_read():
@@ -163,6 +169,8 @@ def test_a_metric_object_computes_what_score_does_over_batches():
         metric.compute(predictions=[RAIN] * 2, references=[RAIN])
     with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'"):
         claimwise.Metric("acuevel")
+    with pytest.raises(ClaimwiseError, match="nothing to compute: give predictions"):
+        metric.compute()
 
 
 def test_a_warning_points_at_the_line_of_the_user():

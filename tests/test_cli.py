@@ -20,7 +20,7 @@ from claimwise import cli
 from claimwise.metrics import DEFAULT_METRICS
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import CLAIMS
-from claimwise.prompts import names
+from claimwise.prompts import load, names
 
 GOOD = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
@@ -135,13 +135,16 @@ def test_a_file_without_a_single_score_is_written_and_fails(monkeypatch, capsys)
 
 
 def test_a_trial_scores_the_first_rows_only():
-    trial = score(write(GOOD), "--limit", "2")
+    score(write(GOOD))
+    trial = score("mine.jsonl", "--limit", "2")
     assert trial.exit_code == 0, trial.output
     assert "mine.jsonl: only the first 2 of 5 rows (--limit)\n" in trial.stdout
-    assert "mine.word-overlap.csv: 2 summaries, mean 0.625" in trial.stdout
-    assert pd.read_csv("mine.word-overlap.csv")[["id", "label"]].to_numpy().tolist() == [["a", 1], ["b", 0]]
-    assert "--limit" not in score(write(GOOD), "--limit", "5").stdout
-    assert score(write(GOOD), "--limit", "0").exit_code == 2
+    assert "mine.word-overlap.first-2.csv: 2 summaries, mean 0.625" in trial.stdout
+    assert pd.read_csv("mine.word-overlap.first-2.csv")[["id", "label"]].to_numpy().tolist() == [["a", 1], ["b", 0]]
+    assert len(pd.read_csv("mine.word-overlap.csv")) == 5  # those of the whole file stay
+    assert json.loads(Path("mine.word-overlap.run.json").read_text())["limit"] is None
+    assert "(--limit)" not in score("mine.jsonl", "--limit", "5").stdout
+    assert score("mine.jsonl", "--limit", "0").exit_code == 2
 
 
 def test_a_mean_below_the_least_fails_with_exit_code_1():
@@ -287,7 +290,9 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     found = pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist()
     assert found == ["not sure", "not sure", "faithful", ""]
     assert "1 faithful (from 0.86 on), 0 not faithful (below 0.18), 2 not sure" in done.output
-    assert "on a corpus left out they decided 58 % of the rows, 70 % of these rightly" in done.output
+    told = " ".join(done.output.split())
+    assert "On a corpus left out they decided 58 % of the rows, 70 % of these rightly" in told
+    assert max(map(len, done.output.splitlines())) <= 120
     claims = pd.read_csv("claims.csv")
     assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
     factored = CliRunner().invoke(cli.app, ["score", "mine.jsonl", "--metric", "factored"])
@@ -347,6 +352,20 @@ def test_a_name_takes_the_place_of_the_one_in_the_settings(served):
     done = CliRunner().invoke(cli.app, ["score", write(GOOD[:2]), "--model", "served", "--name", "other"])
     assert done.exit_code == 0, done.output
     assert {body["model"] for _, body, _ in served.requests} == {"other"}
+
+
+def test_a_prompt_is_printed_as_it_stands_to_copy_and_edit(monkeypatch, capsys):
+    printed = CliRunner().invoke(cli.app, ["prompts", "acueval-verify-fewshot"]).output
+    Path("mine.txt").write_text(printed, encoding="utf-8")
+    assert load("./mine.txt").fingerprint == load("acueval-verify-fewshot").fingerprint
+    assert "did you mean 'acueval-verify-fewshot'" in fail(monkeypatch, capsys, "prompts", "acueval-verify-fewshots")
+
+
+@pytest.mark.parametrize("command", [["results"], ["corpora"], ["evaluate", "acueval"], ["notebook", "refinement"]])
+def test_a_stage_outside_of_the_project_says_so(monkeypatch, capsys, tmp_path, command):
+    Path("params.yaml").unlink()
+    monkeypatch.setattr("claimwise.paths.root", lambda: tmp_path)
+    assert "params.yaml is not there; run from the project's folder" in fail(monkeypatch, capsys, *command)
 
 
 def test_what_there_is_is_listed_a_line_each():
@@ -439,7 +458,8 @@ def test_a_server_that_is_not_there_is_a_message_within_seconds(served, monkeypa
     served.server_close()
     error = fail(monkeypatch, capsys, "score", write(GOOD), "--model", "served")
     assert f"m at {served.url} cannot be used: no connection" in error
-    assert "correct `base_url` of this model in params.yaml" in error
+    assert "correct the model's `base_url`" in error
+    assert "params.yaml" not in error
     assert not list(Path().glob("*.csv"))
 
 

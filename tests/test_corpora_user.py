@@ -307,6 +307,16 @@ def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summar
     for field, column, columns in (("document", document, {}), ("summary", summary, {"document": document})):
         with pytest.raises(TableError, match=f"did you mean '{column}'[?] Say so: --column {field}={column} "):
             read_examples(jsonl(tmp_path, row), columns)
+    with pytest.raises(TableError, match=f"[)], and --column summary={summary}, or add it"):  # both at once
+        read_examples(jsonl(tmp_path, row))
+
+
+def test_a_row_without_claims_beside_rows_that_have_some_is_told(tmp_path):
+    rows = {"document": "It rained.", "claims": ["It rained."]}, {"document": "It rained.", "note": "x"}
+    with pytest.raises(
+        TableError, match="line 2: column 'claims' is missing, got document, note; say which one holds it"
+    ):
+        read_examples(jsonl(tmp_path, *rows))
 
 
 def test_a_row_without_a_named_column_is_named_by_it(tmp_path):

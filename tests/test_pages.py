@@ -67,8 +67,11 @@ def test_an_aligned_claim_is_unsupported_where_it_is_not_entailed():
     table = examples(("a", "It rained. Lee won in Rome.", "Lee won. Lee wept.", "human", None))
     found = evaluation([("a", "Lee won.", 0.95, None, [1]), ("a", "Lee wept.", 0.6, None, [1])], [("a", 0.7, 0, None)])
     found.verdicts["p_entail"] = [0.9, 0.2]
+    found.verdicts["p_contradict"] = [0.0, 0.1]
     page = render(found, table)
     assert sorted(texts(page, "li .value")) == ["supported 0.90", "unsupported 0.20"]
+    found.verdicts["p_contradict"] = [0.0, 0.7]
+    assert "unsupported 0.20 (contradicted)" in texts(render(found, table), "li .value")
     assert "2 claims, 1 of them unsupported" in page.select_one(".about").get_text()
 
 

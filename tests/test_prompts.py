@@ -308,6 +308,11 @@ ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("", "{% for i in range(10 ** 10) %}x{% endfor %}", "unknown placeholder {{ range }}"),
         ("", "{{ 'x' * 1000000000000 }}", "'*' cannot be used in a prompt"),
         ("", "{{ 9 ** 999999999 }}", "'**' cannot be used in a prompt"),
+        ("", "{{ '%9999999999d' % 1 }}", "'%' cannot be used in a prompt"),
+        ("", "{{ Document | center(10000000000) }}", "No filter named 'center'"),
+        ("", "{{ Document | replace('', Document) }}", "No filter named 'replace'"),
+        ("", "{{ Document.ljust(10000000000) }}", "is not safely callable"),
+        ("", "{% macro f() %}{{ f() }}{{ f() }}{% endmacro %}{{ f() }}", "is not safely callable"),
         ("", f"{{{{ {'(' * 3000}1{')' * 3000} }}}}", "too much stands in one another"),
     ],
 )

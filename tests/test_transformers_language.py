@@ -488,8 +488,18 @@ def test_a_cut_off_file_of_weights_is_one_line(folders, tmp_path):
     folder = shutil.copytree(folders(), tmp_path / "cut")
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(ModelError, match=r"cannot load .*cut"):
+    with pytest.raises(ModelError, match=r"cannot load .*cut") as caught:
         load(str(folder)).verify(DOCUMENTS, CLAIMS, ZERO)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_folder_without_a_tokenizer_is_one_line(folders, tmp_path):
+    folder = shutil.copytree(folders(), tmp_path / "bare")
+    for file in folder.glob("token*"):
+        file.unlink()
+    with pytest.raises(ModelError, match=r"cannot load .*bare") as caught:
+        load(str(folder)).verify(DOCUMENTS, CLAIMS, ZERO)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="this machine has an accelerator")

@@ -127,10 +127,10 @@ def test_label_split_and_system_stand_beside_the_score():
         ({"page": "mine.jsonl/deep/page.html"}, "the page cannot be written there"),
         (
             {"out": "scores.xml"},
-            r"the scores are not written .* name a file that ends in \.csv or \.jsonl, got '\.xml'",
+            r"the scores cannot be written .* name a file that ends in \.csv or \.jsonl, got '\.xml'",
         ),
-        ({"claims": "claims.XLSX"}, r"the claims are not written .* ends in \.csv, got '\.xlsx'"),
-        ({"claims": "claims.jsonl"}, r"the claims are not written"),
+        ({"claims": "claims.XLSX"}, r"the claims cannot be written .* ends in \.csv, got '\.xlsx'"),
+        ({"claims": "claims.jsonl"}, r"the claims cannot be written"),
         ({"out": "scores.parquet.gz"}, r"got '\.parquet'"),
     ],
 )
@@ -435,9 +435,12 @@ def test_an_unknown_model_is_told_that_there_are_no_settings():
     write(ROWS)
     with pytest.raises(
         ClaimwiseError,
-        match=r"'openai'; there is no params\.yaml, and without one there are: embedded, embedded-zero-shot, lex",
+        match=r"'gpt'; there is no params\.yaml, and without one there are: embedded, .*; or --model openai .* with --name",
     ):
-        score(model="openai")
+        score(model="gpt")
+    for options in ({}, {"base_url": "http://localhost:9/v1"}):
+        with pytest.raises(ClaimwiseError, match=r"^--model openai: say which model with --name"):
+            score(model="openai", options=options)
 
 
 def test_models_that_need_no_settings_work_without_them(capsys):
@@ -657,7 +660,7 @@ def test_what_stands_in_a_file_is_no_command_to_the_terminal(capsys):
 def test_what_made_the_scores_stands_beside_them():
     write(ROWS)
     score(metric="acueval", model="lexical", limit=3, columns={"id": "id"}, threshold=0.5)
-    record = json.loads(Path("mine.acueval.lexical.run.json").read_text())
+    record = json.loads(Path("mine.acueval.lexical.first-3.run.json").read_text())
     assert record["metric"]["verify"] == "acueval-verify-zeroshot"
     assert record["prompts"]["acueval-verify-zeroshot"] == load("acueval-verify-zeroshot").fingerprint
     assert record["versions"] == models.versions()
@@ -684,7 +687,7 @@ def test_an_edited_prompt_is_told_by_the_record():
 def test_the_record_holds_no_key_of_an_address():
     spec = metrics.specification("acueval", metrics.DEFAULT_METRICS)
     entry = {"kind": "openai", "model": "m", "base_url": "https://ann:geheim@example.org/v1", "temperature": 0.5}
-    made = user_file._made_by("acueval", spec, entry | {"extra_body": {"token": "geheim"}}, FakeModel())
+    made = user_file.made_by("acueval", spec, entry | {"extra_body": {"token": "geheim"}}, FakeModel())
     assert "geheim" not in json.dumps(made)
     assert (made["model"], made["options"]["temperature"]) == ("m at https://example.org/v1", 0.5)
 
@@ -732,5 +735,5 @@ def test_a_file_of_the_hub_is_scored_beside_the_working_folder(hub, name):
 
 
 def test_a_file_that_the_hub_does_not_give_is_a_line(hub):
-    with pytest.raises(ClaimwiseError, match=r"^hf:/datasets/ann/news/none\.csv: cannot be had from the hub: .*$"):
+    with pytest.raises(ClaimwiseError, match=r"^hf://datasets/ann/news/none\.csv: cannot be had from the hub: .*$"):
         score("hf://datasets/ann/news/none.csv")

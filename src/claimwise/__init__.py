@@ -14,7 +14,7 @@ __all__ = ["Metric", "check", "score", "verdict"]
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str):

@@ -254,30 +254,43 @@ class Metric:
         """The mean score under the metric's name, and under ``scores`` each summary's; what was added is forgotten.
 
         Raises:
-            ClaimwiseError: as ``score``.
+            ClaimwiseError: as ``score``; or there is nothing to score.
         """
         self.add_batch(predictions=predictions, references=references)
         summaries, documents = self._predictions, self._references
         self._predictions, self._references = [], []
+        if not summaries:
+            raise ClaimwiseError("nothing to compute: give predictions and references here, or add_batch before")
         scores = score(documents, summaries, self._metric, self._model)
         return {self._metric: float(pd.Series(scores, dtype=float).mean()), "scores": scores}
 
 
-def verdict(score: float, metric: str = "acueval") -> str:
+@overload
+def verdict(score: float, metric: str = ...) -> str: ...
+@overload
+def verdict(score: Iterable[float], metric: str = ...) -> list[str]: ...
+def verdict(score, metric="acueval"):
     """What a score by the embedded model says of a summary: ``faithful``, ``not faithful``, or ``not sure``.
+
+    Of several scores a list; of none (NaN) an empty text.
 
     The bounds were fitted on public validation rows (``tools/bands.py``); texts of another kind need labels of their own.
 
     Raises:
-        ClaimwiseError: no bounds are known for the metric.
+        ClaimwiseError: no bounds are known for the metric, or a score is no number.
 
-    >>> verdict(0.95), verdict(0.57), verdict(0.1)
-    ('faithful', 'not sure', 'not faithful')
+    >>> verdict(0.95), verdict([0.57, 0.1])
+    ('faithful', ['not sure', 'not faithful'])
     """
     band = bands.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
     if band is None:
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
-    return decisions.verdicts(pd.Series([score]), band)[0]
+    several = isinstance(score, Iterable) and not isinstance(score, str)
+    try:
+        found = decisions.verdicts(pd.Series(list(score) if several else [score], dtype=float), band)
+    except (TypeError, ValueError):
+        raise ClaimwiseError(f"score: expected a number or several, got {shorten(score)}") from None
+    return found if several else found[0]
 
 
 def _texts(name: str, given: str | Iterable[str]) -> list:

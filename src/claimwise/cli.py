@@ -119,7 +119,9 @@ def score(
         bool,
         typer.Option("--safe-csv", help="for spreadsheets: put a ' before cells that begin like a formula (= + - @)"),
     ] = False,
-    limit: Annotated[int | None, typer.Option(help="score the first so many rows only, for a trial", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="score the first so many rows only, for a trial: FILE.METRIC.first-N.csv", min=1)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     engine: Annotated[
         Literal["here", "dask"] | None,
@@ -234,10 +236,15 @@ def list_models(params: Params = PARAMS) -> None:
 
 
 @app.command("prompts")
-def list_prompts() -> None:
+def list_prompts(
+    name: Annotated[str | None, typer.Argument(help="print the file of this one, to copy and edit")] = None,
+) -> None:
     """List the prompts, a line each: what it is for, and where it comes from."""
-    from claimwise.prompts import load, names
+    from claimwise.prompts import load, names, text
 
+    if name is not None:
+        typer.echo(text(name), nl=False)
+        return
     for prompt in map(load, names()):
         typer.echo(f"{prompt.name:<34} {prompt.role:<10} {prompt.source}")
 
@@ -284,8 +291,10 @@ def notebook(
 @app.command()
 def results() -> None:
     """Stage: write docs/results.md, whose numbers are those of the public run's tables."""
+    from claimwise import project
     from claimwise.analysis import results_page
 
+    project.settings()  # outside of the project this says so
     typer.echo(results_page.write())
 
 

@@ -31,6 +31,11 @@ _WINDOW = 10_000
 #: A sentence of more characters, such as a transcript without full stops, is cut between words.
 _LONGEST = 20_000
 _WHOLE_WORDS = re.compile(r".*\S\s", re.DOTALL)
+#: What pysbd takes for an abbreviation or a list's item, each of which it compares with all others. Where more than
+#: ``_MARKS`` stand closer than every ``_APART`` characters there are no sentences to find, and a full stop ends one.
+_MARK = re.compile(r"\b(?!(?<!\S)[A-Z]\.\s[A-Z])\w{1,3}[.)](?!\w)")  # no initials, no decimals
+_MARKS, _APART = 20, 20
+_STOP = re.compile(r"(?<=[.!?])\s+")
 
 
 @lru_cache(maxsize=1)
@@ -84,7 +89,8 @@ def _window(text: str, start: int, end: int) -> list[Span]:
     spans: list[Span] = []
     cursor = start
     shown = _PYSBD_BREAKS.sub(" ", _PYSBD_MARKS.sub("x", text[start:end]))  # of the same length
-    for piece in _segmenter().segment(shown):
+    dense = len(_MARK.findall(shown)) > max(_MARKS, len(shown) / _APART)
+    for piece in _STOP.split(shown) if dense else _segmenter().segment(shown):
         stripped = piece.strip()
         if not stripped:
             continue

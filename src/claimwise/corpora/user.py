@@ -365,9 +365,16 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
     others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
         return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
-    close = nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
+    guesses = {name: _guess(name, others) for name in _TEXTS if name == field or name not in row}
+    close = guesses.pop(field, None)
     asked = f"did you mean {close!r}? Say so" if close else "say which one holds it"
-    return f"{said}; {asked}: {_how(field, close or 'NAME', path)}, or add it"
+    also = "".join(f", and --column {shlex.quote(f'{name}={guess}')}" for name, guess in guesses.items() if guess)
+    return f"{said}; {asked}: {_how(field, close or 'NAME', path)}{also}, or add it"
+
+
+def _guess(field: str, others: Iterable[str]) -> str | None:
+    """Which of the other columns a text seems to stand in."""
+    return nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
 
 
 def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterator[str]:

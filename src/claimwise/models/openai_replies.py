@@ -192,8 +192,8 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
     def _unusable(self, problem: str) -> ServerError:
         self.problem = problem
         return ServerError(
-            f"{self._where} cannot be used: {problem}. Start the server, or correct `base_url` of this model in "
-            "params.yaml, which usually ends in /v1. Nothing was answered."
+            f"{self._where} cannot be used: {problem}. Start the server, or correct the model's `base_url`, which "
+            "usually ends in /v1. Nothing was answered."
         )
 
     def message(self, error: openai.APIStatusError) -> str:

@@ -100,7 +100,7 @@ def _explained(options: TransformersOptions) -> Iterator[None]:
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ModelError(
             f"kind transformers: cannot load {options.model!r}"
-            f"{f' at revision {options.revision!r}' if options.revision else ''}: {error}; expected a folder with "
+            f"{f' at revision {options.revision!r}' if options.revision else ''}: {' '.join(str(error).split())}; expected a folder with "
             "config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
         ) from error
 

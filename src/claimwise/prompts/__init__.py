@@ -177,6 +177,19 @@ def load(name: str, role: Role | None = None) -> Prompt:
     return prompt
 
 
+def text(name: str) -> str:
+    """The file of a prompt as it stands, to copy and edit.
+
+    Raises:
+        PromptError: as ``load``.
+
+    >>> text("acueval-verify-zeroshot").splitlines()[:2]
+    ['---', 'source: ACUEval Fig. 4']
+    """
+    load(name)
+    return files.text(Path(name).expanduser() if _is_path(name) else _FOLDER / f"{name}.txt")
+
+
 def _is_path(name: str) -> bool:
     return name.endswith(".txt") or "/" in name or os.sep in name
 

@@ -24,16 +24,23 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class _Environment(SandboxedEnvironment):
-    """A prompt shows what it is given: it makes no ranges and no products, which may be of any size."""
+    """A prompt shows what it is given: it makes no ranges, products or padding, which may be of any size."""
 
-    intercepted_binops = frozenset({"*", "**"})
+    intercepted_binops = frozenset({"*", "**", "%"})
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "%" and not isinstance(left, str):  # a remainder
+            return left % right
         raise jinja2.TemplateRuntimeError(f"{operator!r} cannot be used in a prompt; write out what it stands for")
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        return False  # a text's methods pad it, a macro may call itself twice
 
 
 ENVIRONMENT = _Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
 ENVIRONMENT.globals.clear()
+_FILTERS = "capitalize default first join last length lower reverse sort title trim truncate unique upper wordcount"
+ENVIRONMENT.filters = {name: ENVIRONMENT.filters[name] for name in _FILTERS.split()}
 
 _DEMONSTRATIONS = "demonstrations"  # every template may loop over them
 

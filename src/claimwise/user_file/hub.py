@@ -25,17 +25,18 @@ def fetched(path: Path) -> Path:
     >>> fetched(Path("hf://datasets/squad"))
     Traceback (most recent call last):
     ...
-    claimwise.errors.ClaimwiseError: hf:/datasets/squad: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of ...
+    claimwise.errors.ClaimwiseError: hf://datasets/squad: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of ...
     """
     if not path.as_posix().startswith(HUB):
         return path
+    given = path.as_posix().replace(HUB, f"{HUB}/", 1)  # as it was written
     if not (address := _ADDRESS.fullmatch(path.as_posix())):
         raise ClaimwiseError(
-            f"{path}: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of those that the dataset's page "
+            f"{given}: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of those that the dataset's page "
             "lists"
         )
     name, revision, file = address.groups()
     try:
         return Path(hf_hub_download(name, file, revision=revision, repo_type="dataset"))
     except (OSError, ValueError) as error:  # the hub's errors are of these
-        raise ClaimwiseError(f"{path}: cannot be had from the hub: {first_line(error)}") from None
+        raise ClaimwiseError(f"{given}: cannot be had from the hub: {first_line(error)}") from None

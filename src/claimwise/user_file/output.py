@@ -115,7 +115,7 @@ def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | No
         kind, kinds = Path(path.name.lower().removesuffix(".gz")).suffix, _KINDS.get(what)
         if kind and kinds and kind not in kinds:
             raise ClaimwiseError(
-                f"{path}: {what} are not written in this form; name a file that ends in {' or '.join(kinds)}, got "
+                f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}, got "
                 f"{kind!r}"
             )
         taken[path.resolve()] = what

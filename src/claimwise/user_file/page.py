@@ -120,6 +120,8 @@ def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
     return {
         "row": claim,
         "evidence": evidence,
+        # Aligned by a model that knows the class; of other models it cannot be told from absent.
+        "contradicted": (getattr(claim, "p_contradict", None) or 0) > 0.5,
         # A language model reads all of a document and singles nothing out.
         "related": bool(evidence) and not len(claim.evidence or ()),
         "sentences": [sentences[i].text for i in evidence],

@@ -59,8 +59,8 @@ def score(
         model: a model of the settings; the metric's own, or the one that they choose, if not given.
         out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
             columns but id, document and summary, as they stood (one of ``columns`` under the name of its field); if not
-            given, beside the file, named after it, the metric and, where they are not the usual ones, the model and the
-            prompts.
+            given, beside the file, named after it, the metric and, where they are not the usual ones, the model, the
+            prompts and the limit.
         claims: where to write every claim with its support and evidence, if anywhere; see ``output.claim_report``.
         page: where to write a page of HTML to read claims and evidence on, if anywhere. Beside the scores, what made them
             is written to a file ``….run.json``, too.
@@ -86,7 +86,9 @@ def score(
     file = _called(files)
     if out is None and file == STDIN:
         out = output.STDOUT
-    out = out or output.beside(file, metric, [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt])
+    others = [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt]
+    # a trial must not take the place of the whole file's scores
+    out = out or output.beside(file, metric, [*others, *([f"first-{limit}"] if limit else [])])
     say = partial(typer.echo, err=out == output.STDOUT)
     read = expanded([fetched(path) for path in files])
     if len(read) > len(files):
@@ -239,10 +241,15 @@ def _entry(model: str, settings: api.UserSettings, params: Path, options: Mappin
     """The model's entry of the settings, with the options of the command line."""
     if model in settings.models:
         return settings.models[model] | dict(options)
-    if options and model in ("openai", "transformers"):
-        return {"kind": model, **options}
+    if model in ("openai", "transformers"):
+        if "model" in options:
+            return {"kind": model, **options}
+        raise models.ModelError(
+            f"--model {model}: say which model with --name (the server's name for it, or the folder or hub id of a "
+            f"checkpoint), or make an entry {model!r} of `models` in {params}"
+        )
     place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
-    hint = "; or --model openai (or transformers) with --name" if model in ("openai", "transformers") else ""
+    hint = "; or --model openai (or transformers) with --name"
     raise models.ModelError(
         f"unknown model {model!r}{near(model, settings.models)}; {place}: {', '.join(settings.models)}{hint}"
     )
