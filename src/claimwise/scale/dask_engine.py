@@ -17,6 +17,7 @@ from distributed.comm import CommClosedError
 
 from claimwise import __version__, models
 from claimwise.errors import ClaimwiseError, first_line
+from claimwise.models.language import PromptedModel
 from claimwise.scale.parts import Counts, Job, score_part
 from claimwise.scale.split import Part
 
@@ -42,7 +43,9 @@ class ModelReady(WorkerPlugin):
         """
         with _told(f"the Dask worker {worker.address} cannot do this"):
             _same_version(self._version)
-            models.loaded(self._entry)
+            model = models.loaded(self._entry)
+            if isinstance(model, PromptedModel):
+                model.language_model.count("")  # a checkpoint is read now, or found to be missing
 
 
 def run(job: Job, parts: Sequence[Part], scheduler: str | None, workers: int | None) -> Iterator[Counts]:

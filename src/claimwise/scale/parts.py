@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from claimwise import __version__, models, paths, schema
 from claimwise.corpora.user import recorded
+from claimwise.errors import ClaimwiseError, first_line
 from claimwise.metrics import Evaluation, MetricSpec, evaluate
 from claimwise.metrics.evaluate import claim_table, verdict_table
 from claimwise.metrics.fenice.alignment import AlignedVerdict, Aligner
@@ -137,6 +138,11 @@ class Job:
         try:
             pq.write_table(table.replace_schema_metadata({_MANIFEST: json.dumps(manifest)}), new, compression="zstd")
             new.replace(self.place(part))
+        except OSError as error:
+            raise ClaimwiseError(
+                f"{self.place(part)}: the scores cannot be written ({first_line(error)}); make room, and run again: "
+                "finished parts are kept"
+            ) from None
         finally:
             new.unlink(missing_ok=True)
 

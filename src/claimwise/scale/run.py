@@ -107,6 +107,8 @@ def score_folder(
     job = Job(out, examples, metric, spec, entry, scorer, made)
     waiting = {part for part in parts if job.finished(part) is None}
     ours = [part for part in parts[shard[0] - 1 :: shard[1]] if part in waiting]
+    if waiting:
+        output.write_record({"asked": asks}, out / _RUN)  # finished no more, if it was
     if ours:
         parts_of(examples=True)
         for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt) if scorer else ():
@@ -194,7 +196,7 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
-    output.write_record({"asked": asks}, folder / _RUN)
+    output.write_record({"asked": asks}, folder / _RUN)  # whose folder it is, before anything else is in it
 
 
 def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
@@ -208,7 +210,8 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     total = sum(found, Counts())
     remove_examples(job.examples)
     shutil.rmtree(job.folder / "_calls", ignore_errors=True)
-    for left in job.folder.glob(".*.parquet"):  # of workers that were killed while they wrote
+    # Of workers that were killed while they wrote, and of examples that were more before.
+    for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
         left.unlink(missing_ok=True)
     record = {"asked": asks, "made_by": job.made_by, "parts": len(parts), "counts": total._asdict()}
     output.write_record(record, job.folder / _RUN)

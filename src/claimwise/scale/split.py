@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from claimwise.errors import ClaimwiseError, first_line
 from claimwise.progress import bar
 from claimwise.schema import TableError
 
@@ -213,7 +214,13 @@ def _shown(steps: Steps, what: str, rows: int | None = None) -> Iterator[pd.Data
 def _append(held: dict[str, list[pa.Table]], folder: Path) -> None:
     """Tables are appended as streams of Arrow's, one after the other: no file stays open, and none is written twice."""
     options = pa.ipc.IpcWriteOptions(compression="zstd")
-    for part, tables in held.items():
-        with _file(folder, part).open("ab") as file, pa.ipc.new_stream(file, _SCHEMA, options=options) as stream:
-            stream.write_table(pa.concat_tables(tables))
+    try:
+        for part, tables in held.items():
+            with _file(folder, part).open("ab") as file, pa.ipc.new_stream(file, _SCHEMA, options=options) as stream:
+                stream.write_table(pa.concat_tables(tables))
+    except OSError as error:
+        raise ClaimwiseError(
+            f"{folder}: the examples cannot be copied there ({first_line(error)}); a folder of scores takes as much room as "
+            "the files, while it is written"
+        ) from None
     held.clear()
