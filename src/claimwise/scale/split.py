@@ -31,7 +31,7 @@ _CHARACTERS = 4
 #: A summary is read to be broken into claims, written as claims, and read as claims.
 _PASSES = 3
 #: Text that is held before it is appended to the parts' files.
-_HELD_BYTES = 64e6
+_HELD_BYTES = 16e6
 
 _FIELDS = ("id", "document_id", "system", "origin", "split", "label", "document", "summary")
 _SCHEMA = pa.schema(
@@ -170,21 +170,25 @@ def _write(steps: Steps, folder: Path, tokens: int) -> list[Part]:
 
 def _planned(steps: Steps, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     """Of every row the number of its part, and its share of the cost in tokens."""
-    documents, ids, lengths, costs = [], [], [], []
-    for step in _shown(steps, "reading"):
-        documents.append(pd.util.hash_array(step["document_id"].to_numpy(object)))
-        ids.append(pd.util.hash_array(step["id"].to_numpy(object)))
-        lengths.append(step["document"].str.len().to_numpy() / _CHARACTERS)
-        costs.append(_PASSES * step["summary"].str.len().to_numpy() / _CHARACTERS)
-    _refuse_twice(np.concatenate(ids), steps)
-    costs = np.concatenate(costs)
-    _, first, document = np.unique(np.concatenate(documents), return_index=True, return_inverse=True)
-    costs[first] += np.concatenate(lengths)[first]  # a document is read with the first of its summaries
+    found = [
+        (
+            pd.util.hash_array(step["id"].to_numpy(object)),
+            pd.util.hash_array(step["document_id"].to_numpy(object)),
+            step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
+            step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
+        )
+        for step in _shown(steps, "reading")
+    ]
+    ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
+    del found
+    _refuse_twice(ids, steps)
+    _, first, document = np.unique(documents, return_index=True, return_inverse=True)
+    costs[first] += lengths[first]  # a document is read with the first of its summaries
     whole = np.bincount(document, costs)
     order = np.argsort(first)
     middle = whole[order].cumsum() - whole[order] / 2
     count = max(1, round(whole.sum() / tokens))
-    part_of_document = np.empty(len(order), int)
+    part_of_document = np.empty(len(order), np.int32)
     part_of_document[order] = np.minimum(middle / max(whole.sum(), 1) * count, count - 1)
     # a document longer than a part leaves numbers without rows
     return np.unique(part_of_document[document], return_inverse=True)[1], costs
