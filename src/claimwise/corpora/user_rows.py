@@ -268,7 +268,7 @@ def _parquet(path: Path) -> Iterator[Row]:
     """Not by way of pandas, where an integer column with a null becomes floats, which cannot hold all integers."""
     number = 0
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path, pre_buffer=False)  # or it holds what it has read ahead: in the end all of the file
         # pandas writes a named index as a column, and one without a name (or of a column's name) under this one
         names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
         _once(names, str(path), "the header")
