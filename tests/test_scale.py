@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 import psutil
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from servers import Server
@@ -25,6 +26,7 @@ import claimwise
 from claimwise import models
 from claimwise.cli import app
 from claimwise.corpora.user import read_in_steps
+from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.params import Engine
@@ -209,6 +211,16 @@ def test_files_of_any_kind_are_read_in_steps_as_at_once(tmp_path):
     pd.testing.assert_frame_equal(*(table.reset_index(drop=True) for table in found))
     assert len(found[0]) == 33
     assert found[0]["id"].is_unique
+
+
+def test_a_parquet_file_is_never_held_whole(tmp_path):
+    chance = random.Random(0)  # texts that do not compress to nothing
+    rows = [{"document": f"{chance.getrandbits(20_000):x}", "summary": "S."} for _ in range(4000)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "mine.parquet", row_group_size=200)
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in read_rows(tmp_path / "mine.parquet"):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < (tmp_path / "mine.parquet").stat().st_size / 3
 
 
 def test_rows_that_get_claims_later_are_refused(tmp_path):
