@@ -215,7 +215,7 @@ def test_files_of_any_kind_are_read_in_steps_as_at_once(tmp_path):
 
 def test_a_parquet_file_is_never_held_whole(tmp_path):
     chance = random.Random(0)  # texts that do not compress to nothing
-    rows = [{"document": f"{chance.getrandbits(20_000):x}", "summary": "S."} for _ in range(4000)]
+    rows = [{"document": f"{chance.getrandbits(20_000):x}", "summary": "S."} for _ in range(8000)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "mine.parquet", row_group_size=200)
     before, most = pa.total_allocated_bytes(), 0
     for _ in read_rows(tmp_path / "mine.parquet"):
