@@ -182,24 +182,23 @@ def _planned(steps: Steps, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
     del found
     _refuse_twice(ids, steps)
-    _, first, document = np.unique(documents, return_index=True, return_inverse=True)
+    document = pd.factorize(documents)[0]  # numbered in the order in which they come
+    first = ~pd.Series(document).duplicated().to_numpy()
     costs[first] += lengths[first]  # a document is read with the first of its summaries
     whole = np.bincount(document, costs)
-    order = np.argsort(first)
-    middle = whole[order].cumsum() - whole[order] / 2
     count = max(1, round(whole.sum() / tokens))
-    part_of_document = np.empty(len(order), np.int32)
-    part_of_document[order] = np.minimum(middle / max(whole.sum(), 1) * count, count - 1)
+    middle = (whole.cumsum() - whole / 2) / max(whole.sum(), 1)
+    part_of_document = np.minimum(middle * count, count - 1).astype(np.int32)
     # a document longer than a part leaves numbers without rows
     return np.unique(part_of_document[document], return_inverse=True)[1], costs
 
 
 def _refuse_twice(ids: np.ndarray, steps: Steps) -> None:
     """Hashes tell that an id may stand twice; whether and which one, the examples are read for again."""
-    unique, counts = np.unique(ids, return_counts=True)
-    if not (counts > 1).any():
+    repeated = ids[pd.Series(ids).duplicated().to_numpy()]
+    if not len(repeated):
         return
-    twice, seen = set(unique[counts > 1].tolist()), set()
+    twice, seen = set(repeated.tolist()), set()
     for step in steps():
         for key, hashed in zip(step["id"], pd.util.hash_array(step["id"].to_numpy(object)), strict=True):
             if hashed in twice and key in seen:
