@@ -179,6 +179,29 @@ def test_a_failing_backend_stores_nothing_and_the_next_try_asks_again():
     assert model.calls["judge"] == 2
 
 
+def test_unsupported_words_are_asked_for_once_and_only_where_the_model_marks_them(tmp_path):
+    class Marking(FakeModel):
+        words_measured = "rarely right"
+
+        def unsupported_words(self, documents, texts):
+            self._count("unsupported_words", texts)
+            return [
+                [(0, len(text))] if text not in document else []
+                for document, text in zip(documents, texts, strict=True)
+            ]
+
+    path, model = tmp_path / "calls.sqlite", Marking()
+    first = wrapped(model, path)
+    assert (first.words_measured, wrapped(FakeModel()).words_measured) == ("rarely right", "")
+    asked = (["It rained."] * 3, ["rained", "snowed", "snowed"])
+    assert first.unsupported_words(*asked) == [[], [(0, 6)], [(0, 6)]]
+    first.cache.close()
+    restarted = wrapped(model, path)
+    assert restarted.unsupported_words(["Sun.", *asked[0]], ["Sun", *asked[1]]) == [[], [], [(0, 6)], [(0, 6)]]
+    assert restarted.unsupported_words([], []) == []
+    assert model.calls["unsupported_words"] == 3
+
+
 CLAIM = st.sampled_from(["The cat sat.", "It rained.", "Dogs bark.", "mumble", "雨が降った"])
 
 

@@ -3,6 +3,9 @@
 import base64
 import hashlib
 import re
+import runpy
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -215,11 +218,11 @@ def shown_with(page, label):
     """The claims of every example that the page's own style shows where the input of that label is checked."""
     (wanted,) = [found for found in page.select("nav label") if found.get_text().strip().startswith(label)]
     wanted.input["checked"] = ""
-    rules = re.findall(r"^(body:has.*) \{ display: none; \}$", page.style.get_text(), re.MULTILINE)
+    rules = re.findall(r"^(nav:has.*) \{ display: none; \}$", page.style.get_text(), re.MULTILINE)
     hidden = set(map(id, page.select(", ".join(rules))))
     del wanted.input["checked"]
     return {
-        article.h2.get_text(): [claim.summary.contents[-1] for claim in article.select("li") if id(claim) not in hidden]
+        article.h2.get_text(): [claim.p.contents[-1] for claim in article.select("li") if id(claim) not in hidden]
         for article in page.select("article")
         if id(article) not in hidden
     }
@@ -252,6 +255,110 @@ def test_a_page_is_cut_to_a_decision_or_to_doubtful_claims_without_a_script():
     assert list(shown_with(undecided, "no unsupported claim")) == ["doubt", "yes"]
 
 
+class Marker:
+    """Doubts the word "won"."""
+
+    words_measured = "Half of these marks were right."
+
+    def __init__(self):
+        self.asked = []
+
+    def unsupported_words(self, documents, texts):
+        self.asked += zip(documents, texts, strict=True)
+        return [[found.span() for found in re.finditer("won", text)] for text in texts]
+
+
+def test_words_that_the_model_calls_unsupported_are_marked_in_claims_that_it_does_not_support():
+    values = {"no": 0.1, "yes": 0.9, "doubt": 0.5}
+    rows = [(key, f"It rained. {key}.", "Lee won.", "s", None) for key in values]
+    claims = [(key, "<b> Lee won, won.", value, None, [0]) for key, value in values.items()]
+    claims.append(("no", "unread, won", None, "no reply", []))
+    result = evaluation(claims, [(key, value, 0, None) for key, value in values.items()])
+    marker, settings = Marker(), {"metric": "m", "model": "m", "source": "s", "claim_band": Band(0.3, 0.7)}
+    page = BeautifulSoup(pages.render(result, examples(*rows), marker=marker, **settings), "html.parser")
+    assert marker.asked == [(f"It rained. {key}.", "<b> Lee won, won.") for key in ("no", "doubt")]
+    assert {article.h2.get_text(): texts(article, ".claim mark") for article in page.select("article")} == {
+        "no": ["won", "won"],
+        "doubt": ["won", "won"],
+        "yes": [],
+    }
+    assert page.select_one("li .claim").get_text() == "unsupported 0.10<b> Lee won, won."
+    assert all(mark["title"] for mark in page.select(".claim mark"))
+    assert "Half of these marks were right." in page.select_one(".about").get_text()
+    without = BeautifulSoup(pages.render(result, examples(*rows), **settings), "html.parser")
+    assert without.select("mark") == []
+    assert without.select_one("li .claim").get_text() == "unsupported 0.10<b> Lee won, won."
+
+
+def test_of_examples_that_are_not_shown_no_words_are_asked_for(monkeypatch):
+    monkeypatch.setattr(pages, "MOST", 1)
+    rows = [(key, "It rained.", "Lee won.", "s", None) for key in "ab"]
+    result = evaluation(
+        [(key, f"{key} won.", 0.1, None, [0]) for key in "ab"], [("a", 0.3, 0, None), ("b", 0.1, 0, None)]
+    )
+    marker = Marker()
+    pages.render(result, examples(*rows), metric="m", model="m", source="s", marker=marker)
+    assert [claim for _, claim in marker.asked] == ["b won."]
+
+
+@pytest.fixture
+def browser(tmp_path):
+    if not (program := shutil.which("chromium") or shutil.which("google-chrome")):
+        pytest.skip("no chromium")
+    benchmark = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "page.py"))
+    with benchmark["Browser"](program, str(tmp_path / "profile")) as found:
+        yield found
+
+
+_CLAIMS = """[...document.querySelectorAll("li")].map((claim) =>
+[claim.querySelector("blockquote").checkVisibility(), claim.querySelector(".claim").ariaExpanded])"""
+
+
+def test_claims_open_by_mouse_and_keys_one_at_a_time_and_all_are_open_in_print_and_without_a_script(browser, tmp_path):
+    table = examples(("a", "It rained. Lee lost.", "Lee won. Ann won.", "s", None))
+    claims = [("a", "Lee won.", 0.2, None, [1]), ("a", "It rained.", 0.9, None, [0])]
+    settings = {"metric": "m", "model": "m", "source": "s", "marker": Marker()}
+    file = tmp_path / "page.html"
+    file.write_text(pages.render(evaluation(claims, [("a", 0.2, 0, None)]), table, **settings), encoding="utf-8")
+    tab = browser.open(file)
+    browser.times(file)  # till then the first tab has loaded, too
+
+    def shown():
+        evidence = "[...document.querySelectorAll('.document mark')].map((mark) => mark.textContent)"
+        return browser.value(tab, _CLAIMS), browser.value(tab, evidence)
+
+    def press(key, text):
+        for kind in ("keyDown", "keyUp"):
+            browser.ask(
+                "Input.dispatchKeyEvent", tab, type=kind, key=key, code=key, text=text if kind == "keyDown" else ""
+            )
+
+    closed = ([[False, "false"]] * 2, [])
+    first, second = (
+        ([[True, "true"], [False, "false"]], ["Lee lost."]),
+        ([[False, "false"], [True, "true"]], ["It rained."]),
+    )
+    assert shown() == closed
+    browser.value(tab, "document.querySelector('.claim mark').click()")
+    assert shown() == first
+    assert browser.value(tab, "document.querySelectorAll('.claim mark').length") == 1  # "won" is still marked
+    browser.value(tab, "document.querySelectorAll('.claim')[1].focus()")
+    press("Enter", "\r")
+    assert shown() == second
+    press(" ", " ")
+    assert shown() == closed
+    browser.ask("Emulation.setEmulatedMedia", tab, media="print")
+    assert [visible for visible, _ in browser.value(tab, _CLAIMS)] == [True, True]
+    browser.ask("Emulation.setEmulatedMedia", tab, media="screen")
+    browser.ask("Emulation.setScriptExecutionDisabled", tab, value=True)
+    browser.ask("Page.reload", tab)
+    while browser.value(tab, "document.readyState") != "complete" or browser.value(
+        tab, "document.querySelector('.scripted')"
+    ):
+        pass
+    assert [visible for visible, _ in browser.value(tab, _CLAIMS)] == [True, True]
+
+
 def test_the_order_of_the_file_is_kept_beside_that_of_the_scores(page):
     assert [(article.h2.get_text(), article["style"]) for article in page.select("article")] == [
         ("bad", "--place: 1"),
@@ -272,6 +379,9 @@ def test_a_thousand_news_articles_are_one_page_of_less_than_15_mb():
     )
     assert html.count("<article") == 1000
     assert len(html.encode()) < 15_000_000
+    # What costs a browser time (benchmarks/page.py): <details>, and :has() of what all elements stand in.
+    assert "<details" not in html
+    assert set(re.findall(r"(\w+):has", html)) == {"nav"}
 
 
 def test_of_long_documents_a_page_has_as_many_as_it_can_hold(monkeypatch):

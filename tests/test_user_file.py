@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from fakes import FakeModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -710,6 +711,16 @@ def test_what_else_was_written_is_said(capsys):
     score(metric="acueval", model="lexical", page=Path("mine.html"), claims=Path("c.csv"))
     told = capsys.readouterr().out
     assert "  also written: c.csv, mine.html, mine.acueval.lexical.run.json\n" in told
+
+
+def test_the_page_marks_words_where_the_model_knows_them_and_says_how_right_that_is():
+    write([{"id": "a", "document": "The harbour reopened on Monday.", "summary": "The harbour reopened on Friday."}])
+    marked = {}
+    for model in ("embedded", "lexical"):
+        score(metric="sentences", model=model, page=Path("mine.html"))
+        page = BeautifulSoup(Path("mine.html").read_text(encoding="utf-8"), "html.parser")
+        marked[model] = [mark.get_text() for mark in page.select(".claim mark")], "GenAudit" in page.get_text()
+    assert marked == {"embedded": (["Friday"], True), "lexical": ([], False)}
 
 
 @pytest.fixture

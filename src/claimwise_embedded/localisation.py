@@ -12,11 +12,9 @@ import pandas as pd
 from claimwise import text
 from claimwise.words import stem
 from claimwise_embedded.calibration import sigmoid
-from claimwise_embedded.checksums import WEIGHTS
 from claimwise_embedded.evidence import stems, word_spans
 from claimwise_embedded.features import Evidence
-from claimwise_embedded.reading import Reader
-from claimwise_embedded.verifier import Heads
+from claimwise_embedded.verifier import Verifier
 
 
 class DoubtedWord(NamedTuple):
@@ -32,15 +30,18 @@ class DoubtedWord(NamedTuple):
 class Localiser:
     """Marks words; reads summaries sentence by sentence as the verifier does.
 
+    Args:
+        verifier: with its checkers and its memory of what was read; one with the supervised weights, if not given.
+
     >>> document = "The harbour reopened on Monday. Ana Reyes paid for the repairs."
     >>> [words] = Localiser().mark([document], ["The harbour reopened on Friday."])
     >>> [("The harbour reopened on Friday."[w.start:w.end], w.absent) for w in words]
     [('harbour', False), ('reopened', False), ('Friday', True)]
     """
 
-    def __init__(self) -> None:
-        self._heads = Heads.read(WEIGHTS)
-        self._reader = Reader(checkers=self._heads.checkers)
+    def __init__(self, verifier: Verifier | None = None) -> None:
+        verifier = verifier or Verifier()
+        self._heads, self._reader = verifier.heads, verifier.reader
 
     def mark(self, documents: Sequence[str], summaries: Sequence[str]) -> list[list[DoubtedWord]]:
         """The content words of every summary, in order; of a document that was trained on, by the checker that has not

@@ -198,8 +198,8 @@ class Verifier:
     """Verdicts on claims and judgements on whole summaries, batched over documents."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._heads = Heads.read(folder or WEIGHTS)
-        self._reader = Reader(checkers=self._heads.checkers)
+        self.heads = Heads.read(folder or WEIGHTS)
+        self.reader = Reader(checkers=self.heads.checkers)
 
     def verify(
         self,
@@ -216,9 +216,9 @@ class Verifier:
         retrieved = prompt.context == "retrieved"
         shown = extras if prompt.context == "document+extra" else None
         limit = _RETRIEVED_PIECES if retrieved else PIECES_PER_CLAIM
-        found = self._reader.read(documents, claims, limit, shown)
+        found = self.reader.read(documents, claims, limit, shown)
         flat, folds = self._scorable(documents, found)
-        supports = iter(self._calibrated(prompt)(self._heads.logits("claim", flat, folds)))
+        supports = iter(self._calibrated(prompt)(self.heads.logits("claim", flat, folds)))
         return [
             [
                 Verdict(NAN, item)
@@ -231,9 +231,9 @@ class Verifier:
 
     def score_whole(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
         """Judge each summary as one piece of text, as a holistic judge does; no claims are made."""
-        found = self._reader.read(documents, [[summary] for summary in summaries])
+        found = self.reader.read(documents, [[summary] for summary in summaries])
         flat, folds = self._scorable(documents, found)
-        scores = iter(self._heads.calibrations["whole"](self._heads.logits("whole", flat, folds)))
+        scores = iter(self.heads.calibrations["whole"](self.heads.logits("whole", flat, folds)))
         return [
             Judgement(NAN, item.replace("claim", "summary"))
             if isinstance(item, str)
@@ -244,7 +244,7 @@ class Verifier:
     def _scorable(self, documents, found) -> tuple[list[Evidence], list[list[int]]]:
         flat, folds = [], []
         for document, items in zip(documents, found, strict=True):
-            own = self._heads.unseen_by(document)
+            own = self.heads.unseen_by(document)
             for item in items:
                 if not isinstance(item, str):
                     flat.append(item)
@@ -253,13 +253,13 @@ class Verifier:
 
     def _calibrated(self, prompt: Prompt) -> Calibration:
         """The shipped calibration, moved by the prompt's labelled demonstrations."""
-        shipped = self._heads.calibrations["claim"]
+        shipped = self.heads.calibrations["claim"]
         shown = [d for d in prompt.demonstrations if d.claim and d.label is not None]
-        found = self._reader.read([d.passage for d in shown], [[d.claim] for d in shown])
+        found = self.reader.read([d.passage for d in shown], [[d.claim] for d in shown])
         usable = [(d, items[0]) for d, items in zip(shown, found, strict=True) if not isinstance(items[0], str)]
         if not usable:
             return shipped
-        logits = self._heads.logits(
-            "claim", [item for _, item in usable], [self._heads.unseen_by(d.passage) for d, _ in usable]
+        logits = self.heads.logits(
+            "claim", [item for _, item in usable], [self.heads.unseen_by(d.passage) for d, _ in usable]
         )
         return shipped.updated(logits, np.array([float(d.label) for d, _ in usable]))

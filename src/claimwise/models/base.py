@@ -152,3 +152,16 @@ class Model(Protocol):
     def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
         """Answer each question from its sources, citing them (Factored Verification sec. 3.1)."""
         ...
+
+
+class WordMarker(Protocol):
+    """What a model may offer beside its roles: which words of a text its document does not support.
+
+    ``words_measured`` says how right it was where that was measured; without it (or empty) no word is shown as marked.
+    """
+
+    words_measured: str
+
+    def unsupported_words(self, documents: Sequence[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """For each text the characters (start, end) of such words, in order."""
+        ...

@@ -41,6 +41,7 @@ class CachedModel:
         self.cache = cache
         self.name = model.name
         self.fingerprint = model.fingerprint
+        self.words_measured: str = getattr(model, "words_measured", "")
 
     def _look_up(
         self, role: str, prompt: Prompt, result: type, inputs: Sequence, compute: Callable[[list[int]], list]
@@ -120,6 +121,20 @@ class CachedModel:
 
         found = iter(self._look_up("verify", prompt, Verdict, inputs, compute))
         return [[next(found) for _ in group] for group in claims]
+
+    def unsupported_words(self, documents: Sequence[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """See ``WordMarker``."""
+        role, read = "unsupported_words", _reader(list[tuple[int, int]])
+        pairs = list(zip(documents, texts, strict=True))
+        found = cached(
+            self.cache,
+            [call_key(model=self.fingerprint, role=role, input=pair) for pair in pairs],
+            lambda at: enumerate(self.model.unsupported_words(*zip(*(pairs[i] for i in at), strict=True))),
+            model=self.name,
+            role=role,
+            keep=lambda value: read(value) is not None,
+        )
+        return [read(value) for value in found]
 
 
 @cache

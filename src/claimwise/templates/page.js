@@ -1,14 +1,20 @@
-// The page reads the same without this. Opening a claim marks its evidence in the document beside it.
-document.addEventListener("toggle", (event) => {
-  const claim = event.target.closest("li");
-  const article = event.target.closest("article");
-  if (!claim || !article) return;
-  if (event.target.open)
-    for (const other of article.querySelectorAll("details[open]")) if (other !== event.target) other.open = false;
-  for (const mark of article.querySelectorAll("mark")) mark.replaceWith(...mark.childNodes);
-  const open = article.querySelector("details[open]");
-  const numbers = open ? open.closest("li").dataset.evidence.split(" ").filter(Boolean) : [];
-  numbers.forEach((number, rank) => {
+// The page reads the same without this, with all claims open. It has one listener a kind, whatever the number of claims.
+document.documentElement.classList.add("scripted");
+
+// Opening a claim marks its evidence in the document beside it, and closes the example's other one.
+function toggle(claim) {
+  const item = claim.parentElement;
+  const article = item.closest("article");
+  const opens = !item.classList.contains("open");
+  for (const open of article.querySelectorAll("li.open")) {
+    open.classList.remove("open");
+    open.firstElementChild.setAttribute("aria-expanded", "false");
+  }
+  for (const mark of article.querySelectorAll(".document mark")) mark.replaceWith(...mark.childNodes);
+  if (!opens) return;
+  item.classList.add("open");
+  claim.setAttribute("aria-expanded", "true");
+  item.dataset.evidence.split(" ").filter(Boolean).forEach((number, rank) => {
     const sentence = article.querySelector(`[data-sentence="${number}"]`);
     const mark = document.createElement("mark");
     mark.append(...sentence.childNodes);
@@ -16,12 +22,23 @@ document.addEventListener("toggle", (event) => {
     const box = sentence.closest(".document");
     if (rank === 0) box.scrollTop = sentence.offsetTop - box.offsetTop - box.clientHeight / 3;
   });
-}, true);
+}
 
-// j and k go to the next and the previous example, in the order in which they are shown.
+document.addEventListener("click", (event) => {
+  const claim = event.target.closest(".claim");
+  if (claim && getSelection().isCollapsed) toggle(claim); // words may be selected to copy them
+});
+
 document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if ((event.key === "Enter" || event.key === " ") && event.target.matches(".claim")) {
+    event.preventDefault(); // the space would scroll
+    toggle(event.target);
+    return;
+  }
+  // j and k go to the next and the previous example, in the order in which they are shown.
   const step = { j: 1, k: -1 }[event.key];
-  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!step) return;
   const top = new Map();
   for (const article of document.querySelectorAll("article"))
     if (article.offsetParent) top.set(article, article.getBoundingClientRect().top);

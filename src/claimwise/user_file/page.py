@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 
@@ -17,6 +18,7 @@ import pandas as pd
 from claimwise import text
 from claimwise.metrics import Evaluation
 from claimwise.metrics.verify import probability
+from claimwise.models.base import WordMarker
 from claimwise.user_file.bands import HALF, NOT_SURE, Band
 from claimwise.user_file.decisions import decisions, verdicts
 from claimwise.user_file.output import SUPPORT, nearest
@@ -37,6 +39,7 @@ def render(
     threshold: float | None = None,
     band: Band | None = None,
     claim_band: Band = HALF,
+    marker: WordMarker | None = None,
 ) -> str:
     """The page of an evaluation, lowest scores first.
 
@@ -50,6 +53,7 @@ def render(
         band: without a threshold, a summary is shown as faithful above it, as not faithful below, else as not sure;
             without either nothing is decided.
         claim_band: the same of claims.
+        marker: asked for the words that a document does not support, of the claims shown that are not called supported.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})
@@ -73,6 +77,7 @@ def render(
     judged = evaluation.judged_claims()
     judged["probability"] = probability(judged)
     judged["verdict"] = [claim_band.word(value, *SUPPORT) or "unread" for value in judged["probability"]]
+    judged["unsupported_words"] = _marked(judged, shown, marker) if marker else None
     by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
     found = [_example(row, by_example.get(row.id)) for row in shown.itertuples()]
     return _template().render(
@@ -91,6 +96,7 @@ def render(
         band=band if threshold is None else None,
         decided=scored["decision"].value_counts().to_dict(),
         threshold=threshold,
+        words_measured=marker.words_measured if marker else "",
         states=Counter(example["state"] for example in found),
         examples=found,
     )
@@ -100,17 +106,26 @@ def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(object).where(table.notna(), None)
 
 
+def _marked(judged: pd.DataFrame, shown: pd.DataFrame, marker: WordMarker) -> pd.Series:
+    """Of claims that are unsupported or not sure the spans of the words that are."""
+    asked = judged[judged["verdict"].isin([SUPPORT[1], NOT_SURE]) & judged["example_id"].isin(shown["id"])]
+    documents = asked["example_id"].map(shown.set_index("id")["document"])
+    spans = marker.unsupported_words(documents.tolist(), asked["claim"].tolist())
+    return pd.Series(spans, asked.index, dtype=object)
+
+
 def _example(row, claims: pd.DataFrame | None) -> dict:
     sentences = text.sentences(row.document)
     found = [] if claims is None else [_claim(claim, row.document, sentences) for claim in claims.itertuples()]
     words = {claim["row"].verdict for claim in found}
+    named = {i for claim in found for i in claim["evidence"]}
     state = f"{'an' if SUPPORT[1] in words else 'no'} unsupported claim" if words else "scored"
     return {
         "row": row,
         # What the page can be cut to: the decision, or where there is none, whether there is an unsupported claim.
         "state": "no score" if row.score is None else row.decision or state,
         "doubted": bool(words - {SUPPORT[0]}),
-        "document": _pieces(row.document, sentences, {i for claim in found for i in claim["evidence"]}),
+        "document": _pieces(row.document, {i: sentences[i][:2] for i in sorted(named)}),
         "claims": found,
     }
 
@@ -125,18 +140,18 @@ def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
         # A language model reads all of a document and singles nothing out.
         "related": bool(evidence) and not len(claim.evidence or ()),
         "sentences": [sentences[i].text for i in evidence],
+        "pieces": _pieces(claim.claim, dict(enumerate(claim.unsupported_words or ()))),
     }
 
 
-def _pieces(document: str, sentences: list[text.Span], named: set[int]) -> list[tuple[int | None, str]]:
-    """The whole document as (number of a sentence that is named, or None of what stands between, text)."""
+def _pieces(whole: str, spans: Mapping[int, tuple[int, int]]) -> list[tuple[int | None, str]]:
+    """The whole text as (number of a span, or None of what stands between, text); spans are numbered and in order."""
     pieces: list[tuple[int | None, str]] = []
     cursor = 0
-    for number in sorted(named):
-        span = sentences[number]
-        pieces += [(None, document[cursor : span.start]), (number, span.text)]
-        cursor = span.end
-    return [*pieces, (None, document[cursor:])]
+    for number, (start, end) in spans.items():
+        pieces += [(None, whole[cursor:start]), (number, whole[start:end])]
+        cursor = end
+    return [*pieces, (None, whole[cursor:])]
 
 
 @lru_cache(maxsize=1)

@@ -162,6 +162,7 @@ def score(
                 threshold=cut,
                 band=band,
                 claim_band=claim_band,
+                marker=engine if getattr(engine, "words_measured", "") else None,
             )
             new.write_text(html, encoding="utf-8")
 
