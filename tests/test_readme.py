@@ -27,12 +27,16 @@ def _row(start: str) -> str:
         ("sentences instead", ["sentences"] * 3),
         ("the whole summary", ["holistic"] * 3),
         ("word overlap", ["word-overlap"] * 3),
+        ("whole summary by Qwen", [None, None, "holistic-qwen-0-5b"]),
+        ("whole summary by SmolLM2", [None, None, "holistic-smollm2"]),
     ],
 )
 def test_the_results_are_the_committed_ones(row, metrics):
     table = pd.read_csv(PUBLIC / "meta_evaluation" / "balanced_accuracy.csv").set_index(["corpus", "group", "metric"])
     columns = (("aggrefact_ftsota", "cnndm"), ("aggrefact_ftsota", "xsum"), ("summeval", "all"))
     for place, metric in zip(columns, metrics, strict=True):
+        if metric is None:
+            continue
         found = table.loc[(*place, metric)]
         assert f"{found['balanced_accuracy']:.1f} ({found['low']:.1f}–{found['high']:.1f})" in _row(row)
 
