@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import dask
@@ -66,7 +66,9 @@ def run(job: Job, parts: Sequence[Part], scheduler: str | None, workers: int | N
     with _client(scheduler, workers) as client:
         typer.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)
         try:
-            client.register_plugin(ModelReady(job.entry))
+            # A worker that is lost while it loads the model is none that cannot; the scheduler keeps the plugin for others.
+            with suppress(CommClosedError):
+                client.register_plugin(ModelReady(job.entry))
             futures = [client.submit(_score, job, part, __version__, pure=False) for part in parts]
             for future in as_completed(futures):
                 yield future.result()
@@ -98,12 +100,13 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with dask.config.set(settings):
         if scheduler is None:
-            with (
-                LocalCluster(
+            try:
+                cluster = LocalCluster(
                     n_workers=workers, threads_per_worker=1, memory_limit=0, silence_logs=logging.CRITICAL
-                ) as cluster,
-                Client(cluster) as client,
-            ):
+                )
+            except RuntimeError as error:  # one was lost while it started
+                raise ClaimwiseError(f"Dask's workers did not start ({first_line(error)}); run again") from None
+            with cluster, Client(cluster) as client:
                 yield client
             return
         try:
