@@ -82,7 +82,7 @@ def main() -> None:
 def draw(found: list[tuple[int, float]], figure: Path) -> None:
     import matplotlib.pyplot as plt
 
-    rows, seconds = zip(*found, strict=True)
+    rows, seconds = zip(*sorted(found), strict=True)
     axes = plt.figure(figsize=(5, 3.4), layout="constrained").subplots()
     axes.loglog(rows, seconds, "o-")
     slope = seconds[-1] / rows[-1]
