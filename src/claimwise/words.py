@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from nltk.stem.porter import PorterStemmer
+from functools import cache, lru_cache
+from typing import Any
 
 FUNCTION_WORDS = frozenset(
     """a about above after again against all also although am among an and any are aren as at be because been
@@ -28,8 +27,10 @@ _NUMBER_WORDS = {
 _NUMBER_WORDS |= {"first": "1st", "second": "2nd", "third": "3rd"}
 
 
-@lru_cache(maxsize=1)
-def _porter() -> PorterStemmer:
+@cache
+def _porter() -> Any:
+    from nltk.stem.porter import PorterStemmer  # as much to import as all the rest of the package
+
     return PorterStemmer()
 
 
