@@ -683,7 +683,7 @@ def test_a_certificate_that_is_not_trusted_is_the_cause_that_is_named(serve, wai
 
 
 def test_https_where_http_is_spoken_is_the_cause_that_is_named(serve, waits):
-    with pytest.raises(ModelError, match=r"no connection: SSLError: .*correct `base_url`"):
+    with pytest.raises(ModelError, match=r"no connection: SSLError: .*correct the model's `base_url`"):
         connect(server := serve(), base_url=server.url.replace("http:", "https:")).verify(["D."], [["A."]], ZERO)
 
 

@@ -139,14 +139,16 @@ def _packages(code: ast.AST) -> set[str]:
 
 #: What draws, shows and runs notebooks; a user who scores a file does without.
 COMPENDIUM = ("claimwise.analysis.", "claimwise.stages")
+DASK = "claimwise.scale.dask_engine"
 
 
 def test_every_package_that_is_imported_is_declared():
     distributions = packages_distributions()
     core = {_normal(entry) for entry in PROJECT["dependencies"]}
     notebooks = core | {_normal(entry) for entry in PROJECT["optional-dependencies"]["compendium"]}
+    dask = core | {_normal(entry) for entry in PROJECT["optional-dependencies"]["dask"]}
     for name in every_module():
-        declared = notebooks if name.startswith(COMPENDIUM) else core
+        declared = notebooks if name.startswith(COMPENDIUM) else dask if name == DASK else core
         packages = _packages(ast.parse(source(name).read_text(encoding="utf-8")))
         for package in packages - {"claimwise", "claimwise_embedded", "training"}:
             assert declared & {_normal(found) for found in distributions.get(package, [])}, f"{name}: {package}"

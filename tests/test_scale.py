@@ -360,7 +360,7 @@ def command(*arguments):
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path, served):
     examples(40, 20).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
-    served.latency = 0.1
+    served.latency = 0.4
     asked = [tmp_path / "mine.jsonl", "--metric", "sentences", "--model", "openai", "--name", "m"]
     asked += ["--base-url", served.url, "--part-tokens", TINY, "--out", f"{tmp_path / 's'}/"]
     first = command(*asked)
@@ -370,6 +370,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, served):
     first.send_signal(signal.SIGINT)  # Ctrl-C: a sentence
     assert b"run again to go on" in first.communicate(timeout=60)[0]
     there, before = times(tmp_path / "s"), prompts_of(served)
+    served.latency = 0
     with pytest.raises(ClaimwiseError, match="not finished"):
         merge(tmp_path / "s", tmp_path / "x.parquet")
     found = scored(tmp_path / "mine.jsonl", tmp_path / "s", **asking(served))
