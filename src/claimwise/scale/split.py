@@ -57,7 +57,7 @@ class Part:
         rows: how many examples.
         tokens: about how many tokens of documents and summaries they have.
         claims: whether they have claims already.
-        digest: a hash of all that they are scored by; equal examples, equal digests.
+        digest: a hash of all of them, and of where they stand; equal examples in equal rows, equal digests.
     """
 
     name: str
@@ -151,7 +151,7 @@ def _write(steps: Steps, folder: Path, tokens: int) -> list[Part]:
     for step in _shown(steps, "splitting", len(part_of)):
         step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
         for part, rows in step.groupby(part_of[start : start + len(step)]):
-            for row in rows.drop(columns="row").itertuples(index=False, name=None):
+            for row in rows.itertuples(index=False, name=None):
                 digests[part].update(repr(row).encode("utf-8", "surrogatepass"))
             claims[part] |= bool(rows["claims"].notna().any())
             table = pa.Table.from_pandas(rows, _SCHEMA, preserve_index=False)
@@ -186,9 +186,8 @@ def _planned(steps: Steps, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     first = ~pd.Series(document).duplicated().to_numpy()
     costs[first] += lengths[first]  # a document is read with the first of its summaries
     whole = np.bincount(document, costs)
-    count = max(1, round(whole.sum() / tokens))
-    middle = (whole.cumsum() - whole / 2) / max(whole.sum(), 1)
-    part_of_document = np.minimum(middle * count, count - 1).astype(np.int32)
+    # By the middle of each document, counted from the first one: rows that are added at the end leave earlier parts alone.
+    part_of_document = ((whole.cumsum() - whole / 2) // tokens).astype(np.int32)
     # a document longer than a part leaves numbers without rows
     return np.unique(part_of_document[document], return_inverse=True)[1], costs
 
