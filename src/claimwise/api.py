@@ -20,6 +20,7 @@ from claimwise.errors import ClaimwiseError, near, shorten
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
+from claimwise.models.cache import ResponseCache
 from claimwise.params import ParamsError, read_yaml
 from claimwise.paths import PARAMS
 from claimwise.user_file import bands, decisions, output
@@ -108,14 +109,19 @@ def _scored_frame(frame: Any, metric: str, model: str | Mapping[str, Any] | Mode
         raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
     if isinstance(frame, pd.DataFrame):
         return _scored_part(frame, metric, model)
+    if not isinstance(model, str | Mapping):
+        raise ClaimwiseError("model: of a Dask frame name it, or give its kind and options: each worker loads its own")
     specification(metric, DEFAULT_METRICS)  # an unknown one is said now, not by a worker
     meta = frame._meta.assign(**{name: pd.Series(dtype=kind) for name, kind in _ADDED.items()})
     return frame.map_partitions(_scored_part, metric, model, meta=meta)
 
 
 def _scored_part(frame: pd.DataFrame, metric: str, model: str | Mapping[str, Any] | Model) -> pd.DataFrame:
-    if isinstance(model, Mapping):  # a worker that has many partitions loads it once
-        model = models.loaded(model)
+    if isinstance(
+        model, str | Mapping
+    ):  # many partitions: it is loaded once, and forgets what it was asked of the others
+        engine = models.loaded(model) if isinstance(model, Mapping) else _named(model)
+        model = models.remembering(engine, ResponseCache(":memory:"))
     scores = evaluated(frame["document"], frame["summary"], metric, model)[0].scores
     return frame.assign(**{name: scores[name].astype(kind).to_numpy() for name, kind in _ADDED.items()})
 

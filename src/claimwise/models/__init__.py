@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,7 +17,7 @@ from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
 from claimwise.models.options import LANGUAGE_MODELS, LanguageModelOptions, ModelError, without_credentials
 
-__all__ = ["ModelError", "check", "describe", "load", "loaded", "usage", "versions"]
+__all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
 
 #: What a result may depend on besides this project's own code.
 _LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
@@ -77,6 +78,23 @@ def loaded(settings: Mapping[str, Any]) -> Model:
 @lru_cache  # loading takes seconds to minutes
 def _loaded(settings: str) -> Model:
     return load(json.loads(settings))
+
+
+def remembering(model: Model, calls: ResponseCache) -> Model:
+    """The model with these finished calls in the place of its own; the weights are the same.
+
+    Many parts may be asked of one model then, and what is remembered of one is let go with it.
+
+    >>> model = load({"kind": "embedded"})
+    >>> other = remembering(model, ResponseCache(":memory:"))
+    >>> other.model is model.model, other.cache is model.cache
+    (True, False)
+    """
+    if not hasattr(model, "cache"):
+        return model
+    other = copy.copy(model)
+    other.cache = calls
+    return other
 
 
 def check(settings: Mapping[str, Any]) -> None:

@@ -21,10 +21,20 @@ def score_parts(job: Job, parts: Sequence[Part], engine: Engine) -> None:
     total = Counts()
     with closing(_scored(job, parts, engine)) as scored, bar(sum(p.rows for p in parts), job.metric, "summary") as done:
         for counts in scored:
-            total += counts
-            tokens = f", {total.tokens} tokens" if total.tokens else ""
-            done.set_postfix_str(f"{total.claims} claims{tokens}{total.told_cost()}", refresh=False)
-            done.update(counts.rows)
+            total.update(counts)
+            done.set_postfix_str(told(total), refresh=False)
+            done.update(counts["rows"])
+
+
+def told(counts: Counts) -> str:
+    """Claims, and what was read and paid for them, if anything.
+
+    >>> told(Counts(claims=3, tokens=900, cost=0.5)), told(Counts())
+    ('3 claims, 900 tokens, cost 0.50', '0 claims')
+    """
+    tokens = f", {counts['tokens']} tokens" if counts["tokens"] else ""
+    paid = f", cost {counts['cost']:.2f}" if counts["cost"] else ""
+    return f"{counts['claims']} claims{tokens}{paid}"
 
 
 def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:

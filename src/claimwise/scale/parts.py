@@ -6,13 +6,14 @@ so that one that is there is whole, and its manifest says whether what it holds 
 
 from __future__ import annotations
 
-import copy
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import pandas as pd
@@ -26,7 +27,7 @@ from claimwise.metrics import Evaluation, MetricSpec, evaluate
 from claimwise.metrics.evaluate import claim_table, verdict_table
 from claimwise.metrics.fenice.alignment import AlignedVerdict, Aligner
 from claimwise.models import cost
-from claimwise.models.base import Claim, Decomposition, Model, Verdict
+from claimwise.models.base import Claim, Decomposition, Verdict
 from claimwise.models.cache import ResponseCache, call_key
 from claimwise.models.language import PromptedModel
 from claimwise.scale.split import Part, read
@@ -68,25 +69,9 @@ _COLUMNS = [
 ]
 
 
-class Counts(NamedTuple):
-    """What scoring took and gave: the sum of the scores, seconds of one worker, cost in the currency of the model's prices."""
-
-    rows: int = 0
-    unscored: int = 0
-    score: float = 0.0
-    claims: int = 0
-    unparsed: int = 0
-    calls: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    seconds: float = 0.0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*map(sum, zip(self, other, strict=True)))
-
-    def told_cost(self) -> str:
-        """What follows other counts in a line; nothing where nothing was paid."""
-        return f", cost {self.cost:.2f}" if self.cost else ""
+#: What scoring took and gave: rows, unscored, score (the sum), claims, unparsed, calls, tokens, cost (in the currency of the
+#: model's prices), seconds (of one worker). ``update`` adds.
+Counts = Counter[str]
 
 
 @dataclass(frozen=True)
@@ -121,7 +106,7 @@ class Job:
             manifest = json.loads(pq.read_metadata(self.place(part)).metadata[_MANIFEST])
         except (FileNotFoundError, KeyError, ValueError, pa.ArrowException):  # not there, or not ours
             return None
-        return Counts(**manifest["counts"]) if manifest["key"] == self._key(part) else None
+        return Counts(manifest["counts"]) if manifest["key"] == self._key(part) else None
 
     def _key(self, part: Part) -> str:
         decides = {name: self.made_by.get(name) for name in ("metric", "prompts", "fingerprint")}
@@ -133,7 +118,7 @@ class Job:
 
     def write(self, part: Part, table: pa.Table, counts: Counts) -> None:
         """Put a part's scores into their place, all at once."""
-        manifest = {"key": self._key(part), "part": asdict(part), "counts": counts._asdict(), "made_by": self.made_by}
+        manifest = {"key": self._key(part), "part": asdict(part), "counts": counts, "made_by": self.made_by}
         new = self.folder / f".{part.name}.{uuid4().hex}.parquet"
         try:
             pq.write_table(table.replace_schema_metadata({_MANIFEST: json.dumps(manifest)}), new, compression="zstd")
@@ -158,9 +143,10 @@ def score_part(job: Job, part: Part) -> Counts:
     examples = read(job.examples, part)
     claims = recorded_claims(examples, job.spec) if part.claims else None
     start, before = time.monotonic(), cost.used()
-    model = _remembering(models.loaded(job.entry), job, part)
-    # One step for all of it: a pool of servers stays busy, and finished calls are kept below this level.
-    found = evaluate(job.metric, job.spec, model, examples, recorded=claims, batch=len(examples), progress=False)
+    with closing(_calls(job, part)) as calls:
+        model = models.remembering(models.loaded(job.entry), calls)
+        # One step for all of it: a pool of servers stays busy, and finished calls are kept below this level.
+        found = evaluate(job.metric, job.spec, model, examples, recorded=claims, batch=len(examples), progress=False)
     used = cost.used() - before
     scores = found.scores["score"]
     counts = Counts(
@@ -186,18 +172,13 @@ def recorded_claims(examples: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
     return recorded(given).assign(decomposer=str(spec.decompose).removeprefix("recorded:"))
 
 
-def _remembering(model: Model, job: Job, part: Part) -> Model:
-    """The model with a place of its own for this part's finished calls: memory does not grow from part to part.
-
-    Those of a language model are in a file, where another worker finds them if this one is lost.
-    """
-    if not hasattr(model, "cache"):
-        return model
-    asked = copy.copy(model)
-    asked.cache = ResponseCache(job.calls(part) if isinstance(model, PromptedModel) else ":memory:")
+def _calls(job: Job, part: Part) -> ResponseCache:
+    """Where a part's finished calls are kept: a language model's in a file, which another worker finds if this one is lost."""
+    asked = isinstance(models.loaded(job.entry), PromptedModel)
+    calls = ResponseCache(job.calls(part) if asked else ":memory:")
     if file := job.entry.get("recorded"):
-        asked.cache.read(paths.root() / file)
-    return asked
+        calls.read(paths.root() / file)
+    return calls
 
 
 def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:

@@ -24,7 +24,7 @@ from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.models import cost
 from claimwise.params import Engine
-from claimwise.scale.engine import score_parts
+from claimwise.scale.engine import score_parts, told
 from claimwise.scale.parts import Counts, Job, gathered, recorded_claims
 from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
 from claimwise.user_file import output
@@ -91,13 +91,16 @@ def score_folder(
     prompt = [str(Path(name).resolve()) if Path(name).is_file() else name for name in prompt]  # workers start elsewhere
     spec, entry, scorer, _ = chosen(metric, model, params, prompt, options or {})
     files = expanded([fetched(path) for path in files])
-    asks = {"files": [str(file) for file in files], "columns": dict(columns or {}), "metric": metric, "scorer": scorer}
+    asks = {
+        "files": [str(file.resolve()) for file in files],
+        "columns": dict(columns or {}),
+        "metric": metric,
+        "scorer": scorer,
+        "part_tokens": part_tokens,
+    }
     _take(out, asks)
 
-    origin = {
-        "files": [[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files],
-        "columns": asks["columns"],
-    }
+    origin = [asks["files"], [[file.stat().st_size, file.stat().st_mtime_ns] for file in files], asks["columns"]]
     examples = out / _EXAMPLES
     parts_of = partial(split, partial(_rows, files, columns), origin, examples, part_tokens)
     parts = parts_of(examples=False)
@@ -207,20 +210,22 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
             "other shards, or by this command once more"
         )
         return
-    total = sum(found, Counts())
+    total = Counts()
+    for counts in found:
+        total.update(counts)
     remove_examples(job.examples)
     shutil.rmtree(job.folder / "_calls", ignore_errors=True)
     # Of workers that were killed while they wrote, and of examples that were more before.
     for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
         left.unlink(missing_ok=True)
-    record = {"asked": asks, "made_by": job.made_by, "parts": len(parts), "counts": total._asdict()}
+    record = {"asked": asks, "made_by": job.made_by, "parts": len(parts), "counts": total}
     output.write_record(record, job.folder / _RUN)
-    scored = total.rows - total.unscored
-    mean = f"mean {total.score / scored:.3f}, " if scored else ""
+    scored = total["rows"] - total["unscored"]
+    mean = f"mean {total['score'] / scored:.3f}, " if scored else ""
     by = f" by model {job.scorer}" if job.scorer else ""
     typer.echo(
-        f"{job.folder}: {total.rows} summaries{by} in {len(parts)} parts, {mean}{total.unscored} without a score, "
-        f"{total.claims} claims, {total.unparsed} unparsed{total.told_cost()}"
+        f"{job.folder}: {total['rows']} summaries{by} in {len(parts)} parts, {mean}{total['unscored']} without a score, "
+        f"{told(total)}, {total['unparsed']} unparsed"
     )
 
 
