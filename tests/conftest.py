@@ -1,6 +1,7 @@
 """Fixtures that several test files share."""
 
 import asyncio
+import gc
 import os
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +18,11 @@ from claimwise import corpora, schema
 # A shared machine may be slow at any moment; no test asserts a time.
 settings.register_profile("claimwise", deadline=None, max_examples=60)
 settings.load_profile("claimwise")
+
+
+def pytest_collection_finish():
+    """What is imported stays: statsmodels collects garbage at every call, and need not look through torch each time."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

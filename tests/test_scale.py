@@ -154,7 +154,7 @@ def test_aligned_claims_keep_their_premise(file, tmp_path):
 
 
 def steps_of(table, size=50):
-    return lambda: (table.iloc[at : at + size] for at in range(0, len(table), size))
+    return (table.iloc[at : at + size] for at in range(0, len(table), size))
 
 
 def table_of(rows):
@@ -393,7 +393,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, served):
     while len(times(tmp_path / "s")) < 3:
         assert first.poll() is None, first.stdout.read()
         time.sleep(0.05)
-    first.send_signal(signal.SIGINT)  # Ctrl-C: a sentence
+    first.send_signal(signal.SIGTERM)  # as Ctrl-C, which a job in the background of a shell does not hear: a sentence
     assert b"run again to go on" in first.communicate(timeout=60)[0]
     there, before = times(tmp_path / "s"), prompts_of(served)
     served.latency = 0

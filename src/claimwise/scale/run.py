@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +101,7 @@ def score_folder(
 
     origin = [asks["files"], [[file.stat().st_size, file.stat().st_mtime_ns] for file in files], asks["columns"]]
     examples = out / _EXAMPLES
-    parts_of = partial(split, partial(_rows, files, columns), origin, examples, part_tokens)
-    parts = parts_of(examples=False)
+    parts = split(_rows(files, columns), origin, examples, part_tokens, examples=False)
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
@@ -113,7 +111,7 @@ def score_folder(
     if waiting:
         output.write_record({"asked": asks}, out / _RUN)  # finished no more, if it was
     if ours:
-        parts_of(examples=True)
+        split(_rows(files, columns), origin, examples, part_tokens)
         for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt) if scorer else ():
             typer.echo(f"warning: {doubt}", err=True)
     if len(waiting) < len(parts):
@@ -160,7 +158,7 @@ def evaluate_in_parts(
     table = examples.assign(claims=[claims.get(key) for key in examples["id"]])
     origin = [int(pd.util.hash_pandas_object(rows, index=False).sum()) for rows in (examples, wanted)]
     folder.mkdir(parents=True, exist_ok=True)
-    parts = split(lambda: [table], origin, folder / _EXAMPLES)
+    parts = split([table], origin, folder / _EXAMPLES)
     made = made_by(name, spec, entry, models.loaded(entry))
     job = Job(folder, folder / _EXAMPLES, name, spec, entry, scorer, made)
     score_parts(job, [part for part in parts if job.finished(part) is None], engine)

@@ -1,7 +1,7 @@
 """Examples split by document into parts of nearly equal cost, however many there are.
 
-They are read twice, some rows at a time: once to see what each document costs, once to write every row into its part.
-Rows of one document stand in one part, wherever they stood before, so that a model reads it once.
+They are read once, some rows at a time, and copied as they come; when it is known what each document costs, every row is
+copied into its part. Rows of one document stand in one part, wherever they stood before, so that a model reads it once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import hashlib
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,10 @@ _SCHEMA = pa.schema(
         ("claims", pa.list_(pa.large_string())),
     ]
 )
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 _PLAN = "plan.json"
 
-#: Examples some rows at a time, from the first one each time it is called: ``_FIELDS``, and the claims that a summary has
-#: already (a list), or None.
-Steps = Callable[[], Iterable[pd.DataFrame]]
+_ROWS = "rows.arrows"
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,14 @@ def _file(folder: Path, part: str) -> Path:
     return folder / f"{part}.arrows"
 
 
-def split(steps: Steps, origin: Any, folder: Path, tokens: int = PART_TOKENS, *, examples: bool = True) -> list[Part]:
+def split(
+    steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int = PART_TOKENS, *, examples: bool = True
+) -> list[Part]:
     """Split examples into parts, or find the parts that an earlier call made of the same ones.
 
     Args:
-        steps: gives the examples.
+        steps: the examples, some rows at a time: ``_FIELDS``, and the ``claims`` that a summary has already (a list), or None;
+            not looked at where the parts are there.
         origin: what the examples come from, as JSON can say it (files with their sizes and times): while it is the same,
             so are they.
         folder: where the parts lie; it may be there from an earlier run, or be made by another process right now.
@@ -104,7 +107,7 @@ def split(steps: Steps, origin: Any, folder: Path, tokens: int = PART_TOKENS, *,
     >>> folder = Path(tempfile.mkdtemp(), "parts")
     >>> rows = pd.DataFrame({"document": ["Rain.", "Sun.", "Rain."], "summary": ["It rained.", "It shone.", "Snow."]})
     >>> rows = rows.assign(id=["a", "b", "c"], document_id=["1", "2", "1"], system="s", origin="o", split="test", label=1.0)
-    >>> parts = split(lambda: [rows.assign(claims=None)], "rows", folder, tokens=12)
+    >>> parts = split([rows.assign(claims=None)], "rows", folder, tokens=12)
     >>> [read(folder, part)["row"].tolist() for part in parts]
     [[0, 2], [1]]
     """
@@ -141,47 +144,52 @@ def _earlier(folder: Path, made_of: Mapping[str, Any], examples: bool) -> list[P
     return parts if plan == made_of and there else None
 
 
-def _write(steps: Steps, folder: Path, tokens: int) -> list[Part]:
-    part_of, costs = _planned(steps, tokens)
+def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Part]:
+    part_of, costs = _copied(steps, folder / _ROWS, tokens)
     names = [f"{part:05}" for part in range(part_of.max() + 1)]
     digests = [hashlib.sha256() for _ in names]
     claims = [False] * len(names)
     held: dict[str, list[pa.Table]] = defaultdict(list)
-    size = start = 0
-    for step in _shown(steps, "splitting", len(part_of)):
-        step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
-        for part, rows in step.groupby(part_of[start : start + len(step)]):
+    size = 0
+    for step in _shown(_read_back(folder / _ROWS), "splitting", len(part_of)):
+        for part, rows in step.groupby(part_of[step["row"]]):
             for row in rows.itertuples(index=False, name=None):
                 digests[part].update(repr(row).encode("utf-8", "surrogatepass"))
             claims[part] |= bool(rows["claims"].notna().any())
             table = pa.Table.from_pandas(rows, _SCHEMA, preserve_index=False)
             held[names[part]].append(table)
             size += table.nbytes
-        start += len(step)
         if size > _HELD_BYTES:
             _append(held, folder)
             size = 0
     _append(held, folder)
+    (folder / _ROWS).unlink()
     counts, sums = np.bincount(part_of), np.bincount(part_of, costs)
     return [
         Part(name, int(counts[at]), int(sums[at]), claims[at], digests[at].hexdigest()) for at, name in enumerate(names)
     ]
 
 
-def _planned(steps: Steps, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of every row the number of its part, and its share of the cost in tokens."""
-    found = [
-        (
-            pd.util.hash_array(step["id"].to_numpy(object)),
-            pd.util.hash_array(step["document_id"].to_numpy(object)),
-            step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
-            step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
-        )
-        for step in _shown(steps, "reading")
-    ]
+def _copied(steps: Iterable[pd.DataFrame], file: Path, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of every row the number of its part, and its share of the cost in tokens; the rows are copied into the file."""
+    found, start = [], 0
+    with pa.OSFile(str(file), "wb") as out, pa.ipc.new_stream(out, _SCHEMA, options=_COMPRESSED) as stream:
+        for step in _shown(steps, "reading"):
+            step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
+            with _said_if_full(file.parent):
+                stream.write_table(pa.Table.from_pandas(step, _SCHEMA, preserve_index=False))
+            start += len(step)
+            found.append(
+                (
+                    pd.util.hash_array(step["id"].to_numpy(object)),
+                    pd.util.hash_array(step["document_id"].to_numpy(object)),
+                    step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
+                    step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
+                )
+            )
     ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
     del found
-    _refuse_twice(ids, steps)
+    _refuse_twice(ids, file)
     document = pd.factorize(documents)[0]  # numbered in the order in which they come
     first = ~pd.Series(document).duplicated().to_numpy()
     costs[first] += lengths[first]  # a document is read with the first of its summaries
@@ -192,13 +200,19 @@ def _planned(steps: Steps, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(part_of_document[document], return_inverse=True)[1], costs
 
 
-def _refuse_twice(ids: np.ndarray, steps: Steps) -> None:
-    """Hashes tell that an id may stand twice; whether and which one, the examples are read for again."""
+def _read_back(file: Path) -> Iterator[pd.DataFrame]:
+    with pa.OSFile(str(file)) as rows:
+        for batch in pa.ipc.open_stream(rows):
+            yield batch.to_pandas()
+
+
+def _refuse_twice(ids: np.ndarray, file: Path) -> None:
+    """Hashes tell that an id may stand twice; whether and which one, the copied rows say."""
     repeated = ids[pd.Series(ids).duplicated().to_numpy()]
     if not len(repeated):
         return
     twice, seen = set(repeated.tolist()), set()
-    for step in steps():
+    for step in _read_back(file):
         for key, hashed in zip(step["id"], pd.util.hash_array(step["id"].to_numpy(object)), strict=True):
             if hashed in twice and key in seen:
                 raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
@@ -206,23 +220,31 @@ def _refuse_twice(ids: np.ndarray, steps: Steps) -> None:
                 seen.add(key)
 
 
-def _shown(steps: Steps, what: str, rows: int | None = None) -> Iterator[pd.DataFrame]:
+def _shown(steps: Iterable[pd.DataFrame], what: str, rows: int | None = None) -> Iterator[pd.DataFrame]:
     with bar(rows, what, "row") as done:
-        for step in steps():
+        for step in steps:
             yield step
             done.update(len(step))
 
 
 def _append(held: dict[str, list[pa.Table]], folder: Path) -> None:
     """Tables are appended as streams of Arrow's, one after the other: no file stays open, and none is written twice."""
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    try:
+    with _said_if_full(folder):
         for part, tables in held.items():
-            with _file(folder, part).open("ab") as file, pa.ipc.new_stream(file, _SCHEMA, options=options) as stream:
+            with (
+                _file(folder, part).open("ab") as file,
+                pa.ipc.new_stream(file, _SCHEMA, options=_COMPRESSED) as stream,
+            ):
                 stream.write_table(pa.concat_tables(tables))
+    held.clear()
+
+
+@contextmanager
+def _said_if_full(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise ClaimwiseError(
-            f"{folder}: the examples cannot be copied there ({first_line(error)}); a folder of scores takes as much room as "
-            "the files, while it is written"
+            f"{folder}: the examples cannot be copied there ({first_line(error)}); a folder of scores takes twice as much "
+            "room as the files, while it is written"
         ) from None
-    held.clear()
