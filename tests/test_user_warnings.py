@@ -1,11 +1,13 @@
 """What a user's file and prompts are warned of, and when not."""
 
 import textwrap
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from claimwise import text
+from claimwise.user_file.score import score
 from claimwise.user_file.warnings import marked, warnings, wrapped
 
 
@@ -73,6 +75,15 @@ def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
 def test_summaries_in_another_script_are_counted():
     [warning] = warned(summaries=["雨が降った。" * 20, "Шёл дождь." * 20, "It rained."])
     assert "2 of 3 summaries are mostly not in Latin script" in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts"), [("大桥将关闭。", 0), ("Die Brücke ist nicht für die Schule.", 0), (ENGLISH, 1)]
+)
+def test_bounds_fitted_on_english_say_nothing_of_another_language(tmp_path, text, verdicts):
+    pd.DataFrame({"document": [text], "summary": [text]}).to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    scores = score([tmp_path / "a.jsonl"], "sentences", "embedded", tmp_path / "a.csv", None, None, Path("params.yaml"))
+    assert list(scores.get("verdict", [])) == ["faithful"] * verdicts
 
 
 @pytest.mark.parametrize("kind", ["embedded", "lexical"])
