@@ -97,15 +97,15 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         ([{**GOOD, "label": "yes"}], "line 1, column 'label': found 'yes', expected 1"),
         (
             [{**GOOD, "document": "a\x00b"}],
-            "line 1, column 'document': found .* .a NUL byte at character 1., expected text without",
+            "line 1, column 'document': found .* .a NUL byte at character 1., expected a text .* without NUL bytes",
         ),
-        ([{**GOOD, "document": ["It rained.", 1]}], "line 1, column 'document': found .* .no text., expected text"),
+        ([{**GOOD, "document": ["It rained.", 1]}], "line 1, column 'document': found .* .no text., expected a text"),
         (
             [{"document": "It rained.", "claims": [1]}],
             "line 1, column 'claims': found .1., expected a text or a list of t",
         ),
         ([{"document": "It rained.", "claims": ["Rain."]}], "claims and no summary, which `claimwise score` reads"),
-        ([{**GOOD, "summary": 12}], "line 1, column 'summary': found 12 .no text., expected text"),
+        ([{**GOOD, "summary": 12}], "line 1, column 'summary': found 12 .no text., expected a text"),
         ([{**GOOD, "system": ["x"]}], "line 1, column 'system': found .* .no text."),
         (
             [{**GOOD, "summary": "x \ud83d"}],
@@ -415,7 +415,7 @@ def test_the_named_index_of_a_data_frame_is_a_column(tmp_path):
 def test_a_parquet_number_is_no_text(tmp_path):
     file = tmp_path / "mine.parquet"
     pd.DataFrame([{**GOOD, "document": 7}]).to_parquet(file)
-    with pytest.raises(TableError, match=r"row 1, column 'document': found 7 \(no text\), expected text"):
+    with pytest.raises(TableError, match=r"row 1, column 'document': found 7 \(no text\), expected a text"):
         read_examples(file)
 
 

@@ -45,7 +45,7 @@ def _name(description: str, **options) -> pa.Column:
 
 def _text(description: str) -> pa.Column:
     """Text that may be empty: an empty summary is legitimate input, its score is NaN with a reason."""
-    return pa.Column(str, _no_nul, description=f"text without NUL bytes ({description})")
+    return pa.Column(str, _no_nul, description=f"a text ({description})")
 
 
 def _optional(description: str) -> pa.Column:
@@ -236,12 +236,13 @@ def _explain(
             )
         elif not pd.isna(case.index):
             column = schema.columns[case.column]
-            kind = " (no text)" if case.check.startswith("dtype('str") else ""
+            kind, expected = " (no text)" if case.check.startswith("dtype('str") else "", column.description
             if case.check == _no_nul.error:
                 kind = f" (a NUL byte at character {case.failure_case.index(chr(0))})"
+                expected += " without NUL bytes"
             messages.append(
                 f"{source}, {places[int(case.index)]}, column {case.column!r}: found {shorten(case.failure_case)}{kind}, "
-                f"expected {column.description}"
+                f"expected {expected}"
             )
         elif case.column not in told:
             messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
