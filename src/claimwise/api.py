@@ -37,21 +37,17 @@ DEFAULT_MODELS: dict[str, dict[str, str]] = {
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
+#: A document, or one for each summary; and a model as ``score`` takes it.
+Documents = str | Iterable[str | list[str]]
+AnyModel = str | Mapping[str, Any] | Model
+
+
 @overload
-def score(
-    document: str | Iterable[str], summary: str, metric: str = ..., model: str | Mapping[str, Any] | Model = ...
-) -> float: ...
+def score(document: Documents, summary: str, metric: str = ..., model: AnyModel = ...) -> float: ...
 @overload
-def score(
-    document: str | Iterable[str | list[str]],
-    summary: Iterable[str],
-    metric: str = ...,
-    model: str | Mapping[str, Any] | Model = ...,
-) -> list[float]: ...
+def score(document: Documents, summary: Iterable[str], metric: str = ..., model: AnyModel = ...) -> list[float]: ...
 @overload
-def score(
-    document: pd.DataFrame, summary: None = ..., metric: str = ..., model: str | Mapping[str, Any] | Model = ...
-) -> pd.DataFrame: ...
+def score(document: pd.DataFrame, summary: None = ..., metric: str = ..., model: AnyModel = ...) -> pd.DataFrame: ...
 def score(document, summary=None, metric="acueval", model=DEFAULT_MODEL):
     """How faithful a summary is to its document, in [0, 1]; of several summaries a list.
 
@@ -99,7 +95,7 @@ def score(document, summary=None, metric="acueval", model=DEFAULT_MODEL):
 _ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reason": "object"}
 
 
-def _scored_frame(frame: Any, metric: str, model: str | Mapping[str, Any] | Model) -> Any:
+def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
     if lacking := [name for name in ("document", "summary") if name not in frame.columns]:
         raise ClaimwiseError(
             f"the data frame lacks the column {lacking[0]!r}; expected document and summary, got "
@@ -116,10 +112,8 @@ def _scored_frame(frame: Any, metric: str, model: str | Mapping[str, Any] | Mode
     return frame.map_partitions(_scored_part, metric, model, meta=meta)
 
 
-def _scored_part(frame: pd.DataFrame, metric: str, model: str | Mapping[str, Any] | Model) -> pd.DataFrame:
-    if isinstance(
-        model, str | Mapping
-    ):  # many partitions: it is loaded once, and forgets what it was asked of the others
+def _scored_part(frame: pd.DataFrame, metric: str, model: AnyModel) -> pd.DataFrame:
+    if isinstance(model, str | Mapping):  # of many partitions: loaded once, it forgets what the others asked
         engine = models.loaded(model) if isinstance(model, Mapping) else _named(model)
         model = models.remembering(engine, ResponseCache(":memory:"))
     scores = evaluated(frame["document"], frame["summary"], metric, model)[0].scores
@@ -127,26 +121,18 @@ def _scored_part(frame: pd.DataFrame, metric: str, model: str | Mapping[str, Any
 
 
 def evaluated(
-    document: str | Iterable[str | list[str]],
+    document: Documents,
     summary: str | Iterable[str],
     metric: str,
-    model: str | Mapping[str, Any] | Model,
+    model: AnyModel,
     claims: Sequence[str] | None = None,
 ) -> tuple[Evaluation, pd.DataFrame, bands.Band]:
-    """What ``score`` scores by, for those who want the claims, too: ``output.claim_table`` takes all three.
+    """What ``score`` scores by, for those who want the claims, too; arguments and errors are those of ``score``.
 
-    Args:
-        document: as ``score`` takes it, like the others.
-        summary: likewise.
-        metric: likewise.
-        model: likewise.
-        claims: of the one summary, verified as they stand; decomposed, if not given.
+    ``claims`` are those of the one summary, verified as they stand; without them it is decomposed.
 
     Returns:
-        What was found, the examples table, and the band of the claims' support.
-
-    Raises:
-        ClaimwiseError: as ``score``.
+        What was found, the examples table, and the band of the claims' support: ``output.claim_table`` takes all three.
 
     >>> found = evaluated("The cat sat.", "The cat sat. It rained.", "acueval", "lexical")
     >>> output.claim_table(*found)[["claim", "verdict"]].values.tolist()
@@ -154,7 +140,12 @@ def evaluated(
     """
     summaries = _texts("summary", summary)
     if isinstance(summary, str) or isinstance(document, str):
-        documents = [_document(document)] * len(summaries)
+        text = joined(_texts("document", document))
+        if not isinstance(text, str):
+            raise ClaimwiseError(
+                f"document: expected a text, or a list of texts that are read as one, got {shorten(document)}"
+            )
+        documents = [text] * len(summaries)
     else:
         documents = [joined(text) for text in _texts("document", document)]
     if len(documents) != len(summaries):
@@ -179,7 +170,7 @@ def check(
     document: str | Iterable[str],
     claims: str | Iterable[str],
     metric: str = "acueval",
-    model: str | Mapping[str, Any] | Model = DEFAULT_MODEL,
+    model: AnyModel = DEFAULT_MODEL,
 ) -> pd.DataFrame:
     """Whether a document supports claims of your own; they are verified as they stand, nothing is decomposed.
 
@@ -209,12 +200,7 @@ def check(
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
-    """The metric on claims that are there: only its verifier is asked.
-
-    Args:
-        name: the metric's.
-        spec: what it is made of.
-        prompt: the user's prompts.
+    """The metric, called ``name``, on claims that are there: only its verifier is asked, by the user's prompts if any.
 
     Raises:
         ClaimwiseError: it makes no claims, or a prompt is for making some.
@@ -227,15 +213,6 @@ def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> Metri
     return spec.model_copy(update={"decompose": f"recorded:{GIVEN}"})
 
 
-def _document(given: Any) -> str:
-    document = joined(_texts("document", given))
-    if not isinstance(document, str):
-        raise ClaimwiseError(
-            f"document: expected a text, or a list of texts that are read as one, got {shorten(given)}"
-        )
-    return document
-
-
 class Metric:
     """A metric with ``compute(predictions=..., references=...)``, as those of Hugging Face's ``evaluate`` have it.
 
@@ -245,7 +222,7 @@ class Metric:
     {'word-overlap': 0.75, 'scores': [1.0, 0.5]}
     """
 
-    def __init__(self, metric: str = "acueval", model: str | Mapping[str, Any] | Model = DEFAULT_MODEL):
+    def __init__(self, metric: str = "acueval", model: AnyModel = DEFAULT_MODEL):
         specification(metric, DEFAULT_METRICS)  # an unknown one is said now, not after a training step
         self._metric, self._model = metric, _model(model)
         self._predictions: list[str] = []
@@ -309,7 +286,7 @@ def _texts(name: str, given: str | Iterable[str]) -> list:
     raise ClaimwiseError(f"{name}: expected a text or several (a list, a column of a data frame), got {found}")
 
 
-def _model(model: str | Mapping[str, Any] | Model) -> Model:
+def _model(model: AnyModel) -> Model:
     if isinstance(model, str):
         return _named(model)
     if isinstance(model, Mapping):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from claimwise.api import DEFAULT_MODEL, evaluated
+from claimwise.api import DEFAULT_MODEL, AnyModel, evaluated
 from claimwise.errors import ClaimwiseError, shorten
-from claimwise.models.base import Model
 from claimwise.user_file.output import SUPPORT, claim_table
 
 
@@ -16,16 +14,11 @@ def assert_faithful(
     summary: str,
     min_score: float,
     metric: str = "acueval",
-    model: str | Mapping[str, Any] | Model = DEFAULT_MODEL,
+    model: AnyModel = DEFAULT_MODEL,
 ) -> None:
-    """Fail where a summary has a score below the least, or none, and name the claims that are not supported.
+    """Fail where a summary has a score below the least, in [0, 1], or none, and name the claims that are not supported.
 
-    Args:
-        document: a text, or several that are read as one (contexts).
-        summary: a text.
-        min_score: in [0, 1].
-        metric: as ``claimwise.score`` takes it.
-        model: likewise.
+    ``document`` is a text, or several that are read as one (contexts); for the others see ``claimwise.score``.
 
     Raises:
         AssertionError: the summary is not that faithful.
