@@ -7,7 +7,7 @@ import math
 import shlex
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -172,12 +172,9 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     >>> found.examples["system"].tolist(), [Path(key).name for key in found.examples["id"]]
     (['gpt', 't5'], ['gpt.csv:1', 't5.csv:1'])
     """
-    if len(paths) == 1:
-        return read_file(paths[0], columns)
-    found = [read_file(path, columns) for path in paths]
-    if len({one.claims is None for one in found}) > 1:
-        raise TableError(f"{paths[0]} and others: some have a summary and some have claims; score them apart")
-    found = [_among_others(one, path) for one, path in zip(found, paths, strict=True)]
+    found = list(read_in_steps(paths, columns, size=None))
+    if len(found) == 1:
+        return found[0]
     beside = pd.concat([one.carried for one in found], ignore_index=True)
     claims = [one.claims for one in found if one.claims is not None]
     return UserFile(
@@ -193,20 +190,19 @@ def _among_others(found: UserFile, path: Path) -> UserFile:
     if "file" in found.carried:
         raise TableError(f"{path}: column 'file' would stand twice; rename it")
     system = found.examples["system"] if "system" in found.carried else stem(path)
-    return UserFile(
+    claims = found.claims
+    return replace(
+        found,
         examples=found.examples.assign(id=f"{path}:" + found.examples["id"], system=system),
         carried=found.carried.assign(file=str(path)),
-        hints=found.hints,
-        claims=None
-        if found.claims is None
-        else found.claims.assign(example_id=f"{path}:" + found.claims["example_id"]),
+        claims=None if claims is None else claims.assign(example_id=f"{path}:" + claims["example_id"]),
     )
 
 
 def read_in_steps(
-    paths: Sequence[Path], columns: Mapping[str, str] | None = None, size: int = 2000
+    paths: Sequence[Path], columns: Mapping[str, str] | None = None, size: int | None = 2000
 ) -> Iterator[UserFile]:
-    """What ``read_files`` reads, so many rows at a time: files may be larger than memory.
+    """What ``read_files`` reads, so many rows at a time: files may be larger than memory. None: a file at a time.
 
     That no id stands twice is checked within a step only.
 
@@ -219,21 +215,18 @@ def read_in_steps(
     >>> [step.examples["id"].tolist() for step in read_in_steps([file], size=3)]
     [['1', '2', '3'], ['4', '5']]
     """
-    own = None
+    columns, earlier = columns or {}, {}
     for path in paths:
-        rows, before, numbered = read_rows(path), 0, None
+        rows, before = read_rows(path), 0
+        earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:
-            found = _user_file(step, path, columns or {}, before)
-            has_claims, has_ids = (
-                found.claims is not None,
-                any((columns or {}).get("id", "id") in row for _, row in step),
-            )
-            if own not in (None, has_claims) or numbered not in (None, not has_ids):
-                what = "claims" if own not in (None, has_claims) else "an id"
+            found = _user_file(step, path, columns, before)
+            has = {"claims": found.claims is not None, "an id": any(columns.get("id", "id") in row for _, row in step)}
+            if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
                 raise TableError(
-                    f"{path}, {step[0][0]}: from here on rows differ in whether they have {what}; score them apart"
+                    f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
                 )
-            own, numbered, before = has_claims, not has_ids, before + len(step)
+            earlier, before = has, before + len(step)
             yield _among_others(found, path) if len(paths) > 1 else found
 
 
