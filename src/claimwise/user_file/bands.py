@@ -65,12 +65,9 @@ def _is_measured(entry: Mapping[str, Any]) -> bool:
 
 
 def of_summaries(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> Band | None:
-    """The band of a metric's scores by a model; None where none was fitted.
+    """The band of a metric's scores by a model (its entry in params.yaml); None where none was fitted.
 
-    Args:
-        metric: its name.
-        spec: what it is made of: with another prompt or aggregate its scores are others.
-        entry: the model's, as in params.yaml.
+    ``spec`` is what the metric is made of: with another prompt or aggregate its scores are others.
 
     >>> acueval = MetricSpec(**DEFAULT_METRICS["acueval"])
     >>> of_summaries("acueval", acueval, {"kind": "embedded"}).n, of_summaries("acueval", acueval, {"kind": "lexical"})

@@ -15,7 +15,7 @@ from scipy import stats
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
-from claimwise.errors import ClaimwiseError, printable
+from claimwise.errors import printable
 from claimwise.user_file.bands import NOT_SURE, Band
 
 #: The column of what the default bounds say, in words.
@@ -28,21 +28,6 @@ _CHANCE = 0.5 + 1e-9  # of a balanced accuracy: one that is no more is a coin's,
 _DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
 _SYSTEMS = 20  # systems whose means are shown, the best
 _TURNED = "label 1 means faithful: are the labels the other way round?"
-
-
-def check(threshold: float | None) -> None:
-    """Refuse a threshold that decides nothing.
-
-    Raises:
-        ClaimwiseError: it is not from 0 to 1.
-
-    >>> check(1.5)
-    Traceback (most recent call last):
-    ...
-    claimwise.errors.ClaimwiseError: threshold: expected a number from 0 to 1, as scores are, got 1.5
-    """
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ClaimwiseError(f"threshold: expected a number from 0 to 1, as scores are, got {threshold}")
 
 
 def decisions(scores: pd.Series, threshold: float) -> pd.Series:
@@ -116,9 +101,7 @@ def tuned(rows: pd.DataFrame) -> float | None:
 def centred(threshold: float, scores: pd.Series) -> float:
     """The middle between the two scores around a threshold: it decides these scores alike, and is far from all of them.
 
-    Args:
-        threshold: a score is above it, or not.
-        scores: what it decides, none missing; the threshold stays where they are all on one side of it.
+    No score is missing; where all are on one side of the threshold, it stays.
 
     >>> centred(0.717, pd.Series([0.3, 0.7, 0.9, 0.2])), centred(0.9, pd.Series([0.9, 0.2]))
     (0.8, 0.9)
@@ -141,11 +124,7 @@ def shortened(threshold: float, scores: pd.Series) -> float:
 
 
 def untuned(rows: pd.DataFrame, carried: Collection[str]) -> str:
-    """Why a file with labels has no threshold; for one that ``tuned`` found none for.
-
-    Args:
-        rows: the scored rows.
-        carried: columns that the file has.
+    """Why a file with labels, which has the columns ``carried``, has no threshold: ``tuned`` found none.
 
     >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}), ["split"])
     >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}), [])
@@ -181,10 +160,7 @@ def untuned(rows: pd.DataFrame, carried: Collection[str]) -> str:
 def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
     """What the threshold decided, and how right that is on the labelled rows that it was not tuned on.
 
-    Args:
-        rows: the scored rows.
-        threshold: a summary is faithful above it.
-        tuned: whether it was tuned on the labelled validation rows.
+    ``tuned`` says whether it was tuned, on the labelled validation rows, or given.
 
     >>> rows = pd.DataFrame({"split": "test", "label": [0, 1, 1], "document_id": ["a", "b", "c"], "score": [0.2, 0.6, 0.9]})
     >>> print(report(rows, 0.5, tuned=False))

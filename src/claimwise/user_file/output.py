@@ -46,11 +46,8 @@ STDOUT = Path("-")
 def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     """Where the scores go if no place is named: beside the file, under a name that says what made them.
 
-    Args:
-        file: the examples.
-        metric: what they are scored by.
-        others: the model and the prompts, by name or path, where they are not the usual ones: scores of another model
-            must not take the place of those that are there.
+    ``others`` are the model and the prompts, by name or path, where they are not the usual ones: scores of another model
+    must not take the place of those that are there.
 
     >>> beside(Path("data/mine.csv.gz"), "acueval", ["org/gpt", "prompts/v1.2.txt"]).name
     'mine.acueval.org-gpt.v1.2.csv'
@@ -80,13 +77,7 @@ def record_beside(out: Path) -> Path | None:
 
 
 def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | None) -> None:
-    """Refuse a place that is taken or cannot be written to.
-
-    Args:
-        files: the examples.
-        out: for the scores.
-        claims: for the claims, if anywhere.
-        page: for the page, if anywhere.
+    """Refuse a place for scores, claims or page that is taken, by the files of examples too, or cannot be written to.
 
     Raises:
         ClaimwiseError: a result would be written over the examples or another result, or cannot be written there at all.
@@ -230,10 +221,7 @@ def _missing(value: Any) -> bool:
 def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
     """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first.
 
-    Args:
-        evaluation: what ``metrics.evaluate`` returned for the examples.
-        examples: the examples table.
-        band: between its bounds a claim's verdict is "not sure".
+    ``evaluation`` is what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure".
 
     >>> from claimwise import api
     >>> claims = claim_table(*api.evaluated("It rained.", "It rained. Ann left.", "sentences", "lexical"))
@@ -282,10 +270,7 @@ def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:
     Most models name the best first. Where many were read as one text (a window, a chunk, the whole document) they are
     named in the document's order, or not at all, and words decide (``chunks.ranked``).
 
-    Args:
-        document: the text.
-        claim: the claim.
-        verdict: of the claim, or a row with its ``support`` and ``evidence``; without a value nothing was found.
+    ``verdict`` may be a row with its ``support`` and ``evidence``; without a value nothing was found.
 
     >>> document = "It rained. Bo slept. They left. Ann won the race. All slept."
     >>> [nearest(document, "Ann slept.", Verdict(0.9, None, read)) for read in ((1, 2, 3, 4), (), (4, 2, 3, 1), (0, 1))]

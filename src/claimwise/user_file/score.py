@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import typer
@@ -48,40 +48,22 @@ def score(
     options: Mapping[str, Any] | None = None,
     safe_csv: bool = False,
 ) -> pd.DataFrame | None:
-    """Score every example and write the csv; returns what was written.
+    """Score every example and write the csv; returns what was written, of a dry run None.
 
-    Args:
-        files: examples with document, summary (or claims) and, where there are any, id, label, system; see
-            ``corpora.read_file``. Several, and those of a folder, are scored as one table; ``hf://datasets/…`` is a file
-            of the hub (``hub.fetched``), ``-`` the standard input, whose scores go to the standard output if no other
-            place is named.
-        metric: a metric of the settings.
-        model: a model of the settings; the metric's own, or the one that they choose, if not given.
-        out: the csv (or JSON lines, with each row's claims, where it ends in .jsonl) of scores, and after them the file's
-            columns but id, document and summary, as they stood (one of ``columns`` under the name of its field); if not
-            given, beside the file, named after it, the metric and, where they are not the usual ones, the model, the
-            prompts and the limit.
-        claims: where to write every claim with its support and evidence, if anywhere; see ``output.claim_report``.
-        page: where to write a page of HTML to read claims and evidence on, if anywhere. Beside the scores, what made them
-            is written to a file ``….run.json``, too.
-        params: the settings file; see ``api.read_settings``.
-        dry_run: only say what would be asked of the model; None is returned.
-        threshold: a summary is ``faithful`` (a further column, 1 or 0) where its score is above it. If not given, the
-            one with the best balanced accuracy on the file's labelled rows whose split is one of ``VALIDATION``
-            (``decisions.tuned``); without such rows of both labels, or where it is right of them no more often than a
-            coin, nothing is decided but what ``bands`` knows of the embedded model (a further column, ``verdict``).
-        prompt: prompts, by name or by path, that take the place of the metric's of the same role.
-        columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
-        limit: score the first so many rows only; all of them are read and checked.
-        options: of the model, in the place of those in the settings or beside them; with one of them ``model`` may be a
-            kind that the settings do not have.
-        safe_csv: put a ``'`` before cells that a spreadsheet would take for formulas; see ``output.write``.
+    Arguments are the options of ``claimwise score`` (``--help`` says what each does, docs/usage.md what comes of it), but
+    for ``columns``, as ``corpora.read_file`` takes them, and ``options`` of the model, in the place of those in the
+    settings or beside them: ``base_url``, and ``model``, its name there.
+
+    After the scores come the file's columns but id, document and summary, as they stood. With a threshold there is a
+    column ``faithful``, 1 or 0: with the given one, or the one that labelled validation rows tune (``decisions.tuned``).
+    Without one there is ``verdict`` where ``bands`` knows the model. What made the scores is written beside them.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong, and nothing is asked or written; or
             not one of the summaries has a score, and all is written all the same.
     """
-    decisions.check(threshold)
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise ClaimwiseError(f"threshold: expected a number from 0 to 1, as scores are, got {threshold}")
     spec, entry, asked, cache = chosen(metric, model, params, prompt, options or {})
     file = _called(files)
     if out is None and file == STDIN:
@@ -193,23 +175,20 @@ def score(
     return scores
 
 
-class Chosen(NamedTuple):
-    """What scores are made by: the metric's specification, the model's entry and name, and the file of finished calls."""
+def chosen(
+    metric: str, model: str | None, params: Path, prompt: Sequence[str], options: Mapping[str, Any]
+) -> tuple[MetricSpec, Mapping[str, Any], str, Path]:
+    """What the command line chooses; for the arguments and errors see ``score``.
 
-    spec: MetricSpec
-    entry: Mapping[str, Any]
-    scorer: str
-    cache: Path
-
-
-def chosen(metric: str, model: str | None, params: Path, prompt: Sequence[str], options: Mapping[str, Any]) -> Chosen:
-    """What the command line chooses; for the arguments and errors see ``score``. A metric without a model has no scorer."""
+    Returns:
+        The metric's specification, the model's entry and name (empty of a metric without one), the file of finished calls.
+    """
     settings = api.read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)
     model = model or ("openai" if options else spec.model or settings.model)
     entry = _entry(model, settings, params, options)
     scorer = "" if spec.judge == WordOverlap.name else str(options.get("model", model))
-    return Chosen(spec, entry, scorer, settings.cache)
+    return spec, entry, scorer, settings.cache
 
 
 def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engine: Model) -> dict[str, Any]:
@@ -289,12 +268,7 @@ def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[
 
 
 def advice(reasons: Sequence[str], file: Path, spec: MetricSpec) -> str:
-    """What to do about a file of which nothing could be scored: what helps against each reason, the first one's first.
-
-    Args:
-        reasons: why there are no scores, the commonest first.
-        file: the user's file.
-        spec: what its rows were scored by.
+    """What to do about a file of which nothing could be scored: what helps against each reason, in the reasons' order.
 
     >>> advice([Reason.EMPTY_SUMMARY, Reason.EMPTY_DOCUMENT], Path("mine.csv"), MetricSpec(judge="word-overlap"))
     'correct mine.csv'
