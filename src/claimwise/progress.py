@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from typing import Any, TextIO
 
 import pandas as pd
 from tqdm import tqdm
@@ -27,18 +27,12 @@ def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
     stream = sys.__stderr__
     if not show or stream is None:  # a service may have none
         return tqdm(total=total, disable=True)
-    if _is_terminal(stream):
-        return tqdm(total=total, desc=what, unit=unit, file=stream, mininterval=1, leave=False)
-    return tqdm(
-        total=total,
-        desc=what,
-        unit=unit,
-        file=_Lines(stream),
-        mininterval=LINE_SECONDS,
-        miniters=1,  # fixed: tqdm's monitor would show a bar of its own choice of iterations sooner
-        delay=LINE_SECONDS,  # a bar of nothing done says nothing
-        leave=False,
-    )
+    pace: dict[str, Any] = {"file": stream, "mininterval": 1}
+    if not _is_terminal(stream):
+        # miniters is fixed: tqdm's monitor would show a bar of its own choice of iterations sooner. The delay: a bar of
+        # nothing done says nothing.
+        pace = {"file": _Lines(stream), "mininterval": LINE_SECONDS, "miniters": 1, "delay": LINE_SECONDS}
+    return tqdm(total=total, desc=what, unit=unit, leave=False, **pace)
 
 
 def batches(rows: pd.DataFrame, what: str, unit: str = "summary", size: int = 64) -> Iterator[pd.DataFrame]:

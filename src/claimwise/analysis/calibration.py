@@ -9,9 +9,13 @@ import pandas as pd
 
 from claimwise.analysis.bootstrap import UNKNOWN, Interval
 
+#: Of equal width, from 0 to 1.
+BINS = 10
+_DRAWS = 2000
+
 
 def expected_calibration_error(
-    labels: Sequence[int], supports: Sequence[float], bins: int = 10
+    labels: Sequence[int], supports: Sequence[float], bins: int = BINS
 ) -> tuple[float, pd.DataFrame]:
     """Expected calibration error over equal-width bins, and the reliability table behind it.
 
@@ -30,13 +34,7 @@ def expected_calibration_error(
     return float(error), table.reset_index(drop=True)
 
 
-def calibration_floor(
-    supports: Sequence[float],
-    claims: Sequence | None = None,
-    bins: int = 10,
-    draws: int = 2000,
-    seed: int = 0,
-) -> Interval:
+def calibration_floor(supports: Sequence[float], claims: Sequence | None = None) -> Interval:
     """The calibration error that supports would have if each were exactly the probability of its claim.
 
     The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
@@ -61,10 +59,10 @@ def calibration_floor(
     supports = np.asarray(supports, float)
     if not len(supports):
         return UNKNOWN
-    place = np.minimum((supports * bins).astype(int), bins - 1)
+    place = np.minimum((supports * BINS).astype(int), BINS - 1)
     claim = np.arange(len(supports)) if claims is None else pd.factorize(np.asarray(claims))[0]
-    labels = np.random.default_rng(seed).random((draws, claim.max() + 1))[:, claim] < supports
-    gaps = (labels - supports) @ np.eye(bins)[place]  # by draw and bin: supported claims more than expected
+    labels = np.random.default_rng(0).random((_DRAWS, claim.max() + 1))[:, claim] < supports
+    gaps = (labels - supports) @ np.eye(BINS)[place]  # by draw and bin: supported claims more than expected
     errors = np.abs(gaps).sum(axis=1) / len(supports)
     return Interval(float(errors.mean()), *map(float, np.percentile(errors, [2.5, 97.5])))
 

@@ -7,17 +7,14 @@ import pandas as pd
 from claimwise import paths
 
 
-def published_table(paper: str, number: str, measure: str | None = None) -> pd.DataFrame:
-    """Rows of a numbered table of ``acueval``, ``factored_verification`` or ``fenice``: of one measure, or of all.
+def published_table(paper: str, number: str) -> pd.DataFrame:
+    """Rows of a numbered table of ``acueval``, ``factored_verification`` or ``fenice``.
 
     Returns:
         Columns ``corpus, origin, row, measure, value, plus_minus``.
     """
     rows = pd.read_csv(paths.root() / "data" / "published" / f"{paper}.csv", dtype={"table": str})
-    rows = rows[rows["table"] == str(number)]
-    if measure is not None:
-        rows = rows[rows["measure"] == measure]
-    return rows.drop(columns="table").reset_index(drop=True)
+    return rows[rows["table"] == str(number)].drop(columns="table").reset_index(drop=True)
 
 
 def printed(rows: pd.DataFrame, *across: str, digits: int | None = None) -> pd.DataFrame:
