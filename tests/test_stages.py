@@ -183,9 +183,8 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
         "claims": 9,
         "unparsed": 0,
     }
-    loaded = project.load_scores("sample", "embedded", "one", ["acueval"])
-    assert loaded["score"].tolist() == one.scores["score"].tolist()
-    assert loaded[["label", "metric"]].to_numpy().tolist() == [[1, "acueval"], [0, "acueval"]] * 3
+    loaded = project.load_evaluation("sample", "embedded", "one", "acueval")
+    assert loaded.scores["score"].tolist() == one.scores["score"].tolist()
 
 
 def test_a_metric_with_a_model_of_its_own_is_scored_by_it_beside_the_others(settings):

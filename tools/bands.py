@@ -31,12 +31,13 @@ GRID = np.arange(1, 100) / 100
 
 def scored(metric: str) -> pd.DataFrame:
     """Labelled validation rows with ``score`` and ``group``, the corpus and origin; none where it was not scored on all."""
-    try:
-        parts = [
-            project.load_scores("public", "embedded", corpus, [metric]).assign(corpus=corpus) for corpus in SUMMARIES
-        ]
-    except FileNotFoundError:
-        return pd.DataFrame()
+    parts = []
+    for corpus in SUMMARIES:
+        try:
+            scores = project.load_evaluation("public", "embedded", corpus, metric).scores
+        except FileNotFoundError:
+            return pd.DataFrame()
+        parts.append(project.load_corpus("public", corpus).examples.merge(scores, left_on="id", right_on="example_id"))
     return grouped(pd.concat(parts))
 
 

@@ -12,9 +12,6 @@ from claimwise.corpora import Corpus
 from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
 from claimwise.models.base import Model
 
-#: Columns of an example that stand beside its scores.
-_BESIDE = ["id", "document_id", "origin", "system", "split", "label"]
-
 
 def settings() -> params.Settings:
     """params.yaml of the project."""
@@ -55,31 +52,15 @@ def load_evaluation(data: str, model: str, corpus: str, metric: str) -> Evaluati
     return Evaluation.read(paths.scores_folder(data, model, metric) / paths.plain(corpus))
 
 
-def load_scores(data: str, model: str, corpus: str, metrics: Iterable[str]) -> pd.DataFrame:
-    """Scores of a model's metrics on a corpus, one row an (example, metric), in the examples' order.
-
-    Returns:
-        ``example_id, document_id, origin, system, split, label`` (1 faithful, 0 not, NaN unlabelled), ``metric``,
-        ``score`` (NaN with a ``reason``), ``n_claims``, ``n_unparsed``.
-    """
-    examples = load_corpus(data, corpus).examples[_BESIDE].rename(columns={"id": "example_id"})
-    scores = [load_evaluation(data, model, corpus, metric).scores for metric in metrics]
-    return examples.merge(pd.concat(scores), on="example_id") if scores else examples.assign(metric=None)[:0]
-
-
 #: A summary of the shipped sample with one claim that its document does not support.
 EXAMPLE = "sample:dialogue-09:abstract"
 
 
 def worked_example(model: str, metric: str, example: str = EXAMPLE) -> tuple[pd.Series, pd.DataFrame]:
-    """One summary of the shipped sample with its claims, verdicts and evidence, asked of a model now.
+    """One summary of the shipped sample, by its id, with its claims, verdicts and evidence, asked of a model now.
 
-    It is of the sample whatever ``data`` is: the public corpora's texts are not ours to print.
-
-    Args:
-        model: an entry of ``models`` in params.yaml.
-        metric: a claim-level entry of ``metrics`` there.
-        example: the summary's id.
+    It is of the sample whatever ``data`` is: the public corpora's texts are not ours to print. The model is an entry of
+    ``models`` in params.yaml, the metric a claim-level one of ``metrics``.
 
     Returns:
         The example (``document``, ``summary``, ``label`` and more), and its claims: ``claim``, ``support`` in [0, 1],
