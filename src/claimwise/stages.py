@@ -32,20 +32,15 @@ def prepare_corpora(settings: Settings) -> list[Path]:
             the first one is downloaded or read.
         TableError: a file of the user's cannot be read; names file, line and field.
     """
-    wanted = settings.dataset.corpora
-    if settings.data == OWN:
-        loaders = {name: (user_corpus.load, user_corpus.find(name), columns) for name, columns in wanted.items()}
-    else:
-        for name in wanted:
-            corpora.loader(name)  # an unknown name, before anything is downloaded
-        loaders = {name: (corpora.load, name) for name in wanted}
+    own, wanted = settings.data == OWN, settings.dataset.corpora
+    found = {name: user_corpus.find(name) if own else corpora.loader(name) for name in wanted}
     folders = []
-    for name, (load, *arguments) in loaders.items():
+    for name, columns in wanted.items():
         folder = paths.corpus_folder(settings.data, name)
-        corpus = load(*arguments)
+        corpus = user_corpus.load(found[name], columns) if own else corpora.load(name)
         corpora.write(corpus, folder)
         folders.append(folder)
-        if settings.data == OWN:
+        if own:
             for lack in lacks(corpus.examples, corpus.preferences):
                 typer.echo(f"{folder}: {lack}", err=True)
     _keep_only(folders, paths.corpus_folder(settings.data, "any").parent)
@@ -101,12 +96,24 @@ def score(settings: Settings, metric: str) -> list[Path]:
     with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric)) if here else None) as progress:
         for name, corpus in _scored(settings, metric):
             evaluation = _by_engine(settings, metric, spec, model, name, corpus, progress)
-            record = _record(settings, spec.model or settings.model, model.fingerprint) | {
-                "metric": spec.model_dump(exclude_none=True)
+            unscored = evaluation.scores.loc[evaluation.scores["score"].isna(), "reason"]
+            record = {  # what made it and what came of it; no time stamps, so that reruns agree
+                "model": models.describe(settings.model_entry(spec.model or settings.model)),
+                "fingerprint": model.fingerprint,
+                "versions": models.versions(),
+                "metric": spec.model_dump(exclude_none=True),
+                "examples": len(evaluation.scores),
+                "unscored": len(unscored),
+                "claims": len(evaluation.verdicts),
+                "unparsed": int(evaluation.scores["n_unparsed"].sum()),
             }
-            evaluation.write(base / name, record | _counts(evaluation))
-            _warn(metric, name, evaluation)
+            evaluation.write(base / name, record)
             folders.append(base / name)
+            # Said at once where most have no score: a wrong template, a model that does not follow the prompt.
+            if 2 * len(unscored) > len(evaluation.scores):
+                why = "; ".join(f"{count} x {reason}" for reason, count in unscored.value_counts().head(3).items())
+                said = f"{len(unscored)} of {len(evaluation.scores)} summaries have no score ({why})"
+                typer.echo(f"{metric} on {name}: {said}", err=True)
     _keep_only(folders, base)
     return folders
 
@@ -144,34 +151,6 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
             yield name, corpora.read(paths.corpus_folder(settings.data, name)).first(wanted.documents)
-
-
-def _record(settings: Settings, model: str, fingerprint: str) -> dict[str, Any]:
-    """What made a result; no time stamps, so that reruns agree."""
-    return {
-        "model": models.describe(settings.model_entry(model)),
-        "fingerprint": fingerprint,
-        "versions": models.versions(),
-    }
-
-
-def _counts(evaluation: Evaluation) -> dict[str, int]:
-    return {
-        "examples": len(evaluation.scores),
-        "unscored": int(evaluation.scores["score"].isna().sum()),
-        "claims": len(evaluation.verdicts),
-        "unparsed": int(evaluation.scores["n_unparsed"].sum()),
-    }
-
-
-def _warn(metric: str, corpus: str, evaluation: Evaluation) -> None:
-    """Say at once where most summaries have no score: a wrong template, a model that does not follow the prompt."""
-    scores = evaluation.scores
-    unscored = scores[scores["score"].isna()]
-    if 2 * len(unscored) > len(scores):
-        reasons = unscored["reason"].value_counts().head(3)
-        why = "; ".join(f"{count} x {reason}" for reason, count in reasons.items())
-        typer.echo(f"{metric} on {corpus}: {len(unscored)} of {len(scores)} summaries have no score ({why})", err=True)
 
 
 # notebook
