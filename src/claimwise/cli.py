@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from claimwise import __version__
+from claimwise.errors import ClaimwiseError, near
 
 HELP = """Break summaries into claims, verify each against its document, and score.
 
@@ -143,7 +144,6 @@ def score(
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise.corpora.user import parse_columns
-    from claimwise.errors import ClaimwiseError
     from claimwise.user_file.score import falls_short
     from claimwise.user_file.score import score as score_file
 
@@ -156,13 +156,8 @@ def score(
         },
     }
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
-    of_folders = {
-        "engine": engine,
-        "scheduler": scheduler,
-        "workers": workers,
-        "shard": shard,
-        "part-tokens": part_tokens,
-    }
+    of_folders = {"engine": engine, "scheduler": scheduler, "workers": workers, "shard": shard}
+    of_folders["part-tokens"] = part_tokens
     of_files = {"claims": claims, "page": page, "threshold": threshold, "fail-under": fail_under, "limit": limit}
     of_files["safe-csv"] = safe_csv or None
     if wrong := [option for option, value in (of_files if folder else of_folders).items() if value is not None]:
@@ -315,8 +310,6 @@ def prune(
     params: Params = PARAMS,
 ) -> None:
     """Delete a model's finished calls, or all, at once and for good: asking them again is computed, or paid for, again."""
-    from claimwise.errors import ClaimwiseError
-
     path, cache = _cache(params, model)
     if every == (model is not None):
         raise ClaimwiseError(f"{path}: say what to delete, either --model NAME (`cache stats` lists them) or --all")
@@ -335,7 +328,6 @@ def _cache(params: Path, model: str | None = None):
     A model of which there are no calls is refused.
     """
     from claimwise.api import read_settings
-    from claimwise.errors import ClaimwiseError, near
     from claimwise.models.cache import ResponseCache
 
     path = read_settings(params).cache
@@ -352,8 +344,6 @@ def _cache(params: Path, model: str | None = None):
 
 def main() -> None:
     """Run the command line; an error that is a message for the user is printed as one, without a traceback."""
-    from claimwise.errors import ClaimwiseError
-
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a cluster sends stops a run as Ctrl-C does
     try:
         app()

@@ -16,13 +16,8 @@ LINE_SECONDS = 60.0
 def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
     """A bar on the process's own standard error, which a notebook kernel passes through to the terminal.
 
-    Where that is no terminal but a log, a line at most every ``LINE_SECONDS``, and none for what is done sooner.
-
-    Args:
-        total: units to do; None where nobody knows.
-        what: shown in front, e.g. the metric's name.
-        unit: what is counted.
-        show: False for none.
+    Where that is no terminal but a log, a line at most every ``LINE_SECONDS``, and none for what is done sooner. ``total``
+    is how many units there are to do, None where nobody knows; ``what`` is shown in front, e.g. the metric's name.
     """
     stream = sys.__stderr__
     if not show or stream is None:  # a service may have none
@@ -36,13 +31,9 @@ def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
 
 
 def batches(rows: pd.DataFrame, what: str, unit: str = "summary", size: int = 64) -> Iterator[pd.DataFrame]:
-    """Rows of a table in parts, under a bar: for what a notebook asks of a model itself.
+    """Rows of a table, so many (``size``) at a time, under a ``bar``: for what a notebook asks of a model itself.
 
-    Args:
-        rows: one unit a row.
-        what: shown in front of the bar.
-        unit: what is counted.
-        size: rows a part; finished parts are in the response cache whatever happens later.
+    Finished parts are in the response cache whatever happens later.
 
     >>> [len(part) for part in batches(pd.DataFrame({"id": range(5)}), "toy", size=2)]
     [2, 2, 1]

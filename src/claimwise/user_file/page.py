@@ -41,19 +41,12 @@ def render(
     claim_band: Band = HALF,
     marker: WordMarker | None = None,
 ) -> str:
-    """The page of an evaluation, lowest scores first.
+    """The page of an evaluation of examples, lowest scores first.
 
-    Args:
-        evaluation: what ``metrics.evaluate`` returned for the examples.
-        examples: the examples table.
-        metric: the metric's name, for the title.
-        model: the model's name, likewise; empty where none was asked.
-        source: where the examples came from, likewise.
-        threshold: a summary is shown as faithful above it, as not faithful otherwise.
-        band: without a threshold, a summary is shown as faithful above it, as not faithful below, else as not sure;
-            without either nothing is decided.
-        claim_band: the same of claims.
-        marker: asked for the words that a document does not support, of the claims shown that are not called supported.
+    The title says metric, model (empty where none was asked) and where the examples came from. A summary is shown as
+    faithful above the threshold, or without one as the band says; without either nothing is decided. ``claim_band`` says
+    the same of claims, and ``marker`` is asked for the words that a document does not support, of the claims shown that
+    are not called supported.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})
