@@ -114,7 +114,7 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
 
 def _scored_part(frame: pd.DataFrame, metric: str, model: AnyModel) -> pd.DataFrame:
     if isinstance(model, str | Mapping):  # of many partitions: loaded once, it forgets what the others asked
-        engine = models.loaded(model) if isinstance(model, Mapping) else _named(model)
+        engine = models.loaded(model) if isinstance(model, Mapping) else _model(model)
         model = models.remembering(engine, ResponseCache(":memory:"))
     scores = evaluated(frame["document"], frame["summary"], metric, model)[0].scores
     return frame.assign(**{name: scores[name].astype(kind).to_numpy() for name, kind in _ADDED.items()})
@@ -287,25 +287,21 @@ def _texts(name: str, given: str | Iterable[str]) -> list:
 
 
 def _model(model: AnyModel) -> Model:
-    if isinstance(model, str):
-        return _named(model)
     if isinstance(model, Mapping):
         return models.load(model)
+    if isinstance(model, str):
+        if model in DEFAULT_MODELS:
+            return models.loaded(DEFAULT_MODELS[model])
+        raise models.ModelError(
+            f"unknown model {model!r}{near(model, DEFAULT_MODELS)}; there are: {', '.join(DEFAULT_MODELS)}; for another "
+            f"give its kind and options: model={_ENTRY}"
+        )
     if not any(callable(getattr(model, role, None)) for role in prompts.ROLES):
         raise ClaimwiseError(
             f"model: expected a name ({', '.join(DEFAULT_MODELS)}), a mapping {_ENTRY}, or what "
             f"models.load made of one, got {shorten(model)}"
         )
     return model
-
-
-def _named(name: str) -> Model:
-    if name not in DEFAULT_MODELS:
-        raise models.ModelError(
-            f"unknown model {name!r}{near(name, DEFAULT_MODELS)}; there are: {', '.join(DEFAULT_MODELS)}; for another "
-            f"give its kind and options: model={_ENTRY}"
-        )
-    return models.loaded(DEFAULT_MODELS[name])
 
 
 class UserSettings(BaseModel):

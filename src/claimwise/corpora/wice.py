@@ -28,7 +28,7 @@ def _entries(files: Registry, folder: str) -> Iterator[tuple[str, int, dict[str,
             yield split, number, entry
 
 
-def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields: Any) -> str:
+def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, document_key: str | None = None) -> str:
     return rows.example(
         entry["meta"]["id"],
         *key,
@@ -37,7 +37,8 @@ def _example(rows: Rows, split: str, entry: dict[str, Any], *key: int, **fields:
         system="wikipedia",
         split=split,
         origin="web",
-        **{"label": _supported(entry)} | fields,
+        label=_supported(entry),
+        document_key=document_key,
     )
 
 
@@ -46,8 +47,8 @@ def _gold(rows: Rows, example: str, entry: dict[str, Any]) -> None:
     rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": None if supported else entry["label"]}])
 
 
-def _supported(entry: dict[str, Any]) -> int:
-    return int(entry["label"] == "supported")
+def _supported(entry: dict[str, Any]) -> float:
+    return math.nan if entry["label"] is None else int(entry["label"] == "supported")
 
 
 def load_spans(rows: Rows, files: Registry) -> None:
@@ -129,13 +130,12 @@ def load_subclaims(rows: Rows, files: Registry) -> None:
         labels = {entry["label"] for entry in whole}
         label = labels.pop() if labels in ({"supported"}, {"not_supported"}) else None
         label = "partially_supported" if claim in partly else label
-        supported = math.nan if label is None else int(label == "supported")
-        entry = whole[0] | {"claim": claim, "evidence": sentences.values()}
-        example = _example(rows, "test", entry, number, label=supported, document_key=entry["meta"]["id"])
+        entry = whole[0] | {"claim": claim, "evidence": sentences.values(), "label": label}
+        example = _example(rows, "test", entry, number, document_key=entry["meta"]["id"])
         if label is None:
             rows.note("excerpts of a sub-claim without a label")
         else:
-            rows.gold(example, [{"claim": claim, "label": supported, "error": None if supported else label}])
+            _gold(rows, example, entry)
         rows.replied(example, model, "explained", "recorded-verify-label", reply)
 
 
