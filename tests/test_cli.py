@@ -361,7 +361,7 @@ def test_a_prompt_is_printed_as_it_stands_to_copy_and_edit(monkeypatch, capsys):
     assert "did you mean 'acueval-verify-fewshot'" in fail(monkeypatch, capsys, "prompts", "acueval-verify-fewshots")
 
 
-@pytest.mark.parametrize("command", [["results"], ["corpora"], ["evaluate", "acueval"], ["notebook", "refinement"]])
+@pytest.mark.parametrize("command", [["corpora"], ["evaluate", "acueval"], ["notebook", "refinement"]])
 def test_a_stage_outside_of_the_project_says_so(monkeypatch, capsys, tmp_path, command):
     Path("params.yaml").unlink()
     monkeypatch.setattr("claimwise.paths.root", lambda: tmp_path)
@@ -611,7 +611,7 @@ def test_version():
 def test_help_says_what_there_is():
     output = CliRunner().invoke(cli.app, ["--help"]).output
     assert set(re.findall(r"^\W*(\w+)  ", output, re.MULTILINE)) >= {
-        *("score", "corpora", "evaluate", "notebook", "results", "cache")
+        *("score", "corpora", "evaluate", "notebook", "cache")
     }
     assert "Break summaries into claims" in output
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from imports import ROOT
 
-from claimwise.analysis import results_page
+from tools import results
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PUBLIC = ROOT / "tables" / "public" / "embedded"
@@ -71,8 +71,16 @@ def test_it_is_one_screen_and_a_half():
 
 
 def test_the_results_page_is_what_its_template_makes_of_the_tables():
-    template = (ROOT / results_page.TEMPLATE).read_text(encoding="utf-8")
-    assert (ROOT / results_page.PAGE).read_text(encoding="utf-8") == results_page.render(template, PUBLIC.parent)
+    template = (ROOT / results.TEMPLATE).read_text(encoding="utf-8")
+    assert (ROOT / results.PAGE).read_text(encoding="utf-8") == results.render(template, PUBLIC.parent)
+
+
+def test_a_template_takes_numbers_and_intervals_out_of_tables(tmp_path):
+    (tmp_path / "t.csv").write_text("metric,auc,auc_low,auc_high\na,0.751,0.7,0.8\nb,0.5,0.4,0.6\n")
+    template = "{{ value('t', 'auc', 2, metric='b') }}, {{ interval('t', 'auc', digits=2, metric='a') }}"
+    assert results.render(template, tmp_path) == "0.50, 0.75 (0.70 to 0.80)"
+    with pytest.raises(results.ResultsError, match="t has no column 'f1'; it has metric, auc, auc_low, auc_high"):
+        results.render("{{ value('t', 'f1', metric='a') }}", tmp_path)
 
 
 def test_links_lead_somewhere():

@@ -283,16 +283,6 @@ def notebook(
         typer.echo(stages.notebook(project.settings(), name))
 
 
-@app.command()
-def results() -> None:
-    """Stage: write docs/results.md, whose numbers are those of the public run's tables."""
-    from claimwise import project
-    from claimwise.analysis import results_page
-
-    project.settings()  # outside of the project this says so
-    typer.echo(results_page.write())
-
-
 @cache_app.command()
 def stats(params: Params = PARAMS) -> None:
     """How many finished calls are stored, by model and role."""

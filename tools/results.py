@@ -1,7 +1,8 @@
-"""docs/results.md: prose written by hand, whose numbers are taken out of the committed tables of the public run."""
+"""Write docs/results.md: prose by hand, whose numbers are taken out of the committed tables of the public run."""
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,11 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from claimwise import paths
-from claimwise.errors import ClaimwiseError
-
+ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE, PAGE = Path("docs/results.md.j2"), Path("docs/results.md")
 
 
-class ResultsError(ClaimwiseError):
+class ResultsError(ValueError):
     """The template names a table, column or row that is not there."""
 
 
@@ -62,12 +61,6 @@ def render(template: str, tables: Path) -> str:
 
     Raises:
         ResultsError: the template asks for what is not there.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "t.csv").write_text("metric,auc,auc_low,auc_high\\na,0.751,0.7,0.8\\nb,0.5,0.4,0.6\\n")
-    >>> render("{{ value('t', 'auc', 2, metric='b') }}, {{ interval('t', 'auc', digits=2, metric='a') }}", folder)
-    '0.50, 0.75 (0.70 to 0.80)'
     """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
     environment.globals |= {call.__name__: partial(call, tables) for call in (value, signed, interval)}
@@ -77,9 +70,9 @@ def render(template: str, tables: Path) -> str:
         raise ResultsError(f"{TEMPLATE}, line {getattr(error, 'lineno', '?')}: {error}") from error
 
 
-def write() -> Path:
-    """Write docs/results.md from its template and the tables of the public run."""
-    root = paths.root()
-    page = render((root / TEMPLATE).read_text(encoding="utf-8"), root / "tables" / "public")
-    (root / PAGE).write_text(page, encoding="utf-8")
-    return root / PAGE
+if __name__ == "__main__":
+    try:
+        page = render((ROOT / TEMPLATE).read_text(encoding="utf-8"), ROOT / "tables" / "public")
+    except ResultsError as wrong:
+        sys.exit(f"error: {wrong}")
+    (ROOT / PAGE).write_text(page, encoding="utf-8")
