@@ -85,11 +85,9 @@ def test_one_series_has_no_legend():
     assert not plot().legends
 
 
-def test_panels_have_one_scale_unless_their_quantities_differ():
+def test_panels_have_one_scale():
     left, right = plot().axes
     assert left.get_xlim() == right.get_xlim()
-    left, right = plot(one_scale=False).axes
-    assert left.get_xlim() != right.get_xlim()
 
 
 def test_a_figure_fits_a_page():

@@ -212,13 +212,12 @@ def _settle(table: pd.DataFrame, schema: pa.DataFrameSchema) -> pd.DataFrame:
     return table
 
 
+#: Of what is wrong with a table so much is said.
+_MOST = 5
+
+
 def _explain(
-    failures: pd.DataFrame,
-    table: pd.DataFrame,
-    schema: pa.DataFrameSchema,
-    source: str,
-    places: Sequence[str],
-    most: int = 5,
+    failures: pd.DataFrame, table: pd.DataFrame, schema: pa.DataFrameSchema, source: str, places: Sequence[str]
 ) -> str:
     """Turn pandera's failure cases into sentences a user can act on, the first few of them."""
     required = [name for name, column in schema.columns.items() if column.required]
@@ -231,9 +230,8 @@ def _explain(
         elif case.check == "column_in_schema":
             messages.append(f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}")
         elif case.check == "multiple_fields_uniqueness":
-            messages.append(
-                f"{source}, {places[int(case.index)]}, {_twice(table, schema.unique, int(case.index), places)}"
-            )
+            row = int(case.index)
+            messages.append(f"{source}, {places[row]}, {_twice(table, schema.unique, row, places)}")
         elif not pd.isna(case.index):
             column = schema.columns[case.column]
             kind, expected = " (no text)" if case.check.startswith("dtype('str") else "", column.description
@@ -247,8 +245,8 @@ def _explain(
         elif case.column not in told:
             messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
     messages = list(dict.fromkeys(messages))
-    more = f"\n... and {len(messages) - most} more" if len(messages) > most else ""
-    return "\n".join(messages[:most]) + more
+    more = f"\n... and {len(messages) - _MOST} more" if len(messages) > _MOST else ""
+    return "\n".join(messages[:_MOST]) + more
 
 
 def _twice(table: pd.DataFrame, key: list[str], row: int, places: Sequence[str]) -> str:

@@ -46,16 +46,14 @@ def interval_plot(
     chance: float | None = None,
     xlabel: str = "",
     title: str = "",
-    one_scale: bool = True,
     colours: Mapping[str, Any] | None = None,
 ) -> Figure:
     """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
 
     The table has one row a dot; lines and panels stand in its order. ``row`` (method, prompt, system), ``panel``,
     ``hue`` (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where there is
-    none) are names of its columns. ``chance`` is where a value without information lies, ``one_scale`` says whether
-    all panels have the same axis, and ``colours`` are those of lines whose names are no methods of
-    ``results.COLOURS``.
+    none) are names of its columns. ``chance`` is where a value without information lies, and ``colours`` are those of
+    lines whose names are no methods of ``results.COLOURS``.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))
@@ -64,7 +62,7 @@ def interval_plot(
     named = {**COLOURS, **(colours or {})}
     lines = len(rows) * max(1, len(hues) * 0.6)
     figure, axes = plt.subplots(
-        1, max(1, len(panels)), figsize=(WIDTH, 0.36 * lines + 1.7), sharey=True, sharex=one_scale, squeeze=False
+        1, max(1, len(panels)), figsize=(WIDTH, 0.36 * lines + 1.7), sharey=True, sharex=True, squeeze=False
     )
     for axis, name in zip(axes[0], panels, strict=False):
         for entry in table[table["_panel"] == name].to_dict("records"):
