@@ -148,6 +148,10 @@ def score(
     from claimwise.user_file.score import score as score_file
 
     shared = {
+        "files": file,
+        "metric": metric,
+        "model": model,
+        "params": params,
         "dry_run": dry_run,
         "prompt": prompt or (),
         "columns": parse_columns(column or ()),
@@ -156,11 +160,16 @@ def score(
         },
     }
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
-    of_folders = {"engine": engine, "scheduler": scheduler, "workers": workers, "shard": shard}
-    of_folders["part-tokens"] = part_tokens
-    of_files = {"claims": claims, "page": page, "threshold": threshold, "fail-under": fail_under, "limit": limit}
-    of_files["safe-csv"] = safe_csv or None
-    if wrong := [option for option, value in (of_files if folder else of_folders).items() if value is not None]:
+    of_files = {"claims": claims, "page": page, "threshold": threshold, "limit": limit, "safe_csv": safe_csv}
+    of_folders = {
+        "engine": engine,
+        "scheduler": scheduler,
+        "workers": workers,
+        "shard": shard,
+        "part_tokens": part_tokens,
+    }
+    others = of_files | {"safe_csv": safe_csv or None, "fail_under": fail_under} if folder else of_folders
+    if wrong := [option.replace("_", "-") for option, value in others.items() if value is not None]:
         found = f"{out} is a folder: leave it out" if folder else "a folder has a slash at its end: --out scores/"
         raise ClaimwiseError(f"--{wrong[0]} is for scores in a {'file' if folder else 'folder'}; {found}")
     if folder:
@@ -169,11 +178,7 @@ def score(
 
         with _told_if_stopped():
             run.score_folder(
-                file,
-                metric,
-                model,
-                Path(out),
-                params,
+                out=Path(out),
                 engine=Engine(kind=engine or "here", scheduler=scheduler, workers=workers),
                 shard=run.parse_shard(shard or "1/1"),
                 part_tokens=part_tokens or run.PART_TOKENS,
@@ -181,19 +186,7 @@ def score(
             )
         return
     with _told_if_stopped():
-        scores = score_file(
-            file,
-            metric,
-            model,
-            None if out is None else Path(out),
-            claims,
-            page,
-            params,
-            threshold=threshold,
-            limit=limit,
-            safe_csv=safe_csv,
-            **shared,
-        )
+        scores = score_file(out=None if out is None else Path(out), **of_files, **shared)
     if scores is not None and fail_under is not None and falls_short(scores, fail_under):
         raise typer.Exit(1)
 

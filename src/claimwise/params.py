@@ -32,12 +32,9 @@ class ScoredCorpus(Strict):
 
 
 class Engine(Strict):
-    """What scores: ``here`` is this process; ``dask`` starts workers on this machine, or asks those of a scheduler.
+    """What scores: ``here`` is this process, ``dask`` so many ``workers`` on this machine, or those of a ``scheduler``.
 
-    Attributes:
-        kind: one of the two.
-        scheduler: the address of a Dask scheduler; None starts workers.
-        workers: how many are started; None: one a core.
+    The scheduler is Dask's, named by its address; None starts workers, one a core if no number is given.
     """
 
     kind: Literal["here", "dask"] = "here"
