@@ -15,7 +15,7 @@ import typer
 from claimwise import corpora, models, paths
 from claimwise.corpora import Corpus, user_corpus
 from claimwise.errors import near
-from claimwise.metrics import Evaluation, MetricSpec, estimate, evaluate, specification
+from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.models import cost
 from claimwise.models.base import Model
 from claimwise.params import OWN, ParamsError, Settings
@@ -89,45 +89,41 @@ def score(settings: Settings, metric: str) -> list[Path]:
     that will take, under a bar that counts its calls.
     """
     spec, model = _chosen(settings, metric)
+    scorer = spec.model or settings.model
+    entry = settings.model_entry(scorer)
     base = paths.scores_folder(settings.data, settings.model, metric)
     base.mkdir(parents=True, exist_ok=True)
     folders = []
     here = settings.engine.kind == "here"  # an engine has a bar of its own
     with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric)) if here else None) as progress:
         for name, corpus in _scored(settings, metric):
-            evaluation = _by_engine(settings, metric, spec, model, name, corpus, progress)
-            unscored = evaluation.scores.loc[evaluation.scores["score"].isna(), "reason"]
+            examples, recorded = corpus.examples, corpus.recorded_claims
+            if here:
+                evaluation = evaluate(metric, spec, model, examples, recorded=recorded, progress=progress)
+            else:
+                parts = base.with_name(f".{metric}.{name}.parts")
+                evaluation = evaluate_in_parts(metric, spec, entry, scorer, examples, recorded, parts, settings.engine)
+            scores = evaluation.scores
+            unscored = scores.loc[scores["score"].isna(), "reason"]
             record = {  # what made it and what came of it; no time stamps, so that reruns agree
-                "model": models.describe(settings.model_entry(spec.model or settings.model)),
+                "model": models.describe(entry),
                 "fingerprint": model.fingerprint,
                 "versions": models.versions(),
                 "metric": spec.model_dump(exclude_none=True),
-                "examples": len(evaluation.scores),
+                "examples": len(scores),
                 "unscored": len(unscored),
                 "claims": len(evaluation.verdicts),
-                "unparsed": int(evaluation.scores["n_unparsed"].sum()),
+                "unparsed": int(scores["n_unparsed"].sum()),
             }
             evaluation.write(base / name, record)
             folders.append(base / name)
             # Said at once where most have no score: a wrong template, a model that does not follow the prompt.
-            if 2 * len(unscored) > len(evaluation.scores):
+            if 2 * len(unscored) > len(scores):
                 why = "; ".join(f"{count} x {reason}" for reason, count in unscored.value_counts().head(3).items())
-                said = f"{len(unscored)} of {len(evaluation.scores)} summaries have no score ({why})"
+                said = f"{len(unscored)} of {len(scores)} summaries have no score ({why})"
                 typer.echo(f"{metric} on {name}: {said}", err=True)
     _keep_only(folders, base)
     return folders
-
-
-def _by_engine(
-    settings: Settings, metric: str, spec: MetricSpec, model: Model, name: str, corpus: Corpus, progress: bool
-) -> Evaluation:
-    examples, recorded = corpus.examples, corpus.recorded_claims
-    if settings.engine.kind == "here":
-        return evaluate(metric, spec, model, examples, recorded=recorded, progress=progress)
-    scorer = spec.model or settings.model
-    folder = paths.scores_folder(settings.data, settings.model, metric).with_name(f".{metric}.{name}.parts")
-    entry = settings.model_entry(scorer)
-    return evaluate_in_parts(metric, spec, entry, scorer, examples, recorded, folder, settings.engine)
 
 
 def dry_run(settings: Settings, metric: str) -> str:
