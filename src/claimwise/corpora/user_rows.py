@@ -104,24 +104,20 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise TableError(f"{str(path)!a}: expected a name of printable characters; rename the file")
     packed = path.suffix.lower() == ".gz"
     kind = Path(path.stem if packed else path.name).suffix.lower()
-    if kind == ".json":
-        with _opened(path, packed) as stream:
-            text = stream.read()
-        yield from _json(text, path)
-    elif kind == ".jsonl":
-        with _opened(path, packed, _LINE) as stream:
-            yield from _json_lines(stream, path)
-    elif kind in _SEPARATORS:
-        with _opened(path, packed) as stream:
-            yield from _separated(stream, path, _SEPARATORS[kind])
-    elif kind == ".parquet" and not packed:
-        yield from _parquet(path)
-    else:
+    if kind not in KINDS or (packed and kind == ".parquet"):
         raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
+    if kind == ".parquet":
+        yield from _parquet(path)
+        return
+    with _opened(path, packed, _LINE if kind == ".jsonl" else "") as stream:
+        if kind in _SEPARATORS:
+            yield from _separated(stream, path, _SEPARATORS[kind])
+        else:
+            yield from _json_lines(stream, path) if kind == ".jsonl" else _json(stream.read(), path)
 
 
 @contextmanager
-def _opened(path: Path, packed: bool, newline: str = "") -> Iterator[TextIO]:
+def _opened(path: Path, packed: bool, newline: str) -> Iterator[TextIO]:
     try:
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline=newline) as stream:
             yield stream
