@@ -10,7 +10,7 @@ import pytest
 from fakes import FakeModel
 
 import claimwise
-from claimwise import metrics
+from claimwise import metrics, models
 from claimwise.errors import ClaimwiseError
 from claimwise.testing import assert_faithful
 from claimwise.user_file import bands
@@ -102,6 +102,9 @@ def test_a_score_that_says_little_is_not_called_faithful():
     for wrong in ("much", [[0.5]]):
         with pytest.raises(ClaimwiseError, match="score: expected a number or several, got"):
             claimwise.verdict(wrong)
+    for wrong in (1.7, [0.5, -1]):
+        with pytest.raises(ClaimwiseError, match="score: expected a number from 0 to 1"):
+            claimwise.verdict(wrong)
     with pytest.raises(ClaimwiseError, match="metric 'word-overlap': no bounds are known; tune a threshold"):
         claimwise.verdict(0.5, "word-overlap")
 
@@ -148,6 +151,14 @@ def test_an_unfaithful_summary_fails_a_test_with_the_claims_that_are_not_support
         assert_faithful(CAT, " ", 0, model=FakeModel())
     with pytest.raises(ClaimwiseError, match=r"summary: expected a text, got .*one summary at a time"):
         assert_faithful(CAT, ["The cat sat."], 0.5, model=FakeModel())
+    with pytest.raises(ClaimwiseError, match="min_score: expected a number from 0 to 1, as scores are, got 86"):
+        assert_faithful(CAT, "The cat sat.", 86, model=FakeModel())
+    with pytest.raises(ClaimwiseError, match="claims: expected a text or several, got 3"):
+        claimwise.check(CAT, ["The cat sat.", 3], model=FakeModel())
+    with pytest.raises(
+        ClaimwiseError, match=r"expected an entry of `models`, such as .'kind': 'embedded'., got 'embedded'"
+    ):
+        models.load("embedded")
 
 
 def test_what_the_embedded_model_is_not_sure_of_is_named_in_a_failure():
@@ -164,8 +175,10 @@ def test_a_metric_object_computes_what_score_does_over_batches():
     assert found["acueval"] == pytest.approx(sum(found["scores"]) / 3)
     assert metric.compute(predictions=[RAIN], references=[RAIN]) == {"acueval": 1, "scores": [1]}  # begins anew
     with pytest.warns(UserWarning, match="1 of 2 without a score"):
+        claimwise.score(pd.DataFrame({"document": [RAIN, RAIN], "summary": [RAIN, ""]}), model=FakeModel())
+    with pytest.warns(UserWarning, match="1 of 2 without a score"):
         assert metric.compute(predictions=["", RAIN], references=[RAIN, RAIN])["acueval"] == 1
-    with pytest.raises(ClaimwiseError, match="1 documents and 2 summaries"):
+    with pytest.raises(ClaimwiseError, match="as many documents as summaries are expected, got 1 and 2"):
         metric.compute(predictions=[RAIN] * 2, references=[RAIN])
     with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'"):
         claimwise.Metric("acuevel")
@@ -208,7 +221,7 @@ def test_what_is_no_model_is_told_what_is(model):
     ("document", "summary", "message"),
     [
         ([CAT, 3], "The cat sat.", "document: expected a text, or a list of texts that are read as one, got ..The cat"),
-        ([CAT, RAIN], ["The cat sat."], "2 documents and 1 summaries; give each summary its document"),
+        ([CAT, RAIN], ["The cat sat."], "as many documents as summaries are expected, got 2 and 1"),
         (CAT, ["The cat sat.", 3], "row 1 .*column 'summary': expected text, got 3"),
         (CAT, None, "summary: expected a text or several .*, got None"),
         (CAT, 3, "summary: expected a text or several .*, got 3"),

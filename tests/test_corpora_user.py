@@ -211,6 +211,13 @@ def test_a_file_without_other_columns_carries_none(tmp_path):
     assert read_file(jsonl(tmp_path, bare, {**bare, "id": "b"})).carried.shape == (2, 0)
 
 
+def test_claims_beside_summaries_and_claims_without_text_are_hinted_at(tmp_path):
+    (hint,) = read_file(jsonl(tmp_path, GOOD | {"claims": ["It rained."]})).hints
+    assert "column 'claims' is carried through unread, the summaries are scored; to verify it say so: --column" in hint
+    (hint,) = read_file(jsonl(tmp_path, {"document": "It rained.", "claims": ["It rained.", " ", ""]})).hints
+    assert hint.endswith("mine.jsonl: claims without text, of which nothing is asked: 2")
+
+
 def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     row = {key: value for key, value in GOOD.items() if key != "label"} | {"Lable": 1, "source": "news"}
     found = read_file(jsonl(tmp_path, row))

@@ -116,7 +116,7 @@ def test_an_unknown_metric_is_suggested_or_listed():
         ({"judge": "j", "decompose": "d"}, "either `judge`, or both"),
         ({"judge": "j", "verify": "v"}, "either `judge`, or both"),
         ({"decompose": "d", "verify": "v", "aggregate": "median"}, "aggregate: .*'mean', 'product'"),
-        ({"decompose": "d", "verfy": "v"}, "verfy: Extra inputs"),
+        ({"decompose": "d", "verfy": "v"}, "verfy: unknown key; did you mean 'verify'"),
         (None, "metric 'mine' in the settings"),
     ],
 )

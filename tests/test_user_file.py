@@ -525,10 +525,7 @@ def test_nothing_is_decided_without_validation_rows_of_both_labels(rows, capsys)
     assert "faithful" not in score()
     printed = capsys.readouterr().out
     assert "above the threshold" not in printed
-    assert (
-        "nothing decided: to tune a threshold give some labelled rows of both kinds the split 'validation' (or"
-        in printed
-    )
+    assert "no threshold: to tune one give some labelled rows of both kinds the split 'validation' (or" in printed
     assert "labelled rows found: 3 of split 'test', 1 of split " in printed
 
 
@@ -538,7 +535,7 @@ def test_labels_the_wrong_way_round_decide_nothing_and_that_is_asked(capsys):
     printed = capsys.readouterr().out
     assert "above the threshold" not in printed
     assert (
-        "  nothing decided: the scores do not separate your 4 labelled validation rows (AUC 0.000); label 1 means faithful: "
+        "  no threshold: the scores do not separate your 4 labelled validation rows (AUC 0.000); label 1 means faithful: "
         "are the labels the other way round?\n" in printed
     )
 

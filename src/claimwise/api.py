@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise import models, prompts
 from claimwise.corpora.user import GIVEN, joined, recorded
-from claimwise.errors import ClaimwiseError, near, shorten
+from claimwise.errors import ClaimwiseError, check_score, finding, near, shorten
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
@@ -82,12 +82,7 @@ def score(document, summary=None, metric="acueval", model=DEFAULT_MODEL):
     """
     if summary is None and hasattr(document, "columns"):
         return _scored_frame(document, metric, model)
-    scores = evaluated(document, summary, metric, model)[0].scores
-    if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
-        warnings.warn(
-            f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}", stacklevel=2
-        )
-    found = scores["score"].tolist()
+    found = evaluated(document, summary, metric, model)[0].scores["score"].tolist()
     return found[0] if isinstance(summary, str) else found
 
 
@@ -150,7 +145,8 @@ def evaluated(
         documents = [joined(text) for text in _texts("document", document)]
     if len(documents) != len(summaries):
         raise ClaimwiseError(
-            f"{len(documents)} documents and {len(summaries)} summaries; give each summary its document"
+            f"as many documents as summaries are expected, got {len(documents)} and {len(summaries)}; several texts that "
+            "one summary was made of (contexts) are a list in the list: [[first, second]]"
         )
     ids = [str(number) for number in range(1, len(summaries) + 1)]
     examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
@@ -160,6 +156,11 @@ def evaluated(
     engine = _model(model)
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
     found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
+    scores = found.scores
+    if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
+        warnings.warn(
+            f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}", stacklevel=3
+        )
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warnings.warn(doubt, stacklevel=3)
@@ -193,10 +194,12 @@ def check(
     [['It rained.', 'supported', ['It rained in Rome.']], ['The sun shone.', 'unsupported', ['It rained in Rome.']]]
     """
     texts = _texts("claims", claims)
+    if wrong := [text for text in texts if not isinstance(text, str)]:
+        raise ClaimwiseError(f"claims: expected a text or several, got {shorten(wrong[0])}")
     columns = ["claim", "support", "reason", "verdict", "evidence"]
     if not texts:
         return pd.DataFrame(columns=columns)
-    return output.claim_table(*evaluated(document, "\n".join(map(str, texts)), metric, model, texts))[columns]
+    return output.claim_table(*evaluated(document, "\n".join(texts), metric, model, texts))[columns]
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
@@ -260,7 +263,7 @@ def verdict(score, metric="acueval"):
     The bounds were fitted on public validation rows (``tools/bands.py``); texts of another kind need labels of their own.
 
     Raises:
-        ClaimwiseError: no bounds are known for the metric, or a score is no number.
+        ClaimwiseError: no bounds are known for the metric, or a score is no number from 0 to 1.
 
     >>> verdict(0.95), verdict([0.57, 0.1])
     ('faithful', ['not sure', 'not faithful'])
@@ -270,9 +273,12 @@ def verdict(score, metric="acueval"):
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
     several = isinstance(score, Iterable) and not isinstance(score, str)
     try:
-        found = decisions.verdicts(pd.Series(list(score) if several else [score], dtype=float), band)
+        scores = pd.Series(list(score) if several else [score], dtype=float)
+        found = decisions.verdicts(scores, band)
     except (TypeError, ValueError):
         raise ClaimwiseError(f"score: expected a number or several, got {shorten(score)}") from None
+    for value in scores.dropna():
+        check_score("score", value)
     return found if several else found[0]
 
 
@@ -342,7 +348,10 @@ def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
     try:
         found = UserSettings.model_validate(given)
     except ValidationError as error:
-        raise ParamsError("\n".join(_wrong(params, found) for found in error.errors())) from None
+        lines = (
+            finding(f"{params}, {'.'.join(map(str, e['loc']))}", e, UserSettings.model_fields) for e in error.errors()
+        )
+        raise ParamsError("\n".join(lines)) from None
     return found.model_copy(
         update={
             "models": DEFAULT_MODELS | found.models,
@@ -350,11 +359,3 @@ def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
             "cache": params.parent / found.cache if "cache" in given else found.cache,
         }
     )
-
-
-def _wrong(path: Path, error: Mapping[str, Any]) -> str:
-    place = ".".join(map(str, error["loc"]))
-    if error["type"] != "extra_forbidden":
-        return f"{path}, {place}: {error['msg']}, found {shorten(error['input'])}"
-    known = list(UserSettings.model_fields)
-    return f"{path}, {place}: unknown key{near(place, known) or ';'} expected {', '.join(known)}"

@@ -50,15 +50,31 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return names[close[0]] if close else None
 
 
-def finding(place: str, error: Mapping[str, Any]) -> str:
+def finding(place: str, error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
     """One of pydantic's errors as a line: where, what was expected, and what stands there.
 
     >>> finding("meta_evaluation.draws", {"type": "int_type", "msg": "Input should be a valid integer", "input": "many"})
     "meta_evaluation.draws: Input should be a valid integer, found 'many'"
+    >>> finding("agregate", {"type": "extra_forbidden", "msg": "no", "input": "mean", "loc": ["agregate"]}, ["aggregate"])
+    "agregate: unknown key; did you mean 'aggregate'? expected aggregate"
     """
+    if error["type"] == "extra_forbidden" and known:
+        return f"{place}: unknown key{near(str(error['loc'][-1]), known) or ';'} expected {', '.join(known)}"
     said = error["msg"].removeprefix("Value error, ")
     found = "" if error["type"] in ("value_error", "missing") else f", found {shorten(error['input'])}"
     return f"{place}: {said}{found}" if place else f"{said}{found}"
+
+
+def check_score(name: str, value: float) -> None:
+    """Refuse a number that is no score.
+
+    >>> check_score("threshold", 1.5)
+    Traceback (most recent call last):
+    ...
+    claimwise.errors.ClaimwiseError: threshold: expected a number from 0 to 1, as scores are, got 1.5
+    """
+    if not 0 <= value <= 1:
+        raise ClaimwiseError(f"{name}: expected a number from 0 to 1, as scores are, got {value}")
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from claimwise.api import DEFAULT_MODEL, AnyModel, evaluated
-from claimwise.errors import ClaimwiseError, shorten
+from claimwise.errors import ClaimwiseError, check_score, shorten
 from claimwise.user_file.output import SUPPORT, claim_table
 
 
@@ -22,7 +22,7 @@ def assert_faithful(
 
     Raises:
         AssertionError: the summary is not that faithful.
-        ClaimwiseError: as ``claimwise.score``.
+        ClaimwiseError: as ``claimwise.score``; or ``min_score`` is no score.
 
     >>> assert_faithful("The cat sat on the mat.", "The cat sat.", min_score=0.8, model="lexical")
     >>> assert_faithful("The cat sat on the mat.", "The cat sat. A dog barked.", min_score=0.8, model="lexical")
@@ -35,6 +35,7 @@ def assert_faithful(
     __tracebackhide__ = True  # pytest then shows the line of the test
     if not isinstance(summary, str):
         raise ClaimwiseError(f"summary: expected a text, got {shorten(summary)}; assert one summary at a time")
+    check_score("min_score", min_score)
     found = evaluated(document, summary, metric, model)
     score, reason = found[0].scores.loc[0, ["score", "reason"]]
     if score >= min_score:

@@ -157,7 +157,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     return UserFile(
         examples=examples,
         carried=beside.where(beside.notna(), None),
-        hints=tuple(_hints(list(beside), set(FIELDS) - {"claims"} - known, path)),
+        hints=tuple(_hints(list(beside), set(FIELDS) - {"claims"} - known, path, claims)),
         claims=recorded(dict(zip(examples["id"], claims, strict=True))) if own else None,
     )
 
@@ -370,8 +370,13 @@ def _guess(field: str, others: Iterable[str]) -> str | None:
     return nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
 
 
-def _hints(columns: Iterable[str], absent: set[str], path: Path) -> Iterator[str]:
+def _hints(columns: Iterable[str], absent: set[str], path: Path, claims: Iterable[list[str]]) -> Iterator[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
+    if "claims" in columns:
+        how = _how("claims", "claims", path)
+        yield f"{path}: column 'claims' is carried through unread, the summaries are scored; to verify it say so: {how}"
+    if empty := sum(not claim.strip() for group in claims for claim in group):
+        yield f"{path}: claims without text, of which nothing is asked: {empty}"
     for column in columns:
         # so short a name as id is nearly too many others
         close = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)

@@ -155,7 +155,8 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     try:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:
-        where = "; ".join(finding(".".join(map(str, found["loc"])) or name, found) for found in error.errors())
+        known = [*MetricSpec.model_fields, *AlignmentSettings.model_fields]
+        where = "; ".join(finding(".".join(map(str, found["loc"])) or name, found, known) for found in error.errors())
         raise MetricError(f"metric {name!r} in the settings: {where}") from None
 
 

@@ -44,6 +44,8 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     ...
     claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
+    if not isinstance(settings, Mapping):
+        raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
     kind = settings.get("kind")
     prices = Prices.of(settings)
     options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}

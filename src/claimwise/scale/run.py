@@ -222,7 +222,7 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     mean = f"mean {total['score'] / scored:.3f}, " if scored else ""
     by = f" by model {job.scorer}" if job.scorer else ""
     typer.echo(
-        f"{job.folder}: {total['rows']} summaries{by} in {len(parts)} parts, {mean}{total['unscored']} without a score, "
+        f"{job.folder}: {total['rows']} summaries{by} in {len(parts)} part{'s' * (len(parts) != 1)}, {mean}{total['unscored']} without a score, "
         f"{told(total)}, {total['unparsed']} unparsed"
     )
 

@@ -52,14 +52,14 @@ def band_report(words: Sequence[str], band: Band) -> str:
     """How many verdicts there are of each kind, where their bounds come from, and how right they were there.
 
     >>> print(band_report(["faithful", "not sure"], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
-      1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure
+      verdicts: 1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure
       These bounds are the embedded model's, from 1722 public validation rows. On a corpus left out they decided 50 % of
       the rows, 70 % of these rightly (a coin: 50). For texts of your own kind give labels, or --threshold
     """
     count = Counter(words)
     below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
     return (
-        f"  {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n"
+        f"  verdicts: {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n"
         f"  These bounds are the embedded model's, from {band.n} public validation rows. On a corpus left out they decided "
         f"{100 * band.decided:.0f} % of\n  the rows, {100 * band.right:.0f} % of these rightly (a coin: 50). For texts of "
         "your own kind give labels, or --threshold"
@@ -141,18 +141,18 @@ def untuned(rows: pd.DataFrame, carried: Collection[str]) -> str:
         area = auc(known["label"], known["score"])  # all scores equal: 0.5
         other = "give more of them, take another metric or model, or say a threshold with --threshold"
         return (
-            f"  nothing decided: the scores do not separate your {len(known)} labelled validation rows (AUC "
+            f"  no threshold: the scores do not separate your {len(known)} labelled validation rows (AUC "
             f"{area:.3f}); {_TURNED if area < 0.5 else other}"
         )
     split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
     if "split" not in carried:
         return (
-            f"  nothing decided: no threshold is tuned on the rows that it is reported on. Give the file a column 'split', "
-            f"{split!r} {other} in some labelled rows of both kinds, or say a threshold with --threshold"
+            f"  no threshold: none is tuned on the rows that it is reported on. Give the file a column 'split', "
+            f"{split!r} {other} in some labelled rows of both kinds, or say one with --threshold"
         )
     found = ", ".join(f"{count} of split {name!r}" for name, count in labelled["split"].value_counts().items())
     return (
-        f"  nothing decided: to tune a threshold give some labelled rows of both kinds the split {split!r} {other}, or say "
+        f"  no threshold: to tune one give some labelled rows of both kinds the split {split!r} {other}, or say "
         f"one with --threshold; labelled rows found: {found}"
     )
 

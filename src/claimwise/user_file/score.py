@@ -14,7 +14,7 @@ import typer
 from claimwise import api, models, prompts
 from claimwise.corpora.user import read_files
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded
-from claimwise.errors import ClaimwiseError, near
+from claimwise.errors import ClaimwiseError, check_score, near
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
@@ -62,8 +62,8 @@ def score(
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong, and nothing is asked or written; or
             not one of the summaries has a score, and all is written all the same.
     """
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ClaimwiseError(f"threshold: expected a number from 0 to 1, as scores are, got {threshold}")
+    if threshold is not None:
+        check_score("threshold", threshold)
     spec, entry, asked, cache = chosen(metric, model, params, prompt, options or {})
     file = _called(files)
     if out is None and file == STDIN:

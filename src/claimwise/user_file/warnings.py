@@ -53,7 +53,13 @@ _LABEL_WORDS, _HEADING_WORDS = 3, 8  # the most of a label ("Key points:"), and 
 
 
 def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[str]:
-    """The warnings of examples for a model of this kind (as in params.yaml) and the user's prompts, by name or path."""
+    """The warnings, each without a line's end.
+
+    Args:
+        kind: the model's, as in params.yaml.
+        examples: the examples table.
+        prompts: the user's, by name or path.
+    """
     if kind not in _READ:  # a language model
         return
     another, summaries = "take a language model (--model, in Python model=)", examples["summary"]
