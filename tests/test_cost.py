@@ -27,8 +27,7 @@ class Counting(Scripted):
 
     def replies(self, asked, how):
         for index, reply in super().replies(asked, how):
-            self.tally.prompt_tokens += 10
-            self.tally.reply_tokens += 2
+            self.tally += Usage(prompt_tokens=10, reply_tokens=2)
             yield index, reply
 
 

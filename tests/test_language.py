@@ -9,8 +9,9 @@ from claimwise import prompts
 from claimwise.models import chunks
 from claimwise.models.base import Claim, Feedback, Model, Source, Text
 from claimwise.models.cache import ResponseCache
+from claimwise.models.cost import Usage
 from claimwise.models.language import PromptedModel
-from claimwise.models.replies import RecordedReplies, Reply, Tally
+from claimwise.models.replies import RecordedReplies, Reply
 from claimwise.prompts import parsers, sources
 from claimwise.reasons import Parsed, Reason
 
@@ -22,14 +23,14 @@ class Scripted:
 
     def __init__(self, answer, context=None, fail_after=None):
         self.answer, self.context, self.fail_after = answer, context, fail_after
-        self.tally, self.asked = Tally(), []
+        self.tally, self.asked = Usage(), []
 
     def replies(self, asked, how):
         for index in reversed(range(len(asked))):  # any order is allowed
             if self.fail_after is not None and len(self.asked) >= self.fail_after:
                 raise ConnectionError("the server is gone")
             self.asked.append(asked[index])
-            self.tally.calls += 1
+            self.tally += Usage(calls=1)
             reply = self.answer(asked[index])
             yield index, reply if isinstance(reply, Reply) else Reply(reply)
 

@@ -8,7 +8,7 @@ from typing import Any
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import CLAIMS, Usage
 from claimwise.models.language import PromptedModel
-from claimwise.models.replies import LanguageModel, Reply, Tally
+from claimwise.models.replies import LanguageModel, Reply
 from claimwise.prompts import Decoding
 
 
@@ -59,14 +59,12 @@ class _Counting:
     def __init__(self, model: LanguageModel):
         self.name, self.fingerprint = model.name, model.fingerprint
         self.count, self.longest_reply, self.fits = model.count, model.longest_reply, model.fits
-        self.tally = Tally()
+        self.tally = Usage()
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``."""
         for index, prompt in enumerate(prompts):
-            self.tally.calls += 1
-            self.tally.prompt_tokens += self.count(prompt)
-            self.tally.reply_tokens += self.longest_reply(how)
+            self.tally += Usage(calls=1, prompt_tokens=self.count(prompt), reply_tokens=self.longest_reply(how))
             if how.choices:
                 yield index, Reply(probabilities=(1.0 / len(how.choices),) * len(how.choices))
             else:

@@ -204,7 +204,7 @@ class PromptedModel:
                     self.on_reply()
                 yield place, asdict(reply)
 
-        before = replace(model.tally)
+        before = model.tally
         try:
             found = cached(
                 self.cache,
@@ -215,8 +215,8 @@ class PromptedModel:
                 keep=lambda value: _reply(value).answered,
             )
         finally:
-            read = model.tally.prompt_tokens - before.prompt_tokens
-            written = model.tally.reply_tokens - before.reply_tokens
+            made = model.tally - before
+            read, written = made.prompt_tokens, made.reply_tokens
             spent = self.prices.cost(read, written) if self.prices else 0.0
             self.cache.note(self.name, prompt.role, Usage(prompt_tokens=read, reply_tokens=written, cost=spent))
         return [_reply(value) for value in found]

@@ -12,7 +12,6 @@ import os
 import queue
 import re
 import threading
-import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ import openai
 
 from claimwise.errors import printable
 from claimwise.models.cache import call_key
+from claimwise.models.cost import Usage
 from claimwise.models.openai_replies import (
     HttpClient,
     ServerError,
@@ -37,7 +37,7 @@ from claimwise.models.openai_replies import (
     well_formed,
 )
 from claimwise.models.options import VENDOR, ModelError, OpenAIOptions, without_credentials
-from claimwise.models.replies import Reply, Tally
+from claimwise.models.replies import Reply
 from claimwise.models.server_pool import Server, ServerPool
 from claimwise.prompts import Decoding, Rendered
 
@@ -72,7 +72,7 @@ class OpenAILanguageModel:
         self.fingerprint = call_key(
             server=options.identity or options.base_url[0], **options.model_dump(include=_REPLY_OPTIONS)
         )
-        self.tally = Tally()
+        self.tally = Usage()
         self._where = f"{self.name} at {', '.join(map(without_credentials, options.base_url))}"
         self._started = 0
         self._top = options.top_logprobs if options.logprobs else 0  # alternatives to ask for
@@ -182,7 +182,6 @@ class OpenAILanguageModel:
     ) -> dict[str, Any] | Reply:
         """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
         self._spend()
-        start = time.monotonic()
         path, body = self._request(prompt, max_tokens)
         kind = self._formats[0] if schema and self._formats else None
         request = body | options | ({"response_format": _format(kind, schema)} if kind else {})
@@ -218,7 +217,7 @@ class OpenAILanguageModel:
                 f"{server.where}: {error.__cause__}, after {self._options.retries} retries. {_KEPT}"
             ) from None
         completion = response.extensions["completion"]
-        self._count(prompt, completion, start)
+        self._count(prompt, completion)
         return completion["choices"][0]
 
     def _explained(self, server: Server, status: int, said: str) -> ModelError:
@@ -256,7 +255,7 @@ class OpenAILanguageModel:
             raise BudgetError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
         self._started += 1
 
-    def _count(self, prompt: str, completion: Mapping[str, Any], start: float) -> None:
+    def _count(self, prompt: str, completion: Mapping[str, Any]) -> None:
         usage = completion.get("usage")
         read, written = (read_tokens(usage, name) for name in ("prompt_tokens", "completion_tokens"))
         words = len(prompt.split())
@@ -272,10 +271,7 @@ class OpenAILanguageModel:
             choice = completion["choices"][0]
             read = self.count(prompt)
             written = written or _tokens(str(choice.get("message", choice.get("text"))))  # with its thoughts, if sent
-        self.tally.calls += 1
-        self.tally.seconds += time.monotonic() - start
-        self.tally.prompt_tokens += read
-        self.tally.reply_tokens += written
+        self.tally += Usage(calls=1, prompt_tokens=read, reply_tokens=written)
 
     def _none_left(self, error: ServerError) -> ModelError:
         if len(self._options.base_url) == 1:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from claimwise.models.cache import call_key
+from claimwise.models.cost import Usage
 from claimwise.prompts import Decoding, Prompt
 from claimwise.reasons import Reason
 
@@ -54,16 +55,6 @@ class Reply:
         return replace(self, text=self.text[: min(ends)], cut=False) if ends else self
 
 
-@dataclass
-class Tally:
-    """What a language model has done so far, for run records."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    reply_tokens: int = 0
-    seconds: float = 0.0
-
-
 class LanguageModel(Protocol):
     """Continues prompts. ``fingerprint`` names everything that changes a reply to a given prompt, but for rounding.
 
@@ -73,7 +64,7 @@ class LanguageModel(Protocol):
 
     name: str
     fingerprint: str
-    tally: Tally
+    tally: Usage
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """With choices, how probable each is as the first word of the reply; else the prompt's greedy continuation.
@@ -118,7 +109,7 @@ class RecordedReplies:
     def __init__(self, name: str, replies: Mapping[str, str]):
         self.name = name
         self.fingerprint = call_key(recorded=name, replies=dict(replies))
-        self.tally = Tally()
+        self.tally = Usage()
         self._replies = replies
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +12,9 @@ import torch
 from transformers import PreTrainedModel
 
 from claimwise.models import continuous
+from claimwise.models.cost import Usage
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture
-from claimwise.models.replies import Reply, Tally
+from claimwise.models.replies import Reply
 from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions, fingerprint
 from claimwise.prompts import Decoding
 
@@ -49,7 +49,7 @@ class TransformersLanguageModel:
         self._options = options
         self.name = Path(options.file or options.model).name.removesuffix(".gguf")
         self.fingerprint = fingerprint(options)
-        self.tally = Tally()
+        self.tally = Usage()
 
     @cached_property
     def _checkpoint(self) -> Checkpoint:
@@ -108,22 +108,19 @@ class TransformersLanguageModel:
             _log.warning("%s has no token for %s: its answers are generated and read", self.name, ", ".join(missing))
             yield from self._write(prompts, how)
             return
-        start = time.monotonic()
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
         begun: dict[int, tuple[list[float], int, float]] = {}  # what is known of those whose answer follows a blank
         for index, found, blank, mass in self._first(ids, spellings):
             if mass > _BLANK_MASS:
                 begun[index] = found, blank, mass
                 continue
-            self._count(len(ids[index]), 0, start)
-            start = time.monotonic()
+            self._count(len(ids[index]))
             yield index, Reply(probabilities=tuple(found))
         asked = list(begun)
         for place, after, _, _ in self._first([[*ids[i], begun[i][1]] for i in asked], spellings):
             index = asked[place]
             found, _, mass = begun[index]
-            self._count(len(ids[index]), 0, start)
-            start = time.monotonic()
+            self._count(len(ids[index]))
             yield index, Reply(probabilities=tuple(p + mass * q for p, q in zip(found, after, strict=True)))
 
     def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, list[float], int, float]]:
@@ -155,14 +152,12 @@ class TransformersLanguageModel:
 
     def _write(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """Continuations; as many at once as memory allows."""
-        start = time.monotonic()
         ids = [self._checkpoint.encode(prompt) for prompt in prompts]
         run = self._continuous if self._shared else self._generated
         for index, row in self._in_memory(lambda asked: run(asked, how), ids, self._halve):
             length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
             reply = Reply(self._checkpoint.decode(row[:length]), cut=length >= how.max_tokens).before(how.stop)
-            self._count(len(ids[index]), length, start)
-            start = time.monotonic()
+            self._count(len(ids[index]), length)
             yield index, reply
 
     def _continuous(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
@@ -250,11 +245,8 @@ class TransformersLanguageModel:
         self._batch_tokens //= 2
         return self._batch_tokens > 0
 
-    def _count(self, prompt_tokens: int, reply_tokens: int, start: float) -> None:
-        self.tally.calls += 1
-        self.tally.prompt_tokens += prompt_tokens
-        self.tally.reply_tokens += reply_tokens
-        self.tally.seconds += time.monotonic() - start
+    def _count(self, prompt_tokens: int, reply_tokens: int = 0) -> None:
+        self.tally += Usage(calls=1, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens)
 
 
 def _batch_tokens(model: torch.nn.Module) -> int:
