@@ -370,8 +370,9 @@ def test_chunks_leave_nothing_out(limit):
 
 def test_recorded_replies_take_the_same_path():
     prompt = prompts.load("recorded-judge-rating")
-    asked = [{"Document": "D.", "Summary": "S."}, {"Document": "D.", "Summary": "T."}]
-    recorded = RecordedReplies.of("gpt-4", prompt, asked, ["It is fine. Final score: 4", "Final score: none"])
+    replies = {"S.": "It is fine. Final score: 4", "T.": "Final score: none"}
+    asked = {prompt.render(Document="D.", Summary=summary): reply for summary, reply in replies.items()}
+    recorded = RecordedReplies("gpt-4", asked)
     found = PromptedModel(recorded, ResponseCache(":memory:")).judge(["D."] * 3, ["S.", "T.", "U."], prompt)
     assert [f.reason for f in found] == ["sampled", "no rating in the reply", "no recorded reply"]
     assert found[0].score == 0.75

@@ -49,7 +49,7 @@ class PromptedModel:
     >>> from claimwise import prompts
     >>> from claimwise.models.replies import RecordedReplies
     >>> prompt = prompts.load("acueval-verify-zeroshot")
-    >>> recorded = RecordedReplies.of("m", prompt, [{"Document": "It rained.", "ACU": "It poured."}], ["No."])
+    >>> recorded = RecordedReplies("m", {prompt.render(Document="It rained.", ACU="It poured."): "No."})
     >>> PromptedModel(recorded, ResponseCache(":memory:")).verify(["It rained."], [["It poured."]], prompt)
     [[Verdict(support=0.0, reason='sampled', evidence=())]]
     """

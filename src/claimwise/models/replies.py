@@ -5,13 +5,13 @@ It knows nothing of claims. ``language.PromptedModel`` turns any of these into a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from claimwise.models.cache import call_key
 from claimwise.models.cost import Usage
-from claimwise.prompts import Decoding, Prompt
+from claimwise.prompts import Decoding
 from claimwise.reasons import Reason
 
 
@@ -100,10 +100,10 @@ class RecordedReplies:
 
     >>> from claimwise import prompts
     >>> prompt = prompts.load("recorded-judge-rating")
-    >>> asked = [{"Document": "It rained.", "Summary": "It poured."}]
-    >>> model = RecordedReplies.of("gpt-4-0314", prompt, asked, ["Final score: 4"])
-    >>> list(model.replies([prompt.render(**asked[0]), "other"], prompt.decoding))[0][1].text
-    'Final score: 4'
+    >>> asked = prompt.render(Document="It rained.", Summary="It poured.")
+    >>> model = RecordedReplies("gpt-4-0314", {asked: "Final score: 4"})
+    >>> [reply.text for _, reply in model.replies([asked, "other"], prompt.decoding)]
+    ['Final score: 4', None]
     """
 
     def __init__(self, name: str, replies: Mapping[str, str]):
@@ -111,13 +111,6 @@ class RecordedReplies:
         self.fingerprint = call_key(recorded=name, replies=dict(replies))
         self.tally = Usage()
         self._replies = replies
-
-    @classmethod
-    def of(
-        cls, name: str, prompt: Prompt, asked: Iterable[Mapping[str, Any]], replies: Iterable[str]
-    ) -> RecordedReplies:
-        """The recorded replies to a prompt filled with the values of ``asked``, in order."""
-        return cls(name, {prompt.render(**values): text for values, text in zip(asked, replies, strict=True)})
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """Look each prompt up; one that was not recorded has no text, and a reason. No probabilities were recorded."""
