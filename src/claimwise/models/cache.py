@@ -6,6 +6,7 @@ one asks a call at a time, and under ``kill -9``. The key is a hash over everyth
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 try:
     import fcntl
@@ -285,6 +288,16 @@ def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
             time.sleep(0.01)
 
 
+@functools.cache
+def reader(result: type) -> Callable[[Any], Any]:
+    """Rebuilds a result from what is stored of it; a value of another shape is an error.
+
+    >>> reader(tuple[int, ...])([1, 2])
+    (1, 2)
+    """
+    return TypeAdapter(result).validate_python
+
+
 def cached(
     cache: ResponseCache,
     keys: Sequence[str],
@@ -292,6 +305,7 @@ def cached(
     *,
     model: str,
     role: str,
+    read: Callable[[Any], Any] = lambda value: value,
     keep: Callable[[Any], bool] = lambda value: True,
 ) -> list[Any]:
     """Values for the keys: those stored, and the others from ``compute``, which are stored as they are finished.
@@ -306,8 +320,9 @@ def cached(
             among these positions and its value, in any order.
         model: whose calls these are.
         role: what it does in them.
-        keep: whether a value is remembered; others are asked for again in a later run. A stored value at which it fails
-            is set aside as unreadable.
+        read: makes a value of what is stored of it, also of one just computed, so that a resumed run and an uninterrupted
+            one give the same; see ``reader``. What it fails at is set aside as unreadable.
+        keep: whether a value is remembered; others are asked for again in a later run.
 
     >>> cache = ResponseCache(":memory:")
     >>> def squares(positions):
@@ -324,8 +339,9 @@ def cached(
 
     def stored(wanted: list[str]) -> dict[str, Any]:
         kept, unreadable = {}, []
-        for key, value in cache.get(wanted).items():
+        for key, found in cache.get(wanted).items():
             try:
+                value = read(found)
                 if keep(value):
                     kept[key] = value
             except _UNREADABLE:
@@ -341,11 +357,11 @@ def cached(
             mine = cache.reserve(missing)
             values |= stored(missing)  # the process that had reserved some may have stored them
             asked = [key for key in missing if key in mine and key not in values]
-            for place, value in compute([first[key] for key in asked]) if asked else ():
+            for place, computed in compute([first[key] for key in asked]) if asked else ():
                 calls += 1
-                values[asked[place]] = value
-                if keep(value):
-                    cache.put({asked[place]: value}, model=model, role=role)
+                values[asked[place]] = read(computed)
+                if keep(values[asked[place]]):
+                    cache.put({asked[place]: computed}, model=model, role=role)
             cache.release()
             values |= {key: values[key] for key in asked} | stored(asked)
             if len(mine) < len(missing):

@@ -9,10 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, is_dataclass
-from functools import cache
-from typing import Any
-
-from pydantic import TypeAdapter
 
 from claimwise.models.base import (
     Critique,
@@ -24,17 +20,13 @@ from claimwise.models.base import (
     Text,
     Verdict,
 )
-from claimwise.models.cache import ResponseCache, cached, call_key
+from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.cost import Usage
 from claimwise.prompts import Prompt
 
 
 class CachedModel:
-    """Wraps a model and a cache; equal calls are made once, ever.
-
-    Values are rebuilt from what is stored of them even when they were just computed, so that a resumed run and an
-    uninterrupted one give identical tables.
-    """
+    """Wraps a model and a cache; equal calls are made once, ever."""
 
     def __init__(self, model: Model, cache: ResponseCache):
         self.model = model
@@ -47,16 +39,14 @@ class CachedModel:
         self, role: str, prompt: Prompt, result: type, inputs: Sequence, compute: Callable[[list[int]], list]
     ) -> list:
         keys = [call_key(model=self.fingerprint, role=role, prompt=prompt.fingerprint, input=value) for value in inputs]
-        read = _reader(result)
-        found = cached(
+        results = cached(
             self.cache,
             keys,
             lambda at: enumerate(map(asdict, compute(at))),
             model=self.name,
             role=role,
-            keep=lambda value: read(value) is not None,
+            read=reader(result),
         )
-        results = [read(value) for value in found]
         self.cache.note(self.name, role, Usage(unparsed=sum(bool(one.reason) for one in results)))
         return results
 
@@ -124,23 +114,16 @@ class CachedModel:
 
     def unsupported_words(self, documents: Sequence[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """See ``WordMarker``."""
-        role, read = "unsupported_words", _reader(list[tuple[int, int]])
+        role = "unsupported_words"
         pairs = list(zip(documents, texts, strict=True))
-        found = cached(
+        return cached(
             self.cache,
             [call_key(model=self.fingerprint, role=role, input=pair) for pair in pairs],
             lambda at: enumerate(self.model.unsupported_words(*zip(*(pairs[i] for i in at), strict=True))),
             model=self.name,
             role=role,
-            keep=lambda value: read(value) is not None,
+            read=reader(list[tuple[int, int]]),
         )
-        return [read(value) for value in found]
-
-
-@cache
-def _reader(result: type) -> Callable[[Any], Any]:
-    """Rebuilds a result from what is stored of it; a value of another shape is an error."""
-    return TypeAdapter(result).validate_python
 
 
 def _plain(value: object) -> object:

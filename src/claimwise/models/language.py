@@ -23,7 +23,7 @@ from claimwise.models.base import (
     Text,
     Verdict,
 )
-from claimwise.models.cache import ResponseCache, cached, call_key
+from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.chunks import Chunk
 from claimwise.models.cost import Prices, Usage, unread_name
 from claimwise.models.replies import LanguageModel, Reply
@@ -206,20 +206,20 @@ class PromptedModel:
 
         before = model.tally
         try:
-            found = cached(
+            return cached(
                 self.cache,
                 self._keys(rendered, prompt),
                 compute,
                 model=self.name,
                 role=prompt.role,
-                keep=lambda value: _reply(value).answered,
+                read=reader(Reply),
+                keep=lambda reply: reply.answered,
             )
         finally:
             made = model.tally - before
             read, written = made.prompt_tokens, made.reply_tokens
             spent = self.prices.cost(read, written) if self.prices else 0.0
             self.cache.note(self.name, prompt.role, Usage(prompt_tokens=read, reply_tokens=written, cost=spent))
-        return [_reply(value) for value in found]
 
     def _keys(self, rendered: Sequence[str], prompt: Prompt) -> list[str]:
         decoding = asdict(prompt.decoding)
@@ -286,20 +286,6 @@ def _value(reply: Reply, prompt: Prompt) -> tuple[float, str | None]:
     if value is None:
         return NAN, reason
     return value, Reason.SAMPLED if choices else None
-
-
-def _reply(value: dict) -> Reply:
-    """The reply that was stored; without an answer, so that it is asked again, where its text is none.
-
-    Earlier versions stored whatever a server sent as text.
-
-    >>> _reply({"text": [{"type": "text", "text": "Yes"}], "probabilities": None, "cut": False, "reason": None}).answered
-    False
-    """
-    if not isinstance(value["text"], str | None):
-        return Reply()
-    probabilities = value["probabilities"]
-    return Reply(**value | {"probabilities": None if probabilities is None else tuple(probabilities)})
 
 
 def _claims(group: Sequence[text.Span | Chunk], found: list[Parsed]) -> Decomposition:
