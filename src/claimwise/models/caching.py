@@ -9,17 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, is_dataclass
+from functools import partialmethod
+from typing import Any
 
-from claimwise.models.base import (
-    Critique,
-    Decomposition,
-    Feedback,
-    Judgement,
-    Model,
-    Source,
-    Text,
-    Verdict,
-)
+from claimwise.models.base import Critique, Decomposition, Judgement, Model, Text, Verdict
 from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.cost import Usage
 from claimwise.prompts import Prompt
@@ -50,36 +43,22 @@ class CachedModel:
         self.cache.note(self.name, role, Usage(unparsed=sum(bool(one.reason) for one in results)))
         return results
 
-    def _rows(self, role: str, prompt: Prompt, result: type, *columns: Sequence) -> list:
+    def _rows(self, role: str, result: type, *arguments: Any) -> list:
         """A role that maps row i of its columns to result i."""
+        *columns, prompt = arguments
 
         def compute(at: list[int]) -> list:
             return getattr(self.model, role)(*[[column[i] for i in at] for column in columns], prompt)
 
-        inputs = [[_plain(value) for value in row] for row in zip(*columns, strict=True)]
+        rows = zip(*columns, strict=True)
+        inputs = [[asdict(value) if is_dataclass(value) else value for value in row] for row in rows]
         return self._look_up(role, prompt, result, inputs, compute)
 
-    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
-        """See ``Model.decompose``."""
-        return self._rows("decompose", prompt, Decomposition, passages)
-
-    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
-        """See ``Model.judge``."""
-        return self._rows("judge", prompt, Judgement, documents, summaries)
-
-    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
-        """See ``Model.critique``."""
-        return self._rows("critique", prompt, Critique, documents, statements)
-
-    def revise(
-        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
-    ) -> list[Text]:
-        """See ``Model.revise``."""
-        return self._rows("revise", prompt, Text, documents, summaries, feedback)
-
-    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
-        """See ``Model.summarise``."""
-        return self._rows("summarise", prompt, Text, sources, questions)
+    decompose = partialmethod(_rows, "decompose", Decomposition)
+    judge = partialmethod(_rows, "judge", Judgement)
+    critique = partialmethod(_rows, "critique", Critique)
+    revise = partialmethod(_rows, "revise", Text)
+    summarise = partialmethod(_rows, "summarise", Text)
 
     def verify(
         self,
@@ -102,12 +81,7 @@ class CachedModel:
                 prompt,
                 [extras[i] for i in wanted] if extras is not None else None,
             )
-            computed = {
-                position: verdict
-                for positions, verdicts in zip(wanted.values(), groups, strict=True)
-                for position, verdict in zip(positions, verdicts, strict=True)
-            }
-            return [computed[position] for position in at]
+            return [verdict for group in groups for verdict in group]  # in order, as the positions are
 
         found = iter(self._look_up("verify", prompt, Verdict, inputs, compute))
         return [[next(found) for _ in group] for group in claims]
@@ -124,10 +98,3 @@ class CachedModel:
             role=role,
             read=reader(list[tuple[int, int]]),
         )
-
-
-def _plain(value: object) -> object:
-    """What json can write, of a role's input: text, feedback, or a list of sources."""
-    if is_dataclass(value):
-        return asdict(value)
-    return value if isinstance(value, str) else [_plain(item) for item in value]
