@@ -177,15 +177,15 @@ class SequenceClassifier:
         return results
 
 
-def length_batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+def length_batches(lengths: Sequence[int], most: int, longest_first: bool = False) -> Iterator[list[int]]:
     """Positions in order of length, in runs whose padded size (rows times the longest) is at most ``most``.
 
-    >>> list(length_batches([3, 9, 2, 4], 8))
-    [[2, 0], [3], [1]]
+    >>> list(length_batches([3, 9, 2, 4], 8)), list(length_batches([3, 9, 2, 4], 8, longest_first=True))
+    ([[2, 0], [3], [1]], [[1], [3, 0], [2]])
     """
     batch: list[int] = []
-    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and lengths[i] * (len(batch) + 1) > most:
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=longest_first):
+        if batch and max(lengths[i], lengths[batch[0]]) * (len(batch) + 1) > most:
             yield batch
             batch = []
         batch.append(i)

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 
 from claimwise.models import continuous
 from claimwise.models.cost import Usage
+from claimwise.models.entailment import length_batches
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture
 from claimwise.models.replies import Reply
 from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions, fingerprint
@@ -200,19 +201,8 @@ class TransformersLanguageModel:
     # -- batches -----------------------------------------------------------------------------------
 
     def _batches(self, ids: list[list[int]], more: int = 0) -> Iterator[list[int]]:
-        """Positions in batches of at most the token budget when padded, with ``more`` tokens a row, longest first.
-
-        Memory that does not suffice then fails early.
-        """
-        batch: list[int] = []
-        for i in sorted(range(len(ids)), key=lambda i: -len(ids[i])):
-            longest = len(ids[batch[0]]) if batch else len(ids[i])
-            if batch and (len(batch) + 1) * (longest + more) > self._batch_tokens:
-                yield batch
-                batch = []
-            batch.append(i)
-        if batch:
-            yield batch
+        """Positions in padded batches, with ``more`` tokens a row; memory that does not suffice fails early."""
+        return length_batches([len(row) + more for row in ids], self._batch_tokens, longest_first=True)
 
     def _pad(self, rows: list[list[int]], side: str) -> tuple[torch.Tensor, torch.Tensor]:
         """Rows of equal length and their mask."""
