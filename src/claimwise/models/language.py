@@ -100,15 +100,15 @@ class PromptedModel:
             for claim, seen in zip(group, self._shown(documents[i], group, prompt, render), strict=True):
                 parts.append(seen)
                 rendered += [render(part.text, claim) for part in seen]
-        values = iter(self._values(rendered, prompt))
-        verdicts = iter([_best([next(values) for _ in seen], seen) for seen in parts])
+        found = iter(self._parsed(rendered, prompt))
+        verdicts = iter([_best([next(found) for _ in seen], seen) for seen in parts])
         return [[next(verdicts) for _ in group] for group in claims]
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: sum k p(k) over the ratings k, as (s - 1) / 4, or the rating that was written."""
         seen, rendered = self._pairs(documents, summaries, prompt, "Summary")
-        values = iter(self._values(rendered, prompt))
-        best = [_best([next(values) for _ in parts], parts) for parts in seen]
+        found = iter(self._parsed(rendered, prompt))
+        best = [_best([next(found) for _ in parts], parts) for parts in seen]
         return [Judgement(verdict.support, verdict.reason) for verdict in best]
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
@@ -229,15 +229,9 @@ class PromptedModel:
 
     def _parsed(self, rendered: Sequence[str], prompt: Prompt) -> list[Parsed]:
         replies = self._ask(rendered, prompt)
-        found = [_parse(reply, prompt) for reply in replies]
+        found = [_read(reply, prompt) for reply in replies]
         self._set_aside(rendered, replies, [parsed.value is None for parsed in found], prompt)
-        return found
-
-    def _values(self, rendered: Sequence[str], prompt: Prompt) -> list[tuple[float, str | None]]:
-        replies = self._ask(rendered, prompt)
-        found = [_value(reply, prompt) for reply in replies]
-        self._set_aside(rendered, replies, [value != value for value, _ in found], prompt)
-        self._warn(sum(reason == Reason.IMPROBABLE for _, reason in found), len(found))
+        self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
         return found
 
     def _set_aside(
@@ -268,24 +262,18 @@ class PromptedModel:
         return [Text(parsed.value, parsed.reason) for parsed in found]
 
 
-def _parse(reply: Reply, prompt: Prompt) -> Parsed:
-    if reply.text is None:
-        return Parsed(None, reply.reason or Reason.EMPTY_REPLY)
-    return parsers.parse(prompt.reply, reply.text, cut=reply.cut)
-
-
-def _value(reply: Reply, prompt: Prompt) -> tuple[float, str | None]:
+def _read(reply: Reply, prompt: Prompt) -> Parsed:
     choices = parsers.KINDS[prompt.reply].choices
     if reply.probabilities is not None:
         mass = sum(reply.probabilities)
         if not mass > 0:
-            return NAN, f"none of {', '.join(choices)} is among the probable answers"
+            return Parsed(None, f"none of {', '.join(choices)} is among the probable answers")
         value = sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass
-        return value, None if mass >= _LEAST_MASS else Reason.IMPROBABLE
-    value, reason = _parse(reply, prompt)
-    if value is None:
-        return NAN, reason
-    return value, Reason.SAMPLED if choices else None
+        return Parsed(value, None if mass >= _LEAST_MASS else Reason.IMPROBABLE)
+    if reply.text is None:
+        return Parsed(None, reply.reason or Reason.EMPTY_REPLY)
+    found = parsers.parse(prompt.reply, reply.text, cut=reply.cut)
+    return Parsed(found.value, Reason.SAMPLED) if choices and found.value is not None else found
 
 
 def _claims(group: Sequence[text.Span | Chunk], found: list[Parsed]) -> Decomposition:
@@ -299,16 +287,15 @@ def _claims(group: Sequence[text.Span | Chunk], found: list[Parsed]) -> Decompos
     return Decomposition(tuple(claims.values()), reason, unread=sum(parsed.value is None for parsed in found))
 
 
-def _best(values: list[tuple[float, str | None]], seen: list[Chunk]) -> Verdict:
+def _best(found: list[Parsed], seen: list[Chunk]) -> Verdict:
     """The highest support over the chunks; without any, the first chunk's reason."""
     if not seen:
         return Verdict(NAN, Reason.TOO_LONG)
-    supports = [value for value, _ in values]
-    known = [i for i, support in enumerate(supports) if support == support]
+    known = [i for i, parsed in enumerate(found) if parsed.value is not None]
     if not known:
-        return Verdict(NAN, values[0][1], seen[0].sentences if len(seen) == 1 else ())
-    best = max(known, key=lambda i: supports[i])
-    return Verdict(supports[best], values[best][1], seen[best].sentences)
+        return Verdict(NAN, found[0].reason, seen[0].sentences if len(seen) == 1 else ())
+    best = max(known, key=lambda i: found[i].value)
+    return Verdict(found[best].value, found[best].reason, seen[best].sentences)
 
 
 def _critique(parsed: Parsed) -> Critique:
