@@ -103,14 +103,15 @@ class ResponseCache:
         self._waited = False
         with self._explained():
             # A writer waits for another process's commit instead of failing; commits take milliseconds.
-            self._connection = sqlite3.connect(path, timeout=120, isolation_level=None, check_same_thread=False)
+            self._connection = sqlite3.connect(path, timeout=120, isolation_level="IMMEDIATE", check_same_thread=False)
             columns = [row[1] for row in self._connection.execute("PRAGMA table_info(calls)")]
             if columns not in ([], _COLUMNS):
                 raise self._error(f"a table of calls with the columns {', '.join(columns)}")
             _write_ahead(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(_CREATE)
-            self._insert([("", "", "", "null")], "ROLLBACK")  # nothing is asked whose answer could not be stored
+            self._connection.execute(_INSERT, ("", "", "", "null"))  # nothing is asked whose answer could not be stored
+            self._connection.rollback()
         self._asked = open(f"{path}-asked", "ab") if fcntl and str(path) != ":memory:" else None  # noqa: SIM115
 
     @contextmanager
@@ -150,7 +151,7 @@ class ResponseCache:
         """Keep values that cannot be read under ``unread_name``, where no call finds them: it is made again."""
         if not keys:
             return
-        with self._explained():
+        with self._explained(), self._connection:
             self._connection.executemany(
                 "UPDATE OR REPLACE calls SET key = 'unreadable ' || key, model = model || ? WHERE key = ?",
                 [(unread_name(""), key) for key in keys],
@@ -197,19 +198,11 @@ class ResponseCache:
         Of processes that ask the same at once, all that look again after this have the value of the first.
         """
         rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
-        with self._explained():
-            self._insert(rows, "COMMIT")
+        self._insert(rows)
 
-    def _insert(self, rows: Sequence[tuple[str, str, str, str]], end: str) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
+    def _insert(self, rows: Sequence[tuple[str, ...]]) -> None:
+        with self._explained(), self._connection:  # all or none
             self._connection.executemany(_INSERT, rows)
-            self._connection.execute(end)
-        except BaseException:
-            # SQLite has rolled back by itself after some failures (a full disk), and would hide them here.
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
     def note(self, model: str, role: str, usage: Usage) -> None:
         """Count what a model was asked; see ``cost.usage``."""
@@ -254,8 +247,7 @@ class ResponseCache:
                     f"{file}, line {number}: found {line[:60]!r}, expected an object with {', '.join(_COLUMNS)}; take the "
                     "file from the repository again"
                 ) from error
-        with self._explained():
-            self._insert(rows, "COMMIT")
+        self._insert(rows)
 
     def prune(self, model: str | None = None) -> int:
         """Delete the calls of one model, or all; returns how many, and gives the space back.
@@ -264,7 +256,8 @@ class ResponseCache:
         """
         where, values = ("WHERE model IN (?, ?)", (model, unread_name(model))) if model else ("", ())
         with self._explained():
-            count = self._connection.execute(f"DELETE FROM calls {where}", values).rowcount
+            with self._connection:
+                count = self._connection.execute(f"DELETE FROM calls {where}", values).rowcount
             self._connection.execute("VACUUM")
         return count
 
