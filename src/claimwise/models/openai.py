@@ -334,7 +334,7 @@ class OpenAILanguageModel:
 def _server(name: str, base_url: str, options: OpenAIOptions, key: str) -> Server:
     address = without_credentials(base_url)
     where = f"{name} at {address}"
-    http = _http_client(where, options, key)
+    http = HttpClient(where, options.timeout_seconds, options.retries, key)
     client = openai.AsyncOpenAI(
         api_key=key or "none",  # it wants one; ``HttpClient`` sends none
         base_url=base_url,
@@ -361,15 +361,6 @@ def _key(options: OpenAIOptions) -> str:
             "`key_variable` if that is none", options.key_variable,
         )  # fmt: skip
     return key
-
-
-def _http_client(where: str, options: OpenAIOptions, key: str) -> HttpClient:
-    settings = {"where": where, "seconds": options.timeout_seconds, "retries": options.retries, "key": key}
-    try:
-        return HttpClient(**settings)
-    except (ImportError, ValueError) as error:  # SOCKS needs a further package
-        _log.warning("%s: the environment's proxies are not used: %s", where, error)
-        return HttpClient(**settings, trust_env=False)
 
 
 def _turn(loop: asyncio.AbstractEventLoop) -> None:

@@ -77,9 +77,14 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         replace: whether other servers take over; asked when several attempts of a call have failed. None: there are none.
     """
 
-    def __init__(self, where: str, seconds: float, retries: int, key: str, **options: Any):
+    def __init__(self, where: str, seconds: float, retries: int, key: str):
         # The caller bounds what is in flight. A redirected POST would become a GET.
-        super().__init__(limits=httpx2.Limits(max_connections=None), follow_redirects=False, **options)
+        options = {"limits": httpx2.Limits(max_connections=None), "follow_redirects": False}
+        try:
+            super().__init__(**options)
+        except (ImportError, ValueError) as error:  # SOCKS needs a further package
+            _log.warning("%s: the environment's proxies are not used: %s", where, error)
+            super().__init__(**options, trust_env=False)
         self._where, self._seconds, self._retries, self._key = where, seconds, retries, key
         self._forms = _forms(key.encode()) if len(key) >= _SECRET else []
         self._served = False  # whether the server has ever sent a completion
