@@ -14,6 +14,7 @@ import copy
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import torch
 from transformers import DynamicCache, DynamicLayer, PreTrainedModel
@@ -183,23 +184,19 @@ class SharedPrefix:
         return best, self._kept.get(best)
 
     def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache | None) -> Iterator:
-        row = _Row()
-        for i in node.leaves:
-            tokens = prompts[i][node.stop :]
-            if row.ids and len(row.ids) + len(tokens) > self._row_tokens:
-                yield from self._run(row, cache)
-                row = _Row()
-            row.add(tokens, node.stop, -1, i)
+        parts = [Node(i, node.stop, node.stop, leaves=[i]) for i in node.leaves]
         large = []
         for child in node.children:
-            size = child.size(prompts)
-            if size > min(self._whole_tokens, self._row_tokens):
+            if child.size(prompts) > min(self._whole_tokens, self._row_tokens):
                 large.append(child)
-                continue
-            if row.ids and len(row.ids) + size > self._row_tokens:
+            else:
+                parts.append(child)
+        row = _Row()
+        for part in parts:
+            if row.ids and len(row.ids) + part.size(prompts) > self._row_tokens:
                 yield from self._run(row, cache)
                 row = _Row()
-            row.add_tree(child, prompts)
+            row.add_tree(part, prompts)
         if row.ids:
             yield from self._run(row, cache)
         for child in large:
@@ -389,23 +386,19 @@ def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int)
     # A prompt that ends with its next token comes before those that it begins, and leaves the others to go on.
     node = Node(members[0], start, stop, leaves=[i for i in members if len(prompts[i]) == stop + 1])
     members = [i for i in members if len(prompts[i]) > stop + 1]
-    at = 0
-    while at < len(members):
-        end = at + 1
-        while end < len(members) and prompts[members[end]][stop] == prompts[members[at]][stop]:
-            end += 1
-        if end - at == 1:
-            node.leaves.append(members[at])
-        else:
-            child = _node(prompts, members[at:end], stop, worth)
-            if child.stop - child.start >= worth:
-                node.children.append(child)
-            else:
-                node.leaves += child.leaves
-                for grandchild in child.children:
-                    grandchild.start = stop
-                    node.children.append(grandchild)
-        at = end
+    for _, alike in groupby(members, key=lambda i: prompts[i][stop]):
+        below = list(alike)
+        if len(below) == 1:
+            node.leaves += below
+            continue
+        child = _node(prompts, below, stop, worth)
+        if child.stop - child.start >= worth:
+            node.children.append(child)
+            continue
+        node.leaves += child.leaves
+        for grandchild in child.children:
+            grandchild.start = stop
+            node.children.append(grandchild)
     return node
 
 
