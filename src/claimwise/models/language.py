@@ -114,7 +114,7 @@ class PromptedModel:
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``; of a document in chunks, the critique that supports the statement most."""
         seen, rendered = self._pairs(documents, statements, prompt, "Statement")
-        found = iter([_critique(parsed) for parsed in self._parsed(rendered, prompt)])
+        found = iter(self._parsed(rendered, prompt))
         return [_kindest([next(found) for _ in parts]) for parts in seen]
 
     def revise(
@@ -298,17 +298,10 @@ def _best(found: list[Parsed], seen: list[Chunk]) -> Verdict:
     return Verdict(found[best].value, found[best].reason, seen[best].sentences)
 
 
-def _critique(parsed: Parsed) -> Critique:
-    if parsed.value is None:
-        return Critique("", reason=parsed.reason)
-    support = NAN if parsed.value.support is None else parsed.value.support
-    return Critique(parsed.value.text, support, parsed.value.revised)
-
-
-def _kindest(found: list[Critique]) -> Critique:
+def _kindest(found: list[Parsed]) -> Critique:
     """The critique that finds most support; one without a verdict comes before one that could not be read."""
-
-    def rank(critique: Critique) -> tuple[bool, float]:
-        return critique.reason is None, -1.0 if critique.support != critique.support else critique.support
-
-    return max(found, key=rank, default=Critique("", reason=Reason.TOO_LONG))
+    read = [parsed.value for parsed in found if parsed.value is not None]
+    if not read:
+        return Critique("", reason=found[0].reason if found else Reason.TOO_LONG)
+    best = max(read, key=lambda parts: -1.0 if parts.support is None else parts.support)
+    return Critique(best.text, NAN if best.support is None else best.support, best.revised)
