@@ -16,32 +16,27 @@ from huggingface_hub import hf_hub_download
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from claimwise.errors import first_line
-from claimwise.models.options import ModelError
+from claimwise.models.options import ModelError, TransformersOptions
 
 _log = logging.getLogger(__name__)
 #: Names a folder in which GGUF files are looked for, at any depth, before the hub is asked.
 WEIGHTS = "CLAIMWISE_WEIGHTS"
 
 
-def converted(model: str, revision: str | None, file: str, sha256: str | None) -> Path:
-    """A folder with the file's weights (float16, the nearest to what its blocks say at half of float32's size) and tokenizer.
+def converted(options: TransformersOptions) -> Path:
+    """A folder with the weights of ``file`` (float16, the nearest to what its blocks say at half of float32's size) and tokenizer.
 
     Reading a quantised file takes half a minute to two, the folder seconds. It lies in the user's cache under the file's
     checksum, so a known checksum needs the file itself no more.
-
-    Args:
-        model: a folder that holds the file, or the hub id that has it.
-        revision: the hub's commit.
-        file: its name.
-        sha256: of its bytes, in hexadecimal; None takes the file as it is.
 
     Raises:
         ModelError: the file is not there, or is another one.
     """
     kept = Path(pooch.os_cache("claimwise"), "checkpoints")
+    sha256 = options.sha256
     if sha256 and (kept / sha256).is_dir():
         return kept / sha256
-    source = _located(model, revision, file)
+    source = _located(options.model, options.revision, options.file)
     with source.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if sha256 and found != sha256:

@@ -334,7 +334,7 @@ class OpenAILanguageModel:
 def _server(name: str, base_url: str, options: OpenAIOptions, key: str) -> Server:
     address = without_credentials(base_url)
     where = f"{name} at {address}"
-    http = HttpClient(where, options.timeout_seconds, options.retries, key)
+    http = HttpClient(where, options, key)
     client = openai.AsyncOpenAI(
         api_key=key or "none",  # it wants one; ``HttpClient`` sends none
         base_url=base_url,

@@ -17,7 +17,7 @@ import httpx2
 import openai
 
 from claimwise.errors import printable
-from claimwise.models.options import ModelError
+from claimwise.models.options import ModelError, OpenAIOptions
 from claimwise.models.replies import Reply
 from claimwise.reasons import Reason
 
@@ -68,8 +68,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
 
     Args:
         where: names the model and its server in messages.
-        seconds: for one attempt, up to the last byte of the answer.
-        retries: further attempts that ``AsyncOpenAI`` makes.
+        options: the seconds of an attempt are up to the last byte of its answer; ``AsyncOpenAI`` makes the retries.
         key: is kept out of answers and messages; some servers repeat it.
 
     Attributes:
@@ -77,15 +76,15 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         replace: whether other servers take over; asked when several attempts of a call have failed. None: there are none.
     """
 
-    def __init__(self, where: str, seconds: float, retries: int, key: str):
+    def __init__(self, where: str, options: OpenAIOptions, key: str):
         # The caller bounds what is in flight. A redirected POST would become a GET.
-        options = {"limits": httpx2.Limits(max_connections=None), "follow_redirects": False}
+        settings = {"limits": httpx2.Limits(max_connections=None), "follow_redirects": False}
         try:
-            super().__init__(**options)
+            super().__init__(**settings)
         except (ImportError, ValueError) as error:  # SOCKS needs a further package
             _log.warning("%s: the environment's proxies are not used: %s", where, error)
-            super().__init__(**options, trust_env=False)
-        self._where, self._seconds, self._retries, self._key = where, seconds, retries, key
+            super().__init__(**settings, trust_env=False)
+        self._where, self._seconds, self._retries, self._key = where, options.timeout_seconds, options.retries, key
         self._forms = _forms(key.encode()) if len(key) >= _SECRET else []
         self._served = False  # whether the server has ever sent a completion
         self.problem = ""

@@ -79,8 +79,7 @@ def _weights(options: TransformersOptions) -> str:
 def _place(options: TransformersOptions) -> dict[str, Any]:
     """Where transformers finds the checkpoint: a folder, or a hub id and its revision."""
     if options.file:
-        folder = gguf_file.converted(options.model, options.revision, options.file, options.sha256)
-        return {"pretrained_model_name_or_path": folder}
+        return {"pretrained_model_name_or_path": gguf_file.converted(options)}
     folder = paths.root() / options.model
     if folder.is_dir():
         return {"pretrained_model_name_or_path": folder}
