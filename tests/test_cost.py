@@ -8,7 +8,7 @@ from claimwise import models, prompts
 from claimwise.models import cost
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
-from claimwise.models.cost import CLAIMS, Prices, PricesError, Usage
+from claimwise.models.cost import CLAIMS, Prices, Usage
 from claimwise.models.dry_run import DryRun
 from claimwise.models.language import PromptedModel
 from claimwise.models.replies import Reply
@@ -97,7 +97,7 @@ def test_a_block_that_asks_nothing_says_nothing(capsys):
 
 
 def test_prices_are_checked_before_anything_is_asked():
-    with pytest.raises(PricesError, match=r"expected `prices: .*got \{'prompt': 1\}"):
+    with pytest.raises(models.ModelError, match=r"expected `prices: .*got \{'prompt': 1\}"):
         models.load({"kind": "embedded", "prices": {"prompt": 1}})
     assert Prices.of({"prices": {"prompt": 1, "reply": 2}}).cost(10**6, 10**6) == 3
     assert Prices.of({}) is None

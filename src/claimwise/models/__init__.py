@@ -31,9 +31,8 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         cache: finished calls, or their file; None keeps them in memory only.
 
     Raises:
-        ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
-            not there.
-        PricesError: the prices are malformed.
+        ModelError: the kind, an option or the prices are unknown or malformed, the checkpoint cannot be loaded, or the
+            vendor's key is not there.
 
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
@@ -103,8 +102,7 @@ def check(settings: Mapping[str, Any]) -> None:
     """Refuse an entry of ``models`` that ``load`` would refuse; no checkpoint is loaded, no key is looked for.
 
     Raises:
-        ModelError: the kind or an option is unknown or malformed.
-        PricesError: the prices are malformed.
+        ModelError: the kind, an option or the prices are unknown or malformed.
     """
     if (kind := settings.get("kind")) in ("embedded", "lexical"):
         load(settings)  # they read their weights when they are asked

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from claimwise.errors import ClaimwiseError
+from claimwise.models.options import ModelError
 from claimwise.progress import bar
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 #: Claims that an estimate gives a summary. A three-sentence news summary has so many, as ACUEval's demonstrations break
 #: one up; one of a single sentence has two or three. The cost is to be overestimated rather than the other way round.
 CLAIMS = 8
-
-
-class PricesError(ClaimwiseError):
-    """``prices`` of a model in params.yaml are malformed."""
 
 
 class Prices(BaseModel):
@@ -46,13 +42,13 @@ class Prices(BaseModel):
         """The ``prices`` of an entry of ``models`` in params.yaml, if it has any.
 
         Raises:
-            PricesError: they are not two numbers, ``prompt`` and ``reply``.
+            ModelError: they are not two numbers, ``prompt`` and ``reply``.
         """
         given = entry.get("prices")
         try:
             return None if given is None else cls.model_validate(given)
         except ValidationError:
-            raise PricesError(
+            raise ModelError(
                 f"params.yaml, models: expected `prices: {{prompt: 2.5, reply: 10}}`, per million tokens; got {given!r}"
             ) from None
 

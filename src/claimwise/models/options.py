@@ -25,7 +25,7 @@ VENDOR = "https://api.openai.com/v1"
 
 
 class ModelError(ClaimwiseError):
-    """An entry of params.yaml names no kind of model, or an option that its kind does not have."""
+    """An entry of params.yaml names no kind of model, or an option that its kind does not have, or malformed prices."""
 
 
 class Options(BaseModel):
