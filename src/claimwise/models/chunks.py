@@ -10,6 +10,8 @@ from functools import lru_cache
 
 from claimwise import text
 
+_OVERLAP = 2  # sentences that neighbours share
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -19,17 +21,17 @@ class Chunk:
     sentences: tuple[int, ...] = ()
 
 
-def split(document: str, fits: Callable[[str], bool], overlap: int = 2) -> list[Chunk]:
-    """The fewest runs of whole sentences that fit, neighbours sharing some sentences; nothing is left out.
+def split(document: str, fits: Callable[[str], bool]) -> list[Chunk]:
+    """The fewest runs of whole sentences that fit; nothing is left out.
 
-    A sentence that does not fit alone is cut at words. Where not even an empty text fits there is no chunk.
+    A run repeats two sentences of the one before it, where that leaves it room to go on. A sentence that does not fit
+    alone is cut at words. Where not even an empty text fits there is no chunk.
 
     Args:
         document: the text.
         fits: whether a text is short enough; shorter texts fit where longer ones do.
-        overlap: sentences that a run repeats from the one before it, where that leaves it room to go on.
 
-    >>> [c.text for c in split("One two. Three four. Five.", lambda t: len(t) <= 21, overlap=0)]
+    >>> [c.text for c in split("One two. Three four. Five.", lambda t: len(t) <= 21)]
     ['One two. Three four.', 'Five.']
     """
     if fits(document):
@@ -49,7 +51,7 @@ def split(document: str, fits: Callable[[str], bool], overlap: int = 2) -> list[
         chunks.append(Chunk(document[spans[start].start : spans[end - 1].end], tuple(range(start, end))))
         if end == len(spans):
             break
-        start = max(end - overlap, start + 1) if count > overlap else end
+        start = end - _OVERLAP if count > _OVERLAP else end
     return chunks
 
 

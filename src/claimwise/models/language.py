@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 
 from claimwise import text
 from claimwise.models import chunks
@@ -92,14 +93,10 @@ class PromptedModel:
         parts: list[list[Chunk]] = []  # of every claim, documents in order
         rendered: list[str] = []
         for i, group in enumerate(claims):
-            extra = {} if extras is None else {"Extra": extras[i]}
-
-            def render(part: str, claim: str, extra: dict = extra) -> str:
-                return prompt.render(Document=part, ACU=claim, **extra)
-
+            render = prompt.render if extras is None else partial(prompt.render, Extra=extras[i])
             for claim, seen in zip(group, self._shown(documents[i], group, prompt, render), strict=True):
                 parts.append(seen)
-                rendered += [render(part.text, claim) for part in seen]
+                rendered += [render(Document=part.text, ACU=claim) for part in seen]
         found = iter(self._parsed(rendered, prompt))
         verdicts = iter([_best([next(found) for _ in seen], seen) for seen in parts])
         return [[next(verdicts) for _ in group] for group in claims]
@@ -168,7 +165,7 @@ class PromptedModel:
         return [span._replace(text=part.text) for span in text.sentences(passage) for part in fitting(span.text)]
 
     def _shown(
-        self, document: str, group: Sequence[str], prompt: Prompt, render: Callable[[str, str], str]
+        self, document: str, group: Sequence[str], prompt: Prompt, render: Callable[..., str]
     ) -> list[list[Chunk]]:
         """What each claim is checked against: the document, its chunks, or the sentences retrieved for it."""
         if prompt.context == "retrieved":
@@ -178,14 +175,14 @@ class PromptedModel:
 
         # One division for all, so that the claims share their chunks (and an engine their prefix).
         def fits(part: str) -> bool:
-            return all(self.language_model.fits(render(part, claim), prompt.decoding) for claim in group)
+            return all(self.language_model.fits(render(Document=part, ACU=claim), prompt.decoding) for claim in group)
 
         return [chunks.split(document, fits)] * len(group)
 
-    def _retrieved(self, document: str, claim: str, prompt: Prompt, render: Callable[[str, str], str]) -> list[Chunk]:
+    def _retrieved(self, document: str, claim: str, prompt: Prompt, render: Callable[..., str]) -> list[Chunk]:
         """The sentences retrieved for a claim, in chunks where they do not fit; the evidence is all that was retrieved."""
         best = chunks.retrieve(document, claim)
-        parts = self._chunks(best.text, prompt, lambda part: render(part, claim))
+        parts = self._chunks(best.text, prompt, lambda part: render(Document=part, ACU=claim))
         return [replace(part, sentences=best.sentences) for part in parts]
 
     def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
