@@ -116,14 +116,11 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             if may_pass(answer):
                 self._give_up(attempt)
             return answer
-        except (TimeoutError, httpx2.ReadTimeout):
-            self.problem = f"no answer within {self._seconds:g} s"
+        except (TimeoutError, httpx2.RequestError) as error:
+            late = isinstance(error, TimeoutError | httpx2.ReadTimeout)
+            self.problem = f"no answer within {self._seconds:g} s" if late else self._explained(error)
             self._give_up(attempt)
-            raise httpx2.ReadTimeout(self.problem, request=request) from None
-        except httpx2.RequestError as error:
-            self.problem = self._explained(error)
-            self._give_up(attempt)
-            if not self._served and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries):
+            if not late and not self._served and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries):
                 raise self._unusable(f"{self.problem}, after {attempt} retries") from None
             raise httpx2.RequestError(self.problem, request=request) from None
 
