@@ -225,22 +225,17 @@ class PromptedModel:
     # -- reading -----------------------------------------------------------------------------------
 
     def _parsed(self, rendered: Sequence[str], prompt: Prompt) -> list[Parsed]:
+        """What the replies say; those that say nothing are kept under ``unread_name``: a mended server may do better."""
         replies = self._ask(rendered, prompt)
         found = [_read(reply, prompt) for reply in replies]
-        self._set_aside(rendered, replies, [parsed.value is None for parsed in found], prompt)
+        lost = [place for place, parsed in enumerate(found) if parsed.value is None]
+        if lost:
+            keys = self._keys(rendered, prompt)
+            kept = {keys[place]: asdict(replies[place]) for place in lost if replies[place].answered}
+            self.cache.put(kept, model=unread_name(self.name), role=prompt.role)
+            self.cache.note(self.name, prompt.role, Usage(unparsed=len(lost), unread=len(kept)))
         self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
         return found
-
-    def _set_aside(
-        self, rendered: Sequence[str], replies: Sequence[Reply], lost: Sequence[bool], prompt: Prompt
-    ) -> None:
-        """Count what was lost in reading, and keep these replies under ``unread_name``: a mended server may do better."""
-        if not any(lost):
-            return
-        keyed = zip(self._keys(rendered, prompt), replies, lost, strict=True)
-        kept = {key: asdict(reply) for key, reply, gone in keyed if gone and reply.answered}
-        self.cache.put(kept, model=unread_name(self.name), role=prompt.role)
-        self.cache.note(self.name, prompt.role, Usage(unparsed=sum(lost), unread=len(kept)))
 
     def _warn(self, improbable: int, asked: int) -> None:
         """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""
@@ -255,8 +250,7 @@ class PromptedModel:
     def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
         fits = [self.language_model.fits(one, prompt.decoding) for one in rendered]
         read = iter(self._parsed([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
-        found = [next(read) if ok else Parsed(None, Reason.TOO_LONG) for ok in fits]
-        return [Text(parsed.value, parsed.reason) for parsed in found]
+        return [Text(*next(read)) if ok else Text(None, Reason.TOO_LONG) for ok in fits]
 
 
 def _read(reply: Reply, prompt: Prompt) -> Parsed:
