@@ -220,7 +220,7 @@ class Metric:
     """A metric with ``compute(predictions=..., references=...)``, as those of Hugging Face's ``evaluate`` have it.
 
     >>> metric = Metric("word-overlap")
-    >>> metric.add_batch(predictions=["The cat sat."], references=["The cat sat on the mat."])
+    >>> metric.add(prediction="The cat sat.", reference="The cat sat on the mat.")
     >>> metric.compute(predictions=["It snowed."], references=["It rained."])
     {'word-overlap': 0.75, 'scores': [1.0, 0.5]}
     """
@@ -230,6 +230,10 @@ class Metric:
         self._metric, self._model = metric, _model(model)
         self._predictions: list[str] = []
         self._references: list[str | list[str]] = []
+
+    def add(self, *, prediction: str, reference: str | list[str]) -> None:
+        """A summary and its document, for the next ``compute``."""
+        self.add_batch(predictions=[prediction], references=[reference])
 
     def add_batch(self, *, predictions: Iterable[str], references: Iterable[str | list[str]]) -> None:
         """Summaries, and the document of each, for the next ``compute``."""
