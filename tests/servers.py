@@ -80,7 +80,9 @@ class Server(http.server.ThreadingHTTPServer):
         self.gone, self.models, self.probes = False, models, []  # its answer to the path /models, and what asked
         self.answer, self.faults, self.logprobs, self.latency = answer, iter(faults), logprobs, latency
         self.requests, self.lock, self.flying, self.most = [], threading.Lock(), 0, 0
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(
+            target=self.serve_forever, args=(0.02,), daemon=True
+        ).start()  # seconds until a shutdown is seen
 
     @property
     def url(self):
