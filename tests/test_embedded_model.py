@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -242,10 +243,10 @@ def test_another_script_and_a_hundred_thousand_words_are_scored(model, examples_
 
 
 def _project(folder: Path) -> Path:
-    """A project with a dozen of the sample's documents to score."""
+    """A project with some of the sample's documents to score."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["data"] = "sample"
-    params["datasets"]["sample"]["score"]["sample"]["documents"] = 12
+    params["datasets"]["sample"]["score"]["sample"]["documents"] = 5
     (folder / "data").mkdir(parents=True)
     (folder / "data/sample").symlink_to(ROOT / "data/sample")
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
@@ -296,7 +297,8 @@ def test_an_answer_hangs_on_nothing_else_that_is_asked_nor_on_threads():
 
 
 def test_killed_in_the_middle_and_started_again_it_repeats_no_finished_call_and_gives_the_same_scores(tmp_path):
-    whole, broken = _project(tmp_path / "whole"), _project(tmp_path / "broken")
+    whole, broken = _project(tmp_path / "whole"), tmp_path / "broken"
+    shutil.copytree(whole, broken, symlinks=True)
     _run(whole, "evaluate", "acueval")
     process = subprocess.Popen(
         [sys.executable, "-m", "claimwise", "evaluate", "acueval"],
