@@ -111,6 +111,18 @@ def test_other_columns_stand_after_the_scores_as_they_were():
     assert [row[8:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
 
 
+def test_parquet_holds_what_the_csv_does(folder):
+    beside = [{"n": 1, "list": ["a", 2]}, {"n": "two", "list": None}, {"n": None, "list": []}]
+    write([row | more for row, more in zip(SPLIT[:3], beside, strict=True)])
+    score(out=Path("a.csv"))
+    score(out=Path("a.parquet"))
+    found, expected = pd.read_parquet("a.parquet"), pd.read_csv("a.csv")
+    assert found["score"].tolist() == pytest.approx(expected["score"].tolist(), abs=1e-6)
+    assert found["n"].fillna("").tolist() == ["1", "two", ""]
+    assert found["list"].fillna("").tolist() == ['["a", 2]', "", "[]"]
+    assert list(found) == list(expected)
+
+
 def test_label_split_and_system_stand_beside_the_score():
     write([row | {"system": f"s{number}"} for number, row in enumerate(SPLIT)])
     score()
@@ -128,7 +140,7 @@ def test_label_split_and_system_stand_beside_the_score():
         ({"page": "mine.jsonl/deep/page.html"}, "the page cannot be written there"),
         (
             {"out": "scores.xml"},
-            r"the scores cannot be written .* name a file that ends in \.csv or \.jsonl, got '\.xml'",
+            r"the scores cannot be written .* name a file that ends in \.csv or \.jsonl or \.parquet, got '\.xml'",
         ),
         ({"claims": "claims.XLSX"}, r"the claims cannot be written .* ends in \.csv, got '\.xlsx'"),
         ({"claims": "claims.jsonl"}, r"the claims cannot be written"),

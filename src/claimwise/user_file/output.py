@@ -34,7 +34,7 @@ SHOWN = 3
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.,]+%?$)")
 
 #: What a result's name may end in: a reader takes it for what its name says.
-_KINDS = {"the scores": (".csv", ".jsonl"), "the claims": (".csv",), "the page": (".html", ".htm")}
+_KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
 
 #: What a claim's verdict is called, yes and no.
 SUPPORT = ("supported", "unsupported")
@@ -104,7 +104,7 @@ def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | No
                 f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}"
             )
         kind, kinds = Path(path.name.lower().removesuffix(".gz")).suffix, _KINDS.get(what)
-        if kind and kinds and kind not in kinds:
+        if kind and kinds and (kind not in kinds or path.name.lower().endswith(".parquet.gz")):
             raise ClaimwiseError(
                 f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}, got "
                 f"{kind!r}"
@@ -165,7 +165,7 @@ def write_record(record: Mapping[str, Any], path: Path) -> None:
 
 
 def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
-    """Write a csv, six digits a score, or JSON lines where the name says so; what is missing is empty, or null.
+    """Write a csv, six digits a score, or JSON lines or parquet where the name says so; what is missing is empty, or null.
 
     A cell that begins with ``=`` stays as it is, and spreadsheets compute it; ``safe`` puts a ``'`` before it.
 
@@ -185,6 +185,10 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
                 for row in table.to_dict("records"):
                     values = {name: None if _missing(value) else value for name, value in row.items()}
                     lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
+        elif path.suffix.lower() == ".parquet":
+            mixed = {name: column for name, column in table.items() if column.dtype == object}  # a column has one type
+            texts = {name: column.map(_cell, na_action="ignore") for name, column in mixed.items()}
+            table.assign(**texts).to_parquet(new, index=False)
         else:
             _write_csv(table, new, safe)
 
