@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from claimwise import text
+from claimwise.scale.run import score_folder
 from claimwise.user_file.score import score
 from claimwise.user_file.warnings import marked, warnings, wrapped
 
@@ -77,13 +78,15 @@ def test_summaries_in_another_script_are_counted():
     assert "2 of 3 summaries are mostly not in Latin script" in warning
 
 
-@pytest.mark.parametrize(
-    ("text", "verdicts"), [("大桥将关闭。", 0), ("Die Brücke ist nicht für die Schule.", 0), (ENGLISH, 1)]
-)
-def test_bounds_fitted_on_english_say_nothing_of_another_language(tmp_path, text, verdicts):
-    pd.DataFrame({"document": [text], "summary": [text]}).to_json(tmp_path / "a.jsonl", orient="records", lines=True)
-    scores = score([tmp_path / "a.jsonl"], "sentences", "embedded", tmp_path / "a.csv", None, None, Path("params.yaml"))
-    assert list(scores.get("verdict", [])) == ["faithful"] * verdicts
+def test_bounds_fitted_on_english_say_nothing_of_another_language(tmp_path):
+    texts = ["大桥将关闭。", "Die Brücke ist nicht für die Schule.", ENGLISH]
+    file = tmp_path / "a.jsonl"
+    pd.DataFrame({"document": texts, "summary": texts}).to_json(file, orient="records", lines=True)
+    scores = score([file], "sentences", "embedded", tmp_path / "a.csv", None, None, Path("params.yaml"))
+    assert scores["score"].notna().all()
+    assert scores["verdict"].tolist() == ["", "", "faithful"]
+    score_folder([file], "sentences", "embedded", tmp_path / "scores", Path("params.yaml"))
+    assert pd.read_parquet(tmp_path / "scores")["verdict"].tolist() == ["", "", "faithful"]
 
 
 @pytest.mark.parametrize("kind", ["embedded", "lexical"])

@@ -17,6 +17,7 @@ from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_thre
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import printable
 from claimwise.user_file.bands import NOT_SURE, Band
+from claimwise.user_file.warnings import english
 
 #: The column of what the default bounds say, in words.
 VERDICT = "verdict"
@@ -46,6 +47,16 @@ def verdicts(scores: pd.Series, band: Band) -> list[str]:
     ['faithful', 'not sure', 'not faithful', '']
     """
     return [band.word(score, "faithful", "not faithful") for score in scores]
+
+
+def row_verdicts(rows: pd.DataFrame, band: Band) -> list[str]:
+    """The same of scored rows; nothing of texts in another language, for the bounds were fitted on English.
+
+    >>> rows = pd.DataFrame({"document": ["It rained.", "雨が降った。"], "summary": ["It rained.", "雨。"], "score": 0.95})
+    >>> row_verdicts(rows, Band(0.2, 0.9))
+    ['faithful', '']
+    """
+    return verdicts(rows["score"].where(english(rows["document"]) & english(rows["summary"])), band)
 
 
 def band_report(words: Sequence[str], band: Band) -> str:

@@ -20,7 +20,7 @@ from claimwise.metrics import Evaluation
 from claimwise.metrics.verify import probability
 from claimwise.models.base import WordMarker
 from claimwise.user_file.bands import HALF, NOT_SURE, Band
-from claimwise.user_file.decisions import decisions, verdicts
+from claimwise.user_file.decisions import decisions, row_verdicts
 from claimwise.user_file.output import SUPPORT, nearest
 
 #: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
@@ -63,7 +63,7 @@ def render(
     if threshold is not None:
         words = decisions(scored["score"], threshold).map({1: "faithful", 0: "not faithful"}).fillna("")
     elif band:
-        words = verdicts(scored["score"], band)
+        words = row_verdicts(scored, band)
     scored = scored.assign(decision=words, place=range(len(scored))).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
     shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))

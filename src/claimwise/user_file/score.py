@@ -24,7 +24,7 @@ from claimwise.schema import TableError
 from claimwise.user_file import bands, decisions, output
 from claimwise.user_file.hub import HUB, fetched
 from claimwise.user_file.page import render
-from claimwise.user_file.warnings import english, warnings
+from claimwise.user_file.warnings import warnings
 
 #: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
 _COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
@@ -85,7 +85,7 @@ def score(
         claims = claims or output.claims_beside(out)
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
-    band = bands.of_summaries(metric, spec, entry) if threshold is None and english(examples) else None
+    band = bands.of_summaries(metric, spec, entry) if threshold is None else None
     claim_band = bands.of_claims(spec, entry)
     ours = [
         *_COLUMNS,
@@ -114,7 +114,7 @@ def score(
         scores[decisions.DECISION] = decisions.decisions(scores["score"], cut)
     band = band if cut is None else None
     if band:
-        scores[decisions.VERDICT] = decisions.verdicts(scores["score"], band)
+        scores[decisions.VERDICT] = decisions.row_verdicts(rows, band)
     written = pd.concat([scores, carried], axis=1)
     if output.nests(out) or claims is not None:
         judged = output.claim_table(evaluation, examples, claim_band)

@@ -28,8 +28,6 @@ _FOREIGN = frozenset(
     "się une dat da een".split()
 )
 _FEW = 3
-#: So many of a file's rows tell its language.
-_LOOKED_AT = 1000
 #: Share under which a text is not English: prose has over a fifth, headlines about .06, Romance and Germanic languages none.
 _ENGLISH = 0.01
 #: Function words that are words of those languages, too; of two letters and fewer there are too many in every language.
@@ -97,16 +95,13 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
             )
 
 
-def english(examples: pd.DataFrame) -> bool:
-    """Whether the texts seem to be what the embedded model reads: what was fitted on English says nothing of others.
+def english(texts: pd.Series) -> pd.Series:
+    """Which texts, each by itself, seem to be English, as far as so much text can tell.
 
-    >>> english(pd.DataFrame({"document": ["It rained all day."], "summary": ["It rained."]}))
-    True
-    >>> english(pd.DataFrame({"document": ["雨が降った。"], "summary": ["雨。"]}))
-    False
+    >>> english(pd.Series(["It rained.", "雨が降った。", "Der Regen ist nicht für die Stadt."])).tolist()
+    [True, False, False]
     """
-    other_script = examples["summary"].map(_not_latin).mean() > 0.5
-    return not (other_script or _not_english(examples["document"]) or _not_english(examples["summary"]))
+    return texts.map(lambda text: not (_not_latin(text) or _not_english(pd.Series([text])))).astype(bool)
 
 
 def _counted(count: int, name: str = "summary") -> str:
@@ -177,7 +172,7 @@ def _not_english(texts: pd.Series) -> bool:
     (False, False)
     """
     english = {word for word in FUNCTION_WORDS if len(word) > 2} - _SHARED
-    words = [word for each in texts[:_LOOKED_AT] for word in text.words(each) if word[0].isalpha()]
+    words = [word for each in texts for word in text.words(each) if word[0].isalpha()]
     latin = [word for word in words if word.isascii() or not _not_latin(word)]
     enough = len(latin) >= _WORDS or sum(word in _FOREIGN for word in latin) >= _FEW
     return enough and sum(word in english for word in latin) < _ENGLISH * len(latin)
