@@ -80,9 +80,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.gone, self.models, self.probes = False, models, []  # its answer to the path /models, and what asked
         self.answer, self.faults, self.logprobs, self.latency = answer, iter(faults), logprobs, latency
         self.requests, self.lock, self.flying, self.most = [], threading.Lock(), 0, 0
-        threading.Thread(
-            target=self.serve_forever, args=(0.02,), daemon=True
-        ).start()  # seconds until a shutdown is seen
+        # It looks for a shutdown so often (in seconds); at the default of half a second tests wait for it.
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def url(self):
