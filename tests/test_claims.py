@@ -71,7 +71,9 @@ def test_recorded_claims_come_by_example_in_their_order_and_from_one_system():
 
 
 def test_an_unknown_decomposer_lists_the_prompts():
-    with pytest.raises(prompts.PromptError, match=r"no prompt named 'sentence'; there are: acueval-decompose-0shot"):
+    with pytest.raises(
+        prompts.PromptError, match=r"no prompt named 'sentence'; `claimwise prompts` lists .* for decompose"
+    ):
         claims.decomposer("sentence", FakeModel())
 
 

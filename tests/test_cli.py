@@ -215,7 +215,10 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
             ["unknown model 'gpt'", "params.yaml has: embedded, embedded-zero-shot, lexical, other"],
         ),
         (["score", "mine.jsonl", "--model", "other"], ["unknown kind of model 'magic'", "expected embedded"]),
-        (["score", "mine.jsonl", "--metric", "broken"], ["no prompt named 'no-such-prompt'", "there are: "]),
+        (
+            ["score", "mine.jsonl", "--metric", "broken"],
+            ["no prompt named 'no-such-prompt'", "`claimwise prompts` lists"],
+        ),
         (["score", "absent.jsonl"], ["absent.jsonl", "no such file"]),
         (["score", "mine.txt"], ["mine.txt", "expected a name that ends in .jsonl"]),
         (["evaluate", "acuevel"], ["unknown metric 'acuevel'"]),

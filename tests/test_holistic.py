@@ -65,5 +65,5 @@ def test_a_prompted_judge_asks_about_the_pairs_with_text_only():
 
 
 def test_an_unknown_judge_lists_the_prompts():
-    with pytest.raises(prompts.PromptError, match=r"no prompt named 'wordoverlap'; .*there are: "):
+    with pytest.raises(prompts.PromptError, match=r"no prompt named 'wordoverlap'; `claimwise prompts` lists"):
         holistic.judge("wordoverlap", FakeModel())

@@ -235,7 +235,7 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
         ),
         ("models.embedded.kind", "embeded", "models.embedded: unknown kind of model 'embeded'; expected embedded, "),
         ("metrics.acueval.aggregate", "men", "metrics.acueval: metric 'acueval' in the settings: aggregate: Input"),
-        ("metrics.acueval.verify", "none", "metrics.acueval: no prompt named 'none'; there are: acueval-verify-"),
+        ("metrics.acueval.verify", "none", "metrics.acueval: no prompt named 'none'; `claimwise prompts` lists"),
         (
             "factored_verification.methods.factored.verify",
             "factored-verify-fewsht",

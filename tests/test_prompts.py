@@ -133,9 +133,13 @@ def test_summaries_are_asked_with_every_source_in_order():
     assert text.index("Paper 1: Ling (2009)\n\nTitle: A title") < text.index("Paper 2: Benton (2010)")
 
 
-def test_unknown_prompt_lists_those_there_are():
-    with pytest.raises(prompts.PromptError, match="acueval-verify-zeroshot"):
-        prompts.load("acueval-verify-zero")
+@pytest.mark.parametrize("name", ["acueval-verify-zero", "acueval-verify-zershot.txt"])
+def test_of_an_unknown_prompt_the_nearest_is_named_and_how_to_list_them(name):
+    with pytest.raises(
+        prompts.PromptError, match=r"did you mean 'acueval-verify-zeroshot'\? `claimwise prompts` "
+    ) as said:
+        prompts.load(name)
+    assert str(said.value).count("acueval-") == 2
 
 
 VERIFY = """---
@@ -287,9 +291,9 @@ def test_a_prompt_file_for_another_role_in_another_encoding_or_that_is_not_there
         prompts.load(mine(VERIFY), "judge")
     with pytest.raises(prompts.PromptError, match=r"mine\.txt: not UTF-8 \(byte 15 is 0xe9\)"):
         prompts.load(mine("---\nsource: caf\u00e9\n---\n", encoding="latin-1"))
-    with pytest.raises(prompts.PromptError, match=r"no prompt file 'prompts/absent\.txt' in .*by name: acueval-"):
+    with pytest.raises(prompts.PromptError, match=r"no prompt file 'prompts/absent\.txt' in .*; `claimwise prompts`"):
         prompts.load("prompts/absent.txt")
-    with pytest.raises(prompts.PromptError, match=r"did you mean 'acueval-verify-zeroshot', without \.txt"):
+    with pytest.raises(prompts.PromptError, match=r"did you mean 'acueval-verify-zeroshot'\? .*, without \.txt"):
         prompts.load("acueval-verify-zeroshot.txt")
 
 

@@ -161,14 +161,11 @@ def load(name: str, role: Role | None = None) -> Prompt:
     """
     file = Path(name).expanduser()
     if _is_path(name) and not file.is_file():
-        known = names()
-        hint = (
-            f"; did you mean {file.stem!r}, without .txt?" if file.stem in known else f"; by name: {', '.join(known)}"
-        )
+        hint = f"{near(file.stem, names()) or ';'} `claimwise prompts` lists those that go by name, without .txt"
         raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
     if not _is_path(name) and name not in names():
-        right = names(role)
-        raise PromptError(f"no prompt named {name!r}{near(name, right) or ';'} there are: {', '.join(right)}")
+        which = f"those for {role}" if role else "all"
+        raise PromptError(f"no prompt named {name!r}{near(name, names(role)) or ';'} `claimwise prompts` lists {which}")
     # one of a user's own is read anew each time: a notebook's kernel outlives an edit
     prompt = _prompt(name, file, file.parent) if _is_path(name) else _packaged(name)
     if role not in (None, prompt.role):
