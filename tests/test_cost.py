@@ -149,6 +149,10 @@ def test_what_is_cached_is_not_counted():
     assert dry.usage.calls == 1
 
 
+def test_of_no_calls_nothing_is_assumed():
+    assert cost.forecast(Usage(asked=3, cached=3)) == "0 calls"
+
+
 @pytest.mark.parametrize("name", prompts.names("decompose"))
 def test_a_decomposition_has_the_assumed_claims_and_no_two_summaries_share_one(name):
     dry = DryRun(PromptedModel(Scripted(None), ResponseCache(":memory:")))

@@ -164,6 +164,8 @@ def forecast(estimate: Usage | None) -> str:
     """
     if estimate is None:
         return "no calls: this model is no language model"
+    if not estimate.calls:
+        return "0 calls"
     return (
         f"{estimate.calls} calls (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a "
         f"third of that), {estimate.prompt_tokens} prompt tokens in full, at most {estimate.reply_tokens} reply tokens"
