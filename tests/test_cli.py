@@ -398,11 +398,23 @@ def test_several_files_and_a_folder_are_one_table_with_a_system_a_file():
     table = pd.read_csv("runs.word-overlap.csv")
     assert table["id"].tolist() == ["runs/gpt.jsonl:1", "runs/gpt.jsonl:2", "runs/t5.jsonl:1"]
     assert table["file"].tolist() == ["runs/gpt.jsonl"] * 2 + ["runs/t5.jsonl"]
+    assert table["system"].tolist() == ["gpt", "gpt", "t5"]
     assert table["score"].tolist() == pytest.approx([1, 0.25, 0.25])
     assert "gpt: 0.625" in done.stdout
     several = score("runs/gpt.jsonl", "runs/t5.jsonl")
     assert several.exit_code == 0, several.output
     assert Path("scores.word-overlap.csv").read_bytes() == Path("runs.word-overlap.csv").read_bytes()
+
+
+def test_a_system_of_the_file_stands_beside_the_score_and_files_of_one_name_are_two_systems():
+    Path("runs").mkdir()
+    pd.DataFrame(GOOD[:2]).assign(system=["bart", None]).to_parquet("runs/a.parquet")
+    write(GOOD[:2], "runs/b.jsonl")
+    pd.DataFrame(GOOD[:2]).to_csv("runs/b.csv", index=False)
+    done = score("runs")
+    assert done.exit_code == 0, done.output
+    systems = pd.read_csv("runs.word-overlap.csv")["system"].fillna("").tolist()
+    assert systems == ["bart", "", "runs/b.csv", "runs/b.csv", "runs/b.jsonl", "runs/b.jsonl"]
 
 
 def test_a_result_in_a_folder_is_no_example(monkeypatch, capsys):

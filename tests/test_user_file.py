@@ -101,6 +101,16 @@ def test_the_result_stands_beside_a_gzipped_file():
     assert pd.read_csv("mine.word-overlap.csv")["id"].tolist() == ["a", "b", "c", "d"]
 
 
+def test_files_of_one_name_have_results_of_their_own():
+    pd.DataFrame(ROWS).to_csv("mine.csv", index=False)
+    pd.DataFrame(ROWS[:2]).to_csv("mine.tsv", index=False, sep="\t")
+    score("mine.csv")
+    score("mine.tsv")
+    assert len(pd.read_csv("mine.csv.word-overlap.csv")) == 4
+    assert len(pd.read_csv("mine.tsv.word-overlap.csv")) == 2
+    assert json.loads(Path("mine.tsv.word-overlap.run.json").read_text())["files"] == ["mine.tsv"]
+
+
 def test_other_columns_stand_after_the_scores_as_they_were():
     extra = {"n": ["007", "1.10", "", "NA"], "note": ['say "no", then', "two\nlines", "é", " "]}
     pd.DataFrame(ROWS).assign(**extra).to_csv("mine.csv", index=False)

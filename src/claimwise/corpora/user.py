@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -163,7 +164,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
 
 
 def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> UserFile:
-    """Several files as one: an id begins with its file, a system without name is its file's, ``file`` is carried.
+    """Several files as one: an id begins with its file, a system without name is its file's; it and ``file`` are carried.
 
     >>> import tempfile
     >>> files = [Path(tempfile.mkdtemp(), name) for name in ("gpt.csv", "t5.csv")]
@@ -185,16 +186,16 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     )
 
 
-def _among_others(found: UserFile, path: Path) -> UserFile:
-    """What one of several files holds, under ids that no other has."""
+def _among_others(found: UserFile, path: Path, name: str) -> UserFile:
+    """What one of several files holds, under ids that no other has; ``name`` is the system of a file that has none."""
     if "file" in found.carried:
         raise TableError(f"{path}: column 'file' would stand twice; rename it")
-    system = found.examples["system"] if "system" in found.carried else stem(path)
+    system = found.examples["system"] if "system" in found.carried else name
     claims = found.claims
     return replace(
         found,
         examples=found.examples.assign(id=f"{path}:" + found.examples["id"], system=system),
-        carried=found.carried.assign(file=str(path)),
+        carried=found.carried.assign(system=found.carried.get("system", name), file=str(path)),
         claims=None if claims is None else claims.assign(example_id=f"{path}:" + claims["example_id"]),
     )
 
@@ -216,7 +217,9 @@ def read_in_steps(
     [['1', '2', '3'], ['4', '5']]
     """
     columns, earlier = columns or {}, {}
+    stems = Counter(map(stem, paths))
     for path in paths:
+        name = stem(path) if stems[stem(path)] == 1 else str(path)
         rows, before = read_rows(path), 0
         earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:
@@ -227,7 +230,7 @@ def read_in_steps(
                     f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
                 )
             earlier, before = has, before + len(step)
-            yield _among_others(found, path) if len(paths) > 1 else found
+            yield _among_others(found, path, name) if len(paths) > 1 else found
 
 
 def _claims(value: Any, where: str) -> list[str]:

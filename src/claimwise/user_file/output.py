@@ -18,7 +18,7 @@ import pandas as pd
 import typer
 
 from claimwise import text
-from claimwise.corpora.user_rows import stem
+from claimwise.corpora.user_rows import files_in, stem
 from claimwise.csv_quoting import quoting
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
@@ -47,14 +47,15 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     """Where the scores go if no place is named: beside the file, under a name that says what made them.
 
     ``others`` are the model and the prompts, by name or path, where they are not the usual ones: scores of another model
-    must not take the place of those that are there.
+    must not take the place of those that are there. The ending is kept where another file has the same name before it.
 
     >>> beside(Path("data/mine.csv.gz"), "acueval", ["org/gpt", "prompts/v1.2.txt"]).name
     'mine.acueval.org-gpt.v1.2.csv'
     """
     names = [Path(name).stem if name.endswith(".txt") else name for name in others]
     parts = [re.sub(r"[^\w.-]+", "-", name) for name in (metric, *names)]
-    return file.parent / ".".join([stem(file), *parts, "csv"])
+    alone = all(stem(other) != stem(file) for other in files_in(file.parent) if other != file)
+    return file.parent / ".".join([stem(file) if alone else file.name, *parts, "csv"])
 
 
 def claims_beside(out: Path) -> Path | None:
