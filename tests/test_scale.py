@@ -454,12 +454,22 @@ def _after(happened, act):
 
 
 def test_a_scheduler_that_is_not_there_or_has_no_workers(file, tmp_path, scheduler, monkeypatch):
-    monkeypatch.setattr(dask_engine, "_CONNECT_SECONDS", 2)
+    start = time.monotonic()
     with pytest.raises(ClaimwiseError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 "):
         scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler="tcp://127.0.0.1:9"))
+    assert time.monotonic() - start < 20
+    monkeypatch.setattr(dask_engine, "_WORKERS_SECONDS", 2)
     with pytest.raises(ClaimwiseError, match="has no workers; start some"):
         scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler=scheduler[0]))
     assert not times(tmp_path / "s")
+
+
+def test_a_web_server_in_the_place_of_a_scheduler_is_said(file, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as dashboard:
+        address = f"tcp://127.0.0.1:{dashboard.getsockname()[1]}"
+        threading.Thread(target=lambda: dashboard.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")).start()
+        with pytest.raises(ClaimwiseError, match=f"what answers at {address} is no Dask scheduler"):
+            scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler=address))
 
 
 def test_workers_that_cannot_do_the_work_say_so_before_any_is_done(file, tmp_path, scheduler, monkeypatch):

@@ -23,7 +23,8 @@ from claimwise.scale.split import Part
 
 #: A part over which more workers than these are lost is at fault itself.
 _LOST = 10
-_CONNECT_SECONDS = 30
+_CONNECT_SECONDS = 8
+_WORKERS_SECONDS = 30
 
 
 class ModelReady(WorkerPlugin):
@@ -116,9 +117,14 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
                 f"no Dask scheduler answers at {scheduler} ({first_line(error)}); start one (`dask scheduler`), or leave "
                 "out --scheduler"
             ) from None
+        except MemoryError:  # Dask takes the first bytes of what is no scheduler for a length
+            raise ClaimwiseError(
+                f"what answers at {scheduler} is no Dask scheduler (its dashboard?); give the scheduler's own port, usually "
+                "8786"
+            ) from None
         with client:
             try:
-                client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+                client.wait_for_workers(1, timeout=_WORKERS_SECONDS)
             except TimeoutError:
                 raise ClaimwiseError(
                     f"the Dask scheduler at {scheduler} has no workers; start some (`dask worker {scheduler}`)"
