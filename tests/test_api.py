@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -187,10 +188,16 @@ def test_a_metric_object_computes_what_score_does_over_batches():
 
 
 def test_a_warning_points_at_the_line_of_the_user():
-    for call in (claimwise.score, claimwise.check):
-        with pytest.warns(UserWarning, match="mostly not in Latin script") as caught:
-            call(RAIN, "雨が降った")
-        assert caught[0].filename == __file__
+    rows = pd.DataFrame({"document": [RAIN], "summary": ["雨が降った"]})
+    for call in (
+        partial(claimwise.score, RAIN, "雨が降った"),
+        partial(claimwise.check, RAIN, "雨が降った"),
+        partial(claimwise.score, rows),
+        partial(claimwise.Metric().compute, predictions=rows["summary"], references=rows["document"]),
+    ):
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            call()
+        assert {(one.category, one.filename) for one in caught} == {(UserWarning, __file__)}
 
 
 def test_without_a_score_there_is_a_warning():

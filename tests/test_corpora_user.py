@@ -224,8 +224,10 @@ def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     (hint,) = found.hints
     assert "column 'Lable' is carried through unread; did you mean 'label'?" in hint
     assert math.isnan(found.examples["label"].iloc[0])
-    with pytest.warns(UserWarning, match="did you mean 'label'"):
-        read_examples(jsonl(tmp_path, row))
+    for read in (read_examples, user_corpus.load):
+        with pytest.warns(UserWarning, match="did you mean 'label'") as caught:
+            read(jsonl(tmp_path, row))
+        assert caught[0].filename == __file__
     assert read_file(jsonl(tmp_path, {**GOOD, "labels": 1})).hints == ()  # the label is there
 
 

@@ -5,7 +5,6 @@ Neither this nor ``claimwise score`` needs a project: metrics, models and the ca
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -16,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise import models, prompts
 from claimwise.corpora.user import GIVEN, joined, recorded
-from claimwise.errors import ClaimwiseError, check_score, finding, near, shorten
+from claimwise.errors import ClaimwiseError, check_score, finding, near, shorten, warn
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
@@ -158,12 +157,10 @@ def evaluated(
     found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
     scores = found.scores
     if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
-        warnings.warn(
-            f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}", stacklevel=3
-        )
+        warn(f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}")
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
-            warnings.warn(doubt, stacklevel=3)
+            warn(doubt)
     return found, examples, bands.of_claims(spec, entry)
 
 

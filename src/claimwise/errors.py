@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 
 class ClaimwiseError(ValueError):
     """Something that a user gave is wrong or missing; the message says what, where, and what to do."""
+
+
+def warn(message: str) -> None:
+    """Warn of the user's own line: the nearest caller that is not of this package.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     exec("warn('no label')", {"__name__": "users", "warn": warn})
+    >>> caught[0].filename, str(caught[0].message)
+    ('<string>', 'no label')
+    """
+    level, frame = 1, sys._getframe()
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def shorten(value: object) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ import pandas as pd
 
 from claimwise import schema
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, Row, read_rows, stem
-from claimwise.errors import near, nearest, printable, shorten
+from claimwise.errors import near, nearest, printable, shorten, warn
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
@@ -97,7 +96,7 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
             f"{path}: rows with claims and no summary, which `claimwise score` reads; add a column 'summary'"
         )
     for hint in found.hints:
-        warnings.warn(hint, stacklevel=2)
+        warn(hint)
     return found.examples
 
 
