@@ -6,6 +6,7 @@ import os
 from importlib import metadata
 from pathlib import Path
 
+import httpx2
 import openai
 import pandas as pd
 import pytest
@@ -40,6 +41,21 @@ def published_corpus():
         return loaded[name]
 
     return load
+
+
+@pytest.fixture
+def no_hub(monkeypatch, tmp_path):
+    """Nothing of the hub is in its cache, and it is out of reach; how often it was asked for a file."""
+    asked = []
+
+    def fail(transport, request):
+        if request.method == "HEAD":  # once a process it is asked who asks
+            asked.append(request)
+        raise httpx2.ConnectError("no such host")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("httpx2.HTTPTransport.handle_request", fail)
+    return asked
 
 
 @pytest.fixture(scope="session")

@@ -133,6 +133,7 @@ def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_de
         transformers.AutoModelForSequenceClassification,
     ):
         monkeypatch.setattr(kind, "from_pretrained", of_hub(kind))
+    monkeypatch.setattr("claimwise.hub.ask", lambda name, file, revision: None)
     first, moved, again, unknown = (SequenceClassifier("someone/some-nli", "main").fingerprint for _ in range(4))
     assert first == again != moved
     assert unknown not in (first, moved)
@@ -140,6 +141,12 @@ def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_de
     monkeypatch.undo()
     here, elsewhere = (SequenceClassifier(checkpoint, device=device).fingerprint for device in ("cpu", "meta"))
     assert here != elsewhere
+
+
+def test_a_hub_out_of_reach_is_asked_once(no_hub):
+    with pytest.raises(OSError, match=r"the hub is out of reach \(no such host\), .*'ann/nli' is not in its cache"):
+        SequenceClassifier("ann/nli", "main")
+    assert len(no_hub) == 1
 
 
 def test_a_hub_id_needs_a_revision():

@@ -70,6 +70,7 @@ BELOW = {
 PLAIN = {
     "csv_quoting",
     "errors",
+    "hub",
     "paths",
     "person_words",
     "progress",

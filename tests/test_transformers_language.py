@@ -484,6 +484,15 @@ def test_a_folder_that_is_not_there_is_not_looked_up_on_the_hub(name, monkeypatc
         load(name)
 
 
+@pytest.mark.parametrize("options", [{}, {"revision": "0" * 40}, {"file": "m.gguf"}])
+def test_a_hub_out_of_reach_is_asked_once(no_hub, options):
+    with pytest.raises(
+        ModelError, match=r"the hub is out of reach \(no such host\), .*'ann/model' is not in its cache"
+    ):
+        load("ann/model", **options).verify(DOCUMENTS, CLAIMS, ZERO)
+    assert len(no_hub) == 1
+
+
 def test_a_cut_off_file_of_weights_is_one_line(folders, tmp_path):
     folder = shutil.copytree(folders(), tmp_path / "cut")
     weights = folder / "model.safetensors"

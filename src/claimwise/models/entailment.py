@@ -110,12 +110,16 @@ class SequenceClassifier:
         import torch
         from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+        from claimwise import hub
+
         local = Path(checkpoint).is_dir()
         if not local and revision is None:
             raise EntailmentError(
                 f"{checkpoint}: no such folder, and a hub id needs a `revision` (a commit), so that a run can be repeated"
             )
         source: dict[str, Any] = {} if local else {"revision": revision}
+        if not local:
+            hub.ask(checkpoint, "config.json", revision)
         config = AutoConfig.from_pretrained(checkpoint, **source)
         self._order = label_order(config.id2label, checkpoint)
         self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, **source)

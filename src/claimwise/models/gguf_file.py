@@ -15,6 +15,7 @@ from filelock import FileLock
 from huggingface_hub import hf_hub_download
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from claimwise import hub
 from claimwise.errors import first_line
 from claimwise.models.options import ModelError, TransformersOptions
 
@@ -61,6 +62,7 @@ def _located(model: str, revision: str | None, file: str) -> Path:
     try:
         if Path(model).is_dir():
             raise FileNotFoundError(f"the folder {model} has no such file")
+        hub.ask(model, file, revision)
         return Path(hf_hub_download(model, file, revision=revision))
     except (OSError, ValueError) as error:  # the hub's errors are of these
         where = f"not in {WEIGHTS}={weights}" if weights else f"{WEIGHTS} is not set"

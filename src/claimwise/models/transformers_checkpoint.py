@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import timeit
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, lru_cache
@@ -19,11 +19,12 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
-from claimwise import paths
+from claimwise import hub, paths
 from claimwise.errors import first_line
 from claimwise.models import gguf_file
 from claimwise.models.cache import call_key, folder_hash
@@ -72,7 +73,7 @@ def _weights(options: TransformersOptions) -> str:
         return folder_hash(where)
     if not re.fullmatch("[0-9a-f]{40}", commit or ""):
         with _explained(options):
-            commit = getattr(AutoConfig.from_pretrained(**place), "_commit_hash", None) or commit
+            commit = getattr(_config(place), "_commit_hash", None) or commit
     return f"{options.model} at {commit}"
 
 
@@ -88,6 +89,13 @@ def _place(options: TransformersOptions) -> dict[str, Any]:
     if not hub_id or (folder.parent != paths.root() and folder.parent.is_dir()):
         raise ModelError(f"kind transformers: there is no folder {folder}, and {options.model!r} is no hub id")
     return {"pretrained_model_name_or_path": options.model, "revision": options.revision}
+
+
+def _config(place: Mapping[str, Any]) -> PretrainedConfig:
+    where = place["pretrained_model_name_or_path"]
+    if not isinstance(where, Path):
+        hub.ask(where, "config.json", place["revision"])
+    return AutoConfig.from_pretrained(**place)
 
 
 @contextmanager
@@ -117,7 +125,7 @@ class Checkpoint:
         device = None if options.device == "spread" else _device(options.device)
         place = _place(options)
         with _explained(options):
-            config = AutoConfig.from_pretrained(**place)
+            config = _config(place)
             self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**place)
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM

@@ -20,6 +20,7 @@ from claimwise import api, models
 from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import STDIN, expanded
 from claimwise.errors import ClaimwiseError
+from claimwise.hub import fetched
 from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.models import cost
 from claimwise.params import Engine
@@ -27,7 +28,6 @@ from claimwise.scale.engine import score_parts, told
 from claimwise.scale.parts import Counts, Job, gathered, recorded_claims
 from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
 from claimwise.user_file import output
-from claimwise.user_file.hub import fetched
 from claimwise.user_file.score import chosen, made_by
 from claimwise.user_file.warnings import warnings
 

@@ -15,6 +15,7 @@ from claimwise import api, models, prompts
 from claimwise.corpora.user import read_files
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded
 from claimwise.errors import ClaimwiseError, check_score, near
+from claimwise.hub import HUB, fetched
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
@@ -22,7 +23,6 @@ from claimwise.models.base import Model
 from claimwise.reasons import Reason
 from claimwise.schema import TableError
 from claimwise.user_file import bands, decisions, output
-from claimwise.user_file.hub import HUB, fetched
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
