@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import pandas as pd
@@ -32,6 +32,7 @@ _FEW = 3
 _ENGLISH = 0.01
 #: Function words that are words of those languages, too; of two letters and fewer there are too many in every language.
 _SHARED = frozenset("all also for have her hers more most once over per under was will".split())
+_OF_ENGLISH = frozenset(word for word in FUNCTION_WORDS if len(word) > 2) - _SHARED
 #: The tags of running text; ``<5 mg>`` and ``<name>`` are none.
 _TAG = re.compile(
     r"</?(?:a|article|b|blockquote|body|br|div|em|h[1-6]|html|i|img|li|ol|p|script|section|span|strong|su[bp]|t[dhr]"
@@ -101,7 +102,7 @@ def english(texts: pd.Series) -> pd.Series:
     >>> english(pd.Series(["It rained.", "雨が降った。", "Der Regen ist nicht für die Stadt."])).tolist()
     [True, False, False]
     """
-    return texts.map(lambda text: not (_not_latin(text) or _not_english(pd.Series([text])))).astype(bool)
+    return texts.map(lambda text: not (_not_latin(text) or _not_english([text]))).astype(bool)
 
 
 def _counted(count: int, name: str = "summary") -> str:
@@ -163,19 +164,18 @@ def _announces(line: str, after: list[str]) -> bool:
     return bare and len(words) <= _HEADING_WORDS and not after[0].strip() and after[-1].rstrip().endswith(_ENDS)
 
 
-def _not_english(texts: pd.Series) -> bool:
+def _not_english(texts: Iterable[str]) -> bool:
     """Whether texts in Latin script have, all together, almost none of the words that every English text has.
 
-    >>> _not_english(pd.Series(["Le maire a annoncé la fermeture de trois écoles dans les villages."]))
+    >>> _not_english(["Le maire a annoncé la fermeture de trois écoles dans les villages."])
     True
-    >>> _not_english(pd.Series(["Mayor warns of closure: what you need to know"] * 7)), _not_english(pd.Series(["Regen."]))
+    >>> _not_english(["Mayor warns of closure: what you need to know"] * 7), _not_english(["Regen."])
     (False, False)
     """
-    english = {word for word in FUNCTION_WORDS if len(word) > 2} - _SHARED
     words = [word for each in texts for word in text.words(each) if word[0].isalpha()]
     latin = [word for word in words if word.isascii() or not _not_latin(word)]
     enough = len(latin) >= _WORDS or sum(word in _FOREIGN for word in latin) >= _FEW
-    return enough and sum(word in english for word in latin) < _ENGLISH * len(latin)
+    return enough and sum(word in _OF_ENGLISH for word in latin) < _ENGLISH * len(latin)
 
 
 def _not_latin(summary: str) -> bool:
