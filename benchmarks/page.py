@@ -103,9 +103,12 @@ class Browser:
                 return answer["result"]
 
     def open(self, file: Path) -> str:
-        """The session of a new tab."""
+        """The session of a new tab, once the file is there: till then it shows an empty page, loaded as well."""
         target = self.ask("Target.createTarget", url=file.resolve().as_uri())["targetId"]
-        return self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        while self.value(session, "location.protocol + document.readyState") != "file:complete":
+            time.sleep(0.05)
+        return session
 
     def value(self, session: str, script: str) -> Any:
         return self.ask("Runtime.evaluate", session, expression=script, returnByValue=True)["result"].get("value")

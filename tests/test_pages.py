@@ -321,7 +321,6 @@ def test_claims_open_by_mouse_and_keys_one_at_a_time_and_all_are_open_in_print_a
     file = tmp_path / "page.html"
     file.write_text(pages.render(evaluation(claims, [("a", 0.2, 0, None)]), table, **settings), encoding="utf-8")
     tab = browser.open(file)
-    browser.times(file)  # till then the first tab has loaded, too
 
     def shown():
         evidence = "[...document.querySelectorAll('.document mark')].map((mark) => mark.textContent)"
