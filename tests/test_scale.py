@@ -470,6 +470,14 @@ def test_a_web_server_in_the_place_of_a_scheduler_is_said(file, tmp_path):
             scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler=address))
 
 
+def test_a_server_that_says_nothing_is_no_scheduler(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_engine, "_CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClaimwiseError, match=f"what answers at {address} is no Dask scheduler"):
+            scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler=address))
+
+
 def test_workers_that_cannot_do_the_work_say_so_before_any_is_done(file, tmp_path, scheduler, monkeypatch):
     address, _ = scheduler
     with worker(address, OPENAI_API_KEY="not ascii: é"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
@@ -13,7 +14,9 @@ import dask
 import typer
 from dask.distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed
 from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError
+from distributed.comm import CommClosedError, connect
+from distributed.security import Security
+from distributed.utils import LoopRunner
 
 from claimwise import __version__, models
 from claimwise.errors import ClaimwiseError, first_line
@@ -111,16 +114,18 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
                 yield client
             return
         try:
+            LoopRunner().run_sync(_greeted, scheduler)
             client = Client(scheduler, timeout=_CONNECT_SECONDS)
+        # Dask takes the first bytes of what is no scheduler for a length; or none come.
+        except (MemoryError, TimeoutError):
+            raise ClaimwiseError(
+                f"what answers at {scheduler} is no Dask scheduler (its dashboard?); give the scheduler's own port, usually "
+                "8786"
+            ) from None
         except (OSError, ValueError) as error:
             raise ClaimwiseError(
                 f"no Dask scheduler answers at {scheduler} ({first_line(error)}); start one (`dask scheduler`), or leave "
                 "out --scheduler"
-            ) from None
-        except MemoryError:  # Dask takes the first bytes of what is no scheduler for a length
-            raise ClaimwiseError(
-                f"what answers at {scheduler} is no Dask scheduler (its dashboard?); give the scheduler's own port, usually "
-                "8786"
             ) from None
         with client:
             try:
@@ -130,6 +135,13 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
                     f"the Dask scheduler at {scheduler} has no workers; start some (`dask worker {scheduler}`)"
                 ) from None
             yield client
+
+
+async def _greeted(scheduler: str) -> None:
+    """Ends once the scheduler has said who it is, for which a client would wait without end."""
+    greeting = connect(scheduler, timeout=_CONNECT_SECONDS, **Security().get_connection_args("client"))
+    comm = await asyncio.wait_for(greeting, 2 * _CONNECT_SECONDS)
+    await comm.close()
 
 
 def _score(job: Job, part: Part, version: str) -> Counts:
