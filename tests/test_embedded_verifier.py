@@ -14,7 +14,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from claimwise import corpora, prompts, text
 from claimwise.prompts import Demonstration
 from claimwise.words import stem
-from claimwise_embedded import checksums, decomposer_selector, decomposer_tokens
+from claimwise_embedded import checksums, decomposer_selector
 from claimwise_embedded import encoder as encoder_module
 from claimwise_embedded.calibration import Calibration
 from claimwise_embedded.checker import Checker, check
