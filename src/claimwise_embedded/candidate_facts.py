@@ -17,6 +17,9 @@ _UNIQUE = frozenset(
     "chairman captain president coach manager boss leader chief minister mayor wife husband head ceo founder owner "
     "director secretary mother father king queen prince princess director-general spokesman spokeswoman".split()
 )
+_PEOPLE = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS
+#: Tokens from the number to the last of "19-year-old".
+_AGE = 4
 _BELONGING = frozenset("for from against between over about in at on with under".split())
 
 
@@ -94,42 +97,31 @@ def _title(name: Token) -> Iterator[Candidate]:
     if start == 0 or tokens[start - 1].lower_ in _HONORIFICS or tokens[start].lower_ in _HONORIFICS:
         return
     who: list[Piece] = list(range(start, name.i + 1))
-    before = tokens[start - 1]
-    if before.lower_ == "old" and start > 4 and tokens[start - 3].lower_ == "year" and tokens[start - 5].text.isdigit():
-        yield Candidate([*who, "is", start - 5, "years old"], "age", {"age": 1.0})
+    first = name.left_edge.i
+    for child in (t for t in tokens[first:start] if t.lower_ == "old"):
+        if child.left_edge.text.isdigit() and child.i - child.left_edge.i == _AGE:
+            yield Candidate([*who, "is", child.left_edge.i, "years old"], "age", {"age": 1.0})
+        first = child.i + 1
+    title, role = tokens[first:start], tokens[start - 1]
+    if not len(title) or role.pos_ != "NOUN" or role.dep_ not in ("compound", "nmod", "amod"):
         return
-    role = before
-    if role.pos_ != "NOUN" or (role.text[:1].isupper() and role.i > 0) or role.dep_ not in ("compound", "nmod", "amod"):
-        return
-    people = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS
-    if name.ent_type_ != "PERSON" and role.lower_ not in people:
-        return
-    first = role.i
-    while (
-        first > 0
-        and tokens[first - 1].head in (name, role)
-        and tokens[first - 1].dep_ in ("compound", "amod", "nmod", "det", "nummod")
-    ):
-        first -= 1
-    while first < role.i and (tokens[first].is_punct or tokens[first].lower_ in ("old", "year")):
-        first += 1
-    if (first > 0 and tokens[first - 1].dep_ in ("poss", "case")) or any(
-        t.tag_ in ("PRP$", "POS") for t in tokens[first : role.i]
-    ):
+    if (role.text[:1].isupper() and role.i > 0) or any(t.tag_ in ("PRP$", "POS") or t.is_punct for t in title):
         return  # "his sister Ann": which sister is not said
-    title: list[Piece] = list(range(first, role.i + 1))
-    if tokens[first].dep_ != "det":
-        word = tokens[first].lower_
-        title.insert(0, "the" if role.lower_ in _UNIQUE else "an" if word[0] in "aeiou" else "a")
-    elif tokens[first].lower_ not in ("a", "an", "the"):
+    if name.ent_type_ != "PERSON" and role.lower_ not in _PEOPLE:
         return
-    yield Candidate([*who, "is", *title], "title", {"loose": 1.0})
+    pieces: list[Piece] = [t.i for t in title]
+    if title[0].dep_ != "det":
+        word = title[0].lower_
+        pieces.insert(0, "the" if role.lower_ in _UNIQUE else "an" if word[0] in "aeiou" else "a")
+    elif title[0].lower_ not in ("a", "an", "the"):
+        return
+    yield Candidate([*who, "is", *pieces], "title", {"loose": 1.0})
 
 
 def _age(noun: Token) -> Iterator[Candidate]:
     """ "the 19-year-old midfielder" -> "The midfielder is 19 years old"."""
     for child in noun.lefts:
-        parts = [t for t in child.subtree]
+        parts = list(child.subtree)
         if child.lower_ != "old" or len(parts) < 4 or not parts[0].text.isdigit():
             continue
         rest = [i for i in noun_phrase(noun).core if i > child.i]

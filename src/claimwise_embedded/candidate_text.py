@@ -23,7 +23,7 @@ REPORTING = frozenset(
 _QUOTES = frozenset("' ‘ ’ \" “ ” `` ''".split())
 _DANGLING = frozenset("only even just not than as more very too so such most less and or but to".split())
 #: What cannot be told without the word it belongs to, and words that cannot be told without these.
-_BELONG = frozenset("det aux auxpass neg prt case mark poss quantmod expl".split())
+_BELONG = frozenset("det aux auxpass neg prt case poss quantmod expl".split())
 _NEED = frozenset("neg pobj pcomp prt auxpass".split())
 
 

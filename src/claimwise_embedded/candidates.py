@@ -15,6 +15,7 @@ from claimwise_embedded.candidate_text import Candidate, Piece
 from claimwise_embedded.clauses import TIES, Clause, Unit, clauses, singular
 from claimwise_embedded.decomposer_parsing import base_form
 from claimwise_embedded.decomposer_references import Resolution
+from claimwise_embedded.noun_phrases import aside
 
 #: Verbs whose joined subjects act on one another: "Lee and Roy met".
 _MUTUAL = frozenset(
@@ -98,7 +99,8 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
             continue
         if not any(unit.phrase.conjuncts for unit in must):
             yield from emit(_assembled(clause, who, bare, group), "bare", **trait, needs=float(len(must)))
-        yield from emit(_assembled(clause, who, base, group), "base", **trait)
+        joins = float(any(unit.phrase.conjuncts for unit in must))
+        yield from emit(_assembled(clause, who, base, group), "base", **trait, joins=joins)
         for k, unit in enumerate(must):
             for conjunct in unit.phrase.conjuncts:
                 version = [*bare[:k], list(conjunct), *bare[k + 1 :]]
@@ -109,6 +111,8 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
                     _assembled(clause, who, version, group), "post", **trait, **{f"post-{tokens[post[0]].lower_}": 1.0}
                 )
         for j, unit in enumerate(free if which != "conjunct" else []):
+            if unit.kind == "advcl" and aside(clause.head.doc[unit.phrase.core[0]]):
+                continue  # ", saying ...": a fact of its own, or one that follows from the whole clause
             about = {f"unit-{unit.kind}": 1.0, "place": float(j)}
             versions = unit.phrase.conjuncts or [unit.phrase.core]
             for version in versions:
@@ -117,11 +121,13 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
                 yield from emit(told, "detail", **trait, **about, **{name: 1.0})
             if unit.phrase.posts or unit.phrase.conjuncts:
                 told = _assembled(clause, who, [*bare, list(unit.phrase.all)], group)
-                yield from emit(told, "detail", **trait, **about, **{"version-full": 1.0})
+                name = "version-joined" if unit.phrase.conjuncts else "version-full"
+                yield from emit(told, "detail", **trait, **about, **{name: 1.0})
             if j:
                 prefix = [*base, *(list(u.phrase.all) for u in free[: j + 1])]
                 yield from emit(_assembled(clause, who, prefix, group), "prefix", **trait, length=float(j + 1))
-        yield from emit(_assembled(clause, who, whole, group), "full", **trait, units=float(len(free)))
+        joins = float(any(unit.phrase.conjuncts for unit in (*must, *free)))
+        yield from emit(_assembled(clause, who, whole, group), "full", **trait, units=float(len(free)), joins=joins)
         for pre in clause.pre:
             for parts, kind in ((bare, "pre"), (whole, "pre-full")):
                 told = _assembled(clause, who, parts, group)

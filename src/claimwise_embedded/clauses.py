@@ -18,6 +18,8 @@ SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "csubjpass", "expl"))
 CONDITIONS = frozenset("if unless provided until whether once".split())
 #: Clauses under these are facts of their own.
 _ASSERTING = frozenset("because although though while whereas as after when since where".split())
+#: What ", leaving fans without trains" tells of is the whole clause's doing, not its subject's.
+_CONSEQUENCES = frozenset("leave cause make prompt force result spark mean lead allow raise bring give trigger".split())
 _OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "acomp"))
 _WHEN_AND_WHERE = frozenset(
     "in on at after before during since until by near amid despite within throughout over following alongside "
@@ -84,7 +86,8 @@ def _clause(
         (c for c in head.children if c.dep_ in SUBJECTS), None
     )
     subjects = inherited
-    if subject is not None and not _relative(subject):
+    whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
+    if subject is not None and not _relative(subject) and not whose:
         subjects = list(_named(subject))
         many = plural(subject)
     group = _verb_group(head, kind, many)
@@ -128,6 +131,8 @@ def _adverbial(
     if any(c.dep_ in SUBJECTS for c in child.children):
         if marks and all(mark in _ASSERTING for mark in marks) and not _hedged(child):
             yield from _clause(child, "subordinate", [], before, after, False)
+    elif base_form(child) in _CONSEQUENCES:
+        return
     elif child.tag_ in ("VBG", "VBN") and not marks and not any(c.dep_ == "aux" for c in child.children):
         yield from _clause(child, "gerund" if child.tag_ == "VBG" else "participial", subjects[:1], before, after, many)
 
@@ -151,7 +156,7 @@ def _within(token: Token, before: list[Piece], after: list[Piece]) -> Iterator[C
 
 
 def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
-    core = _single(noun)
+    core = _meant(noun)
     many = noun.tag_ == "NNS" or noun.lower_ in ("people", "police")
     relative = next((c for c in head.children if _relative(c)), None)
     if head.dep_ == "acl":
@@ -172,6 +177,17 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
         c.dep_ in ("dobj", "attr", "ccomp", "xcomp", "acomp", "advmod", "prep") and c != relative for c in head.children
     ):
         yield from _clause(head, "relative", [], before, after, False, [Unit("dobj", Phrase(core))])
+
+
+def _meant(noun: Token) -> list[int]:
+    """Who a noun stands for: "Lee is a lawyer who ..." and "Lee, a lawyer who ..." tell of Lee."""
+    if noun.dep_ == "appos" and noun.head.pos_ in ("NOUN", "PROPN"):
+        return _single(noun.head)
+    if noun.dep_ == "attr" and any(c.lower_ in ("a", "an") for c in noun.lefts):
+        subject = next((c for c in noun.head.children if c.dep_ == "nsubj" and not _relative(c)), None)
+        if subject is not None and subject.i < noun.i:
+            return noun_phrase(subject).core
+    return _single(noun)
 
 
 def _single(noun: Token) -> list[int]:

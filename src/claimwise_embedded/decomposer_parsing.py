@@ -19,6 +19,7 @@ _MOST = 4000
 
 NOUNS = frozenset(("NOUN", "PROPN", "PRON", "NUM"))
 VERBS = frozenset(("VERB", "AUX"))
+_SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "expl"))
 
 
 @cache
@@ -41,7 +42,7 @@ def sentences(text: str) -> Iterator[Doc]:
             if not sentence.text.isspace():
                 found = sentence.as_doc()
                 found.user_data["offset"] = start + sentence.start_char
-                yield found
+                yield _mended(found)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -53,6 +54,23 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             blank = len(line[:cut]) - len(line[:cut].lstrip())
             yield start + blank, line[blank:cut]
             start, line = start + cut, line[cut:]
+
+
+def _mended(tokens: Doc) -> Doc:
+    """A noun that "and" seems to join to an object, right before a verb without a subject, is that verb's subject:
+    "sold the mill and Kara bought the barn".
+    """
+    for noun in tokens:
+        if noun.dep_ != "conj" or noun.pos_ not in NOUNS or noun.right_edge != noun or noun.head.dep_ in _SUBJECTS:
+            continue
+        after = noun.i + 1
+        while after < len(tokens) and tokens[after].dep_ in ("aux", "auxpass", "neg", "advmod"):
+            after += 1
+        verb = tokens[after] if after < len(tokens) else noun
+        finite = verb.tag_ in ("VBD", "VBZ", "VBP") or any(c.dep_ == "aux" for c in verb.lefts)
+        if verb.pos_ in VERBS and finite and not any(c.dep_ in _SUBJECTS for c in verb.children) and verb != noun.head:
+            noun.dep_, noun.head = "nsubj", verb
+    return tokens
 
 
 def span(tokens: Doc, first: int, last: int) -> tuple[int, int]:

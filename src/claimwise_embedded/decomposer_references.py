@@ -261,7 +261,7 @@ def _main_subject(tokens: Doc) -> Token | None:
             head = token.head
             while head.dep_ in ("ccomp", "conj") and head.i < head.head.i:
                 head = head.head
-            if head.dep_ == "ROOT":
+            if head.dep_ not in ("relcl", "acl", "advcl", "ccomp", "pcomp", "csubj"):
                 return token
     return None
 

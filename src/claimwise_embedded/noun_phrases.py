@@ -79,7 +79,7 @@ def together(head: Token) -> bool:
         or not words
         or before in ("between", "among", "amid")
         or (is_name(head) and any(c.lower_ == "&" for c in head.children))
-        or all(is_name(t) for t in head.conjuncts) is not is_name(head)
+        or len({t.text[:1].isupper() for t in (head, *head.conjuncts)}) > 1
         or bool(head.ent_type_ and any(c.ent_type_ and c.ent_iob_ == "I" for c in head.children if c.dep_ == "cc"))
     )
 
