@@ -10,7 +10,7 @@ from claimwise import person_words as names
 from claimwise_embedded.candidate_text import Candidate, Piece
 from claimwise_embedded.decomposer_parsing import is_name
 from claimwise_embedded.decomposer_references import Resolution
-from claimwise_embedded.noun_phrases import aside, noun_phrase, plural
+from claimwise_embedded.noun_phrases import aside, noun_phrase, picked, plural
 
 _HONORIFICS = frozenset("mr mrs ms miss dr sir dame lord lady prof professor madam pope st saint".split())
 _UNIQUE = frozenset(
@@ -20,7 +20,7 @@ _UNIQUE = frozenset(
 _PEOPLE = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS
 #: Tokens from the number to the last of "19-year-old".
 _AGE = 4
-_BELONGING = frozenset("for from against between over about in at on with under".split())
+_BELONGING = frozenset("for against between over about in".split())
 
 
 def facts(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
@@ -103,9 +103,11 @@ def _title(name: Token) -> Iterator[Candidate]:
             yield Candidate([*who, "is", child.left_edge.i, "years old"], "age", {"age": 1.0})
         first = child.i + 1
     title, role = tokens[first:start], tokens[start - 1]
-    if not len(title) or role.pos_ != "NOUN" or role.dep_ not in ("compound", "nmod", "amod"):
+    if not len(title) or role.tag_ != "NN" or role.dep_ not in ("compound", "nmod", "amod"):
         return
-    if (role.text[:1].isupper() and role.i > 0) or any(t.tag_ in ("PRP$", "POS") or t.is_punct for t in title):
+    if (role.text[:1].isupper() and role.i > 0) or any(
+        t.tag_ in ("PRP$", "POS", "VBN", "VBD") or t.is_punct for t in title
+    ):
         return  # "his sister Ann": which sister is not said
     if name.ent_type_ != "PERSON" and role.lower_ not in _PEOPLE:
         return
@@ -134,9 +136,9 @@ def _belonging(noun: Token) -> Iterator[Candidate]:
     if list(noun.conjuncts) or noun.pos_ not in ("NOUN", "PROPN"):
         return
     for child in noun.rights:
-        if child.dep_ != "prep" or child.lower_ not in _BELONGING or aside(child):
+        if child.dep_ != "prep" or aside(child) or picked(noun) or any(c.tag_ == "PRP$" for c in noun.lefts):
             continue
-        if is_name(noun) and child.lower_ != "from":
+        if child.lower_ not in (("from",) if is_name(noun) else _BELONGING):
             continue
         lead: list[Piece] = list(noun_phrase(noun).core)
         article = noun.doc[lead[0]]

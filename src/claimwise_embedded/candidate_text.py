@@ -97,7 +97,12 @@ _CLITICS = frozenset("n't n’t 's ’s 're ’re 've ’ve 'll ’ll 'd ’d 'm
 def _keeps_capital(tokens: Doc) -> bool:
     """Whether the first word of a sentence would have its capital anywhere."""
     first = tokens[0]
-    return is_name(first) or bool(first.ent_type_) or first.text == "I" or first.text[1:2].isupper()
+    return (
+        is_name(first)
+        or (first.ent_type_ and first.pos_ not in VERBS)
+        or first.text == "I"
+        or first.text[1:2].isupper()
+    )
 
 
 def well_formed(candidate: Candidate, tokens: Doc) -> bool:

@@ -99,8 +99,7 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
             continue
         if not any(unit.phrase.conjuncts for unit in must):
             yield from emit(_assembled(clause, who, bare, group), "bare", **trait, needs=float(len(must)))
-        joins = float(any(unit.phrase.conjuncts for unit in must))
-        yield from emit(_assembled(clause, who, base, group), "base", **trait, joins=joins)
+            yield from emit(_assembled(clause, who, base, group), "base", **trait)
         for k, unit in enumerate(must):
             for conjunct in unit.phrase.conjuncts:
                 version = [*bare[:k], list(conjunct), *bare[k + 1 :]]
@@ -119,10 +118,9 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
                 name = "version-conjunct" if unit.phrase.conjuncts else "version-core"
                 told = _assembled(clause, who, [*bare, list(version)], group)
                 yield from emit(told, "detail", **trait, **about, **{name: 1.0})
-            if unit.phrase.posts or unit.phrase.conjuncts:
+            if unit.phrase.posts and not unit.phrase.conjuncts:
                 told = _assembled(clause, who, [*bare, list(unit.phrase.all)], group)
-                name = "version-joined" if unit.phrase.conjuncts else "version-full"
-                yield from emit(told, "detail", **trait, **about, **{name: 1.0})
+                yield from emit(told, "detail", **trait, **about, **{"version-full": 1.0})
             if j:
                 prefix = [*base, *(list(u.phrase.all) for u in free[: j + 1])]
                 yield from emit(_assembled(clause, who, prefix, group), "prefix", **trait, length=float(j + 1))

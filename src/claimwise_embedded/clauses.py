@@ -20,6 +20,13 @@ CONDITIONS = frozenset("if unless provided until whether once".split())
 _ASSERTING = frozenset("because although though while whereas as after when since where".split())
 #: What ", leaving fans without trains" tells of is the whole clause's doing, not its subject's.
 _CONSEQUENCES = frozenset("leave cause make prompt force result spark mean lead allow raise bring give trigger".split())
+#: What says whose statement it is, or how sure: never dropped.
+_SOURCES = frozenset("according allegedly reportedly apparently".split())
+#: Heads that mean nothing without what follows: "three shots behind the leader".
+_MEASURES = frozenset(
+    "shot point second euro pound dollar year month week day hour minute time mile metre meter percent goal game "
+    "degree place".split()
+)
 _OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "acomp"))
 _WHEN_AND_WHERE = frozenset(
     "in on at after before during since until by near amid despite within throughout over following alongside "
@@ -98,7 +105,7 @@ def _clause(
     )
     reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
     splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
-    if known:
+    if known and (splits or reported is None or reported.i > head.i):
         yield Clause(head, kind, subjects, group, must, free, pre, before, after, many, told=splits)
     elif kind == "main" and not subjects and head.tag_ == "VBN" and not _auxiliaries(head):
         return
@@ -156,6 +163,14 @@ def _within(token: Token, before: list[Piece], after: list[Piece]) -> Iterator[C
 
 
 def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
+    if head.tag_ == "VBP" or any(
+        c.lower_ in ("have", "are", "were") for c in head.children if c.dep_ in ("aux", "auxpass")
+    ):
+        if noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
+            noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
+    bare = noun.tag_ == "NNS" and not any(c.dep_ in ("det", "poss", "nummod") for c in noun.lefts)
+    if bare and noun.dep_ in SUBJECTS and not aside(head):
+        return  # "employees who travel must be paid" does not say that employees travel
     core = _meant(noun)
     many = noun.tag_ == "NNS" or noun.lower_ in ("people", "police")
     relative = next((c for c in head.children if _relative(c)), None)
@@ -270,7 +285,7 @@ def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
             return None
     if head.tag_ in ("VBZ", "VBD", "VBP", "MD"):
         return words
-    governor = head.head
+    governor = next((t for t in head.ancestors if t.pos_ in VERBS), head.head)
     past = governor.tag_ == "VBD" or any(c.tag_ == "VBD" for c in governor.children if c.dep_ in ("aux", "auxpass"))
     dated = any(_YEAR.fullmatch(t.text) for t in head.subtree)
     be = ("were" if many else "was") if past or dated else ("are" if many else "is")
@@ -324,8 +339,8 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
         if child.i < head.i:
             if child.dep_ in ("prep", "npadvmod", "advcl", "advmod") and child.i < start and not _relative(child):
                 words = subtree(child)
-                if _conditional(child):
-                    must.append(Unit("advcl", Phrase(words), conditional=True))
+                if _conditional(child) or child.left_edge.lower_ in _SOURCES:
+                    must.append(Unit(child.dep_, Phrase(words), _conditional(child)))
                 elif not (len(words) == 1 and child.lower_ in TIES) and child.tag_ != "WRB":
                     pre.append(words)
             continue
@@ -333,7 +348,10 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
         if unit is None:
             continue
         (must if _needed(unit, child, head, must) else free).append(unit)
-    if head.lower_ in _BE and not must and free and free[0].kind in ("prep", "advmod"):
+    measured = (
+        bool(must) and must[-1].kind == "attr" and head.doc[must[-1].phrase.core[-1]].lower_.rstrip("s") in _MEASURES
+    )
+    if head.lower_ in _BE and (measured or not must) and free and free[0].kind in ("prep", "advmod"):
         must.append(free.pop(0))
     for child in head.children:
         if child.dep_ == "xcomp" and child.i > head.i and child.pos_ in VERBS:
@@ -372,11 +390,16 @@ def _unit(child: Token) -> Unit | None:
 
 def _conditional(child: Token) -> bool:
     first = child.left_edge.lower_
-    return (child.dep_ == "advcl" and first in CONDITIONS) or first in ("according", "allegedly", "reportedly")
+    return child.dep_ == "advcl" and first in CONDITIONS
 
 
 def _needed(unit: Unit, child: Token, head: Token, must: Sequence[Unit]) -> bool:
-    if unit.conditional or unit.kind in _OBJECTS or unit.kind in ("ccomp", "nsubj", "nsubjpass", "pcomp"):
+    if (
+        unit.conditional
+        or child.left_edge.lower_ in _SOURCES
+        or unit.kind in _OBJECTS
+        or unit.kind in ("ccomp", "nsubj", "nsubjpass", "pcomp")
+    ):
         return True
     if unit.kind == "prep":
         pair = f"{base_form(head)} {child.lower_}"
@@ -436,7 +459,7 @@ BOUND_TO = frozenset(
     hinge:on border:on comply:with cope:with collide:with merge:with tie:with side:with correspond:to,with
     gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with pay:for attend:to listen:to talk:about,to
     speak:about,to,of think:of,about know:about,of hear:about,of,from learn:about,of dispose:of approve:of accuse:of
-    warn:of,about,against complain:about,of worry:about,over put:at,on,in place:on,in,under base:on,in rank:among,as
+    warn:of,about,against complain:about,of worry:about,over put:at,on,in link:with,to place:on,in,under base:on,in rank:among,as
     compose:of consider:as know:as,for locate:in,at situate:in,at associate:with involve:in dedicate:to commit:to
     intend:for expose:to subject:to attach:to limit:to confine:to devote:to attribute:to end:with,in,at,as,on
     catch:with keep:with deal:with meet:with compare:with,to base:on,in

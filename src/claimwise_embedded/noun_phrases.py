@@ -113,6 +113,8 @@ def _own(head: Token) -> list[int]:
             if child.i > head.i and child.dep_ in ("advmod", "npadvmod", "amod", "punct"):
                 continue
             found.update(t.i for t in child.subtree)
+        elif child.dep_ == "acl" and any(c.dep_ == "mark" for c in child.children):
+            found.update(t.i for t in child.subtree)  # "the fact that they are in reach"
         elif child.dep_ == "prep" and child.lower_ in ("of", "per") and child.i > head.i and not aside(child):
             found.update(_of(child))
     return _whole(sorted(found), head.doc)
@@ -133,7 +135,7 @@ def _share(noun: Token, first: Token) -> list[int | str]:
     core: list[int | str] = [i for i in _own(noun) if noun.doc[i].dep_ not in ("preconj", "predet")]
     if noun is first or noun == first or noun.pos_ != "NOUN" or first.pos_ != "NOUN":
         return core
-    if any(c.dep_ in ("det", "poss", "nummod") for c in noun.children):
+    if any(c.dep_ in ("det", "poss", "nummod") or c.lower_ == "of" for c in noun.children):
         return core
     owner = [c for c in first.lefts if c.dep_ in ("det", "poss")]
     if not owner or (owner[0].lower_ in ("a", "an") and noun.tag_ != "NN") or owner[0].lower_ == "both":
