@@ -7,19 +7,12 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Doc, Token
 
-from claimwise_embedded.decomposer_parsing import VERBS, base_form, glued, is_name
+from claimwise_embedded.decomposer_parsing import REPORTING, VERBS, base_form, glued, is_name
 from claimwise_embedded.decomposer_references import Resolution
 
 #: A token's index, or a word that the summary does not have there.
 Piece = int | str
 
-REPORTING = frozenset(
-    "say claim believe think tell announce add insist admit reveal report warn confirm suggest argue deny know "
-    "hope fear expect feel find show hear learn understand realise realize discover agree explain state note "
-    "joke tweet allege promise predict estimate conclude declare mean decide see notice remember wish ask "
-    "wonder reply write mention observe emphasize emphasise highlight acknowledge accept guess suspect complain "
-    "maintain stress indicate".split()
-)
 _QUOTES = frozenset("' ‘ ’ \" “ ” `` ''".split())
 _DANGLING = frozenset("only even just not than as more very too so such most less and or but to".split())
 #: What cannot be told without the word it belongs to, and words that cannot be told without these.

@@ -53,8 +53,8 @@ def _tie(tokens: Doc, i: int) -> bool:
     )
 
 
-def _told(clause: Clause, who: Sequence[Piece], units: Sequence[Unit], *, posts: bool = True) -> list[Piece]:
-    return _assembled(clause, who, [list(unit.phrase.all if posts else unit.phrase.core) for unit in units])
+def _told(clause: Clause, who: Sequence[Piece], units: Sequence[Unit]) -> list[Piece]:
+    return _assembled(clause, who, [list(unit.phrase.all) for unit in units])
 
 
 def _assembled(clause: Clause, who: Sequence[Piece], parts: Sequence[list[Piece]], group=None) -> list[Piece]:
@@ -62,7 +62,8 @@ def _assembled(clause: Clause, who: Sequence[Piece], parts: Sequence[list[Piece]
     group = clause.group if group is None else group
     inserted = [piece for piece in group if isinstance(piece, str)]
     own = [[piece] for piece in group if isinstance(piece, int)]
-    rest = sorted([*own, *(part for part in parts if part)], key=_place)
+    gap = [list(unit.phrase.core) for unit in clause.must if unit.kind == "antecedent"]
+    rest = [*sorted([*own, *(part for part in parts if part not in gap)], key=_place), *gap]
     flat: list[Piece] = []
     for part in rest:
         flat.extend(piece for piece in part if isinstance(piece, str) or piece not in flat)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Token
 
-from claimwise_embedded.decomposer_parsing import NOUNS, VERBS, base_form, verb_forms
+from claimwise_embedded.decomposer_parsing import NOUNS, REPORTING, VERBS, base_form, verb_forms
 from claimwise_embedded.noun_phrases import Phrase, aside, noun_phrase, picked, plural, subtree
 
 Piece = int | str
@@ -105,11 +105,14 @@ def _clause(
     )
     reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
     splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
+    beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
     if known and (splits or reported is None or reported.i > head.i):
-        yield Clause(head, kind, subjects, group, must, free, pre, before, after, many, told=splits)
+        yield Clause(head, kind, subjects, group, must, free, pre, before, after, many, told=splits and not beside)
     elif kind == "main" and not subjects and head.tag_ == "VBN" and not _auxiliaries(head):
         return
-    if splits and known:
+    if beside:
+        yield from _clause(reported, "main", [], before, after, False)
+    elif splits and known:
         speaker = [*subjects[0][0], *group]
         speaker += [i for unit in must if unit.kind == "dative" for i in unit.phrase.core]
         if reported.i > head.i:
@@ -163,11 +166,9 @@ def _within(token: Token, before: list[Piece], after: list[Piece]) -> Iterator[C
 
 
 def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
-    if head.tag_ == "VBP" or any(
-        c.lower_ in ("have", "are", "were") for c in head.children if c.dep_ in ("aux", "auxpass")
-    ):
-        if noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
-            noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
+    several = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
+    if several and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
+        noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
     bare = noun.tag_ == "NNS" and not any(c.dep_ in ("det", "poss", "nummod") for c in noun.lefts)
     if bare and noun.dep_ in SUBJECTS and not aside(head):
         return  # "employees who travel must be paid" does not say that employees travel
@@ -175,7 +176,8 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
     many = noun.tag_ == "NNS" or noun.lower_ in ("people", "police")
     relative = next((c for c in head.children if _relative(c)), None)
     if head.dep_ == "acl":
-        if head.tag_ in ("VBN", "VBG") and not any(c.dep_ in SUBJECTS for c in head.children):
+        speaks = head.tag_ == "VBG" and base_form(head) in REPORTING  # not the noun, but the subject says it
+        if head.tag_ in ("VBN", "VBG") and not speaks and not any(c.dep_ in SUBJECTS for c in head.children):
             yield from _clause(head, "participial", [(core, "noun")], before, after, many)
         return
     if relative is not None and relative.dep_ in ("nsubj", "nsubjpass"):
@@ -191,7 +193,7 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
     elif (relative is None or relative.dep_ == "dobj") and not any(
         c.dep_ in ("dobj", "attr", "ccomp", "xcomp", "acomp", "advmod", "prep") and c != relative for c in head.children
     ):
-        yield from _clause(head, "relative", [], before, after, False, [Unit("dobj", Phrase(core))])
+        yield from _clause(head, "relative", [], before, after, False, [Unit("antecedent", Phrase(core))])
 
 
 def _meant(noun: Token) -> list[int]:
@@ -341,7 +343,7 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
                 words = subtree(child)
                 if _conditional(child) or child.left_edge.lower_ in _SOURCES:
                     must.append(Unit(child.dep_, Phrase(words), _conditional(child)))
-                elif not (len(words) == 1 and child.lower_ in TIES) and child.tag_ != "WRB":
+                elif not (len(words) == 1 and (child.lower_ in TIES or child.tag_ == "IN")) and child.tag_ != "WRB":
                     pre.append(words)
             continue
         unit = _unit(child)

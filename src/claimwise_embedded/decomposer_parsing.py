@@ -19,6 +19,13 @@ _MOST = 4000
 
 NOUNS = frozenset(("NOUN", "PROPN", "PRON", "NUM"))
 VERBS = frozenset(("VERB", "AUX"))
+REPORTING = frozenset(
+    "say claim believe think tell announce add insist admit reveal report warn confirm suggest argue deny know "
+    "hope fear expect feel find show hear learn understand realise realize discover agree explain state note "
+    "joke tweet allege promise predict estimate conclude declare mean decide see notice remember wish ask "
+    "wonder reply write mention observe emphasize emphasise highlight acknowledge accept guess suspect complain "
+    "maintain stress indicate".split()
+)
 _SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "expl"))
 
 
@@ -57,10 +64,14 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _mended(tokens: Doc) -> Doc:
-    """A noun that "and" seems to join to an object, right before a verb without a subject, is that verb's subject:
-    "sold the mill and Kara bought the barn".
+    """Two slips of the parser, mended. A noun that "and" seems to join to an object, right before a verb without a
+    subject, is that verb's subject: "sold the mill and Kara bought the barn". An object right after a preposition
+    that has none is the preposition's: "lost in three sets".
     """
     for noun in tokens:
+        before = tokens[noun.left_edge.i - 1]
+        if noun.dep_ == "dobj" and before.dep_ == "prep" and before.head == noun.head and not list(before.children):
+            noun.dep_, noun.head = "pobj", before
         if noun.dep_ != "conj" or noun.pos_ not in NOUNS or noun.right_edge != noun or noun.head.dep_ in _SUBJECTS:
             continue
         after = noun.i + 1

@@ -113,6 +113,8 @@ def _own(head: Token) -> list[int]:
             if child.i > head.i and child.dep_ in ("advmod", "npadvmod", "amod", "punct"):
                 continue
             found.update(t.i for t in child.subtree)
+        elif child.dep_ == "appos" and child.i > head.i and not aside(child):
+            found.update(_own(child))  # "fourth seed Stan Wawrinka"
         elif child.dep_ == "acl" and any(c.dep_ == "mark" for c in child.children):
             found.update(t.i for t in child.subtree)  # "the fact that they are in reach"
         elif child.dep_ == "prep" and child.lower_ in ("of", "per") and child.i > head.i and not aside(child):
