@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spacy.tokens import Doc, Token
 
-from claimwise import person_words as names
+from claimwise.person_words import PEOPLE
 from claimwise_embedded.candidate_text import Candidate, Piece
 from claimwise_embedded.decomposer_parsing import is_name
 from claimwise_embedded.decomposer_references import Resolution
@@ -17,7 +17,6 @@ _UNIQUE = frozenset(
     "chairman captain president coach manager boss leader chief minister mayor wife husband head ceo founder owner "
     "director secretary mother father king queen prince princess director-general spokesman spokeswoman".split()
 )
-_PEOPLE = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS
 #: Tokens from the number to the last of "19-year-old".
 _AGE = 4
 _BELONGING = frozenset("for against between over about in".split())
@@ -57,7 +56,15 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
         return
     if not aside(description) or description.pos_ not in ("NOUN", "PROPN") or name.pos_ not in ("NOUN", "PROPN"):
         return
-    if {name.ent_type_, description.ent_type_} & {"DATE", "TIME", "CARDINAL", "MONEY", "PERCENT"}:
+    if {name.ent_type_, description.ent_type_} & {
+        "DATE",
+        "TIME",
+        "CARDINAL",
+        "MONEY",
+        "PERCENT",
+        "QUANTITY",
+        "ORDINAL",
+    }:
         return
     if name.ent_type_ in ("GPE", "LOC") and description.ent_type_ in ("GPE", "LOC"):
         return  # "Leeds, England"
@@ -109,7 +116,7 @@ def _title(name: Token) -> Iterator[Candidate]:
         t.tag_ in ("PRP$", "POS", "VBN", "VBD") or t.is_punct for t in title
     ):
         return  # "his sister Ann": which sister is not said
-    if name.ent_type_ != "PERSON" and role.lower_ not in _PEOPLE:
+    if name.ent_type_ != "PERSON" and role.lower_ not in PEOPLE:
         return
     pieces: list[Piece] = [t.i for t in title]
     if title[0].dep_ != "det":

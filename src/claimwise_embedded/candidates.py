@@ -35,6 +35,7 @@ def candidates(tokens: Doc, missing: str | None, resolution: Resolution) -> Iter
     traits = {
         f"parts-{min(len(found), 4)}": 1.0,
         "splits": float(any(u.phrase.conjuncts for u in units)),
+        "splits-alone": float(len(found) == 1 and any(u.phrase.conjuncts for u in units)),
         "opens": float(any(clause.pre for clause in found)),
         "details": float(min(3, sum(len(clause.free) for clause in found))),
     }
@@ -111,8 +112,8 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
                     _assembled(clause, who, version, group), "post", **trait, **{f"post-{tokens[post[0]].lower_}": 1.0}
                 )
         for j, unit in enumerate(free if which != "conjunct" else []):
-            if unit.kind == "advcl" and aside(clause.head.doc[unit.phrase.core[0]]):
-                continue  # ", saying ...": a fact of its own, or one that follows from the whole clause
+            if unit.kind == "advcl" and not _is_detail(unit, tokens):
+                continue
             about = {f"unit-{unit.kind}": 1.0, "place": float(j)}
             versions = unit.phrase.conjuncts or [unit.phrase.core]
             for version in versions:
@@ -132,6 +133,14 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
                 told = _assembled(clause, who, parts, group)
                 told[len(clause.before) : len(clause.before)] = pre
                 yield from emit(told, kind, **trait)
+
+
+def _is_detail(unit: Unit, tokens: Doc) -> bool:
+    """Whether a clause under a verb may be told of it alone: ", saying ..." is a fact of its own, or follows from all of
+    the sentence, and a clause that nothing introduces was read wrongly.
+    """
+    first = tokens[unit.phrase.core[0]]
+    return not aside(first) and (first.dep_ in ("mark", "aux", "advmod", "prep") or first.tag_ in ("IN", "TO", "WRB"))
 
 
 def _split(clause: Clause) -> list[tuple[list[Piece], str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Token
 
+from claimwise.person_words import PEOPLE
 from claimwise_embedded.decomposer_parsing import NOUNS, REPORTING, VERBS, base_form, verb_forms
 from claimwise_embedded.noun_phrases import Phrase, aside, noun_phrase, picked, plural, subtree
 
@@ -27,6 +28,8 @@ _MEASURES = frozenset(
     "shot point second euro pound dollar year month week day hour minute time mile metre meter percent goal game "
     "degree place".split()
 )
+#: "The moment he fell": he did not fall the moment.
+_OCCASIONS = frozenset("moment time day week month year night way reason place extent fact".split())
 _OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "acomp"))
 _WHEN_AND_WHERE = frozenset(
     "in on at after before during since until by near amid despite within throughout over following alongside "
@@ -169,6 +172,9 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
     several = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
     if several and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
         noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
+    if any(c.lower_ == "who" for c in head.children) and noun.lower_ not in PEOPLE:
+        # "a boy with a form of cancer who ...": the boy
+        noun = next((t for t in noun.ancestors if t.lower_ in PEOPLE and noun.dep_ == "pobj"), noun)
     bare = noun.tag_ == "NNS" and not any(c.dep_ in ("det", "poss", "nummod") for c in noun.lefts)
     if bare and noun.dep_ in SUBJECTS and not aside(head):
         return  # "employees who travel must be paid" does not say that employees travel
@@ -190,8 +196,13 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
     if whose is not None:
         rest = [i for i in noun_phrase(subject).core if i != whose.i]
         yield from _clause(head, "relative", [([*core, "'s", *rest], "noun")], before, after, plural(subject))
-    elif (relative is None or relative.dep_ == "dobj") and not any(
-        c.dep_ in ("dobj", "attr", "ccomp", "xcomp", "acomp", "advmod", "prep") and c != relative for c in head.children
+    elif (
+        noun.lower_ not in _OCCASIONS
+        and (relative is None or relative.dep_ == "dobj")
+        and not any(
+            c.dep_ in ("dobj", "attr", "ccomp", "xcomp", "acomp", "advmod", "prep") and c != relative
+            for c in head.children
+        )
     ):
         yield from _clause(head, "relative", [], before, after, False, [Unit("antecedent", Phrase(core))])
 

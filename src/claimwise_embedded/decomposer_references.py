@@ -233,8 +233,7 @@ class Referents:
 
 def _person_between(tokens: Doc, i: int, out: Resolution) -> bool:
     """Whether a common noun for a person stands before the pronoun: it may be meant instead."""
-    people = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS
-    return any(tokens[j].lower_ in people and j not in out.named and j + 1 not in out.named for j in range(i))
+    return any(tokens[j].lower_ in names.PEOPLE and j not in out.named and j + 1 not in out.named for j in range(i))
 
 
 def _same_clause(tokens: Doc, a: int, b: int) -> bool:
