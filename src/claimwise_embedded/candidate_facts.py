@@ -17,6 +17,8 @@ _UNIQUE = frozenset(
     "chairman captain president coach manager boss leader chief minister mayor wife husband head ceo founder owner "
     "director secretary mother father king queen prince princess director-general spokesman spokeswoman".split()
 )
+#: Named entities that are no things of their own.
+_MEASURES = frozenset("DATE TIME CARDINAL MONEY PERCENT QUANTITY ORDINAL".split())
 #: Tokens from the number to the last of "19-year-old".
 _AGE = 4
 _BELONGING = frozenset("for against between over about in".split())
@@ -140,7 +142,7 @@ def _age(noun: Token) -> Iterator[Candidate]:
 
 def _belonging(noun: Token) -> Iterator[Candidate]:
     """ "won an award for his work" -> "The award was for his work"; "Lee from Leeds won" -> "Lee is from Leeds"."""
-    if list(noun.conjuncts) or noun.pos_ not in ("NOUN", "PROPN"):
+    if list(noun.conjuncts) or noun.pos_ not in ("NOUN", "PROPN") or noun.ent_type_ in _MEASURES:
         return
     for child in noun.rights:
         if child.dep_ != "prep" or aside(child) or picked(noun) or any(c.tag_ == "PRP$" for c in noun.lefts):

@@ -194,6 +194,8 @@ class Referents:
                 and not is_subject
             ):
                 return main  # "She lives in Oslo and she works there": subjects run on
+            if not is_subject and main is not None and main.gender == "n" and main.text.startswith("the "):
+                return None  # "the owner raised his hand": it may well be a person
             if not is_subject and _person_between(tokens, i, out):
                 return None
             if (

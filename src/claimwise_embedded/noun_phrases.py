@@ -134,7 +134,7 @@ def _of(preposition: Token) -> set[int]:
 
 def _share(noun: Token, first: Token) -> list[int | str]:
     """One of several joined nouns: a later one takes the article or owner of the first."""
-    core: list[int | str] = [i for i in _own(noun) if noun.doc[i].dep_ not in ("preconj", "predet")]
+    core: list[int | str] = [i for i in _own(noun) if noun.doc[i].lower_ not in ("both", "all", "either")]
     if noun is first or noun == first or noun.pos_ != "NOUN" or first.pos_ != "NOUN":
         return core
     if any(c.dep_ in ("det", "poss", "nummod") or c.lower_ == "of" for c in noun.children):
