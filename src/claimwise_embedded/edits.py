@@ -83,8 +83,9 @@ def _states(sentence: str) -> bool:
     >>> _states("The mayor left."), _states("After the mayor left."), _states("Left the town.")
     (True, False, False)
     """
-    roots = [token for tokens in parsed(sentence) for token in tokens if token.dep_ == "ROOT"]
-    return any(root.pos_ in VERBS and any(child.dep_ in SUBJECTS for child in root.children) for root in roots)
+    roots = [token for tokens in parsed(sentence) for token in tokens if token.dep_ == "ROOT" and token.pos_ in VERBS]
+    below = [{child.dep_ for child in root.children} for root in roots]
+    return any(found & set(SUBJECTS) and "mark" not in found for found in below)
 
 
 def _replaced(sentence: str, evidence: Sequence[str]) -> Iterator[str]:
