@@ -1,9 +1,10 @@
 """The embedded model's decomposer: a summary -> atomic, self-contained claims (ACUEval sec. 3, "ACU generation").
 
-Rules over a dependency parse propose candidate claims with their words' places in the summary (``clauses``, ``candidates``; spaCy parses), a Bayesian
-selector chooses among them (``decomposer_selector``). A prompt is read as data: its demonstrations update the
-selector and its balance of few against many claims; ``scope == "sentence"`` reads each sentence by itself, with
-no subject or pronoun taken from another (FActScore's way).
+spaCy parses the summary (``decomposer_parsing``). Rules over the parse propose candidate claims, each with the
+places of its words in the summary (``clauses``, ``candidates``). A Bayesian selector chooses among them
+(``decomposer_selector``). A prompt is read as data: its demonstrations update the selector and its balance of few
+against many claims; ``scope == "sentence"`` reads each sentence by itself, with no subject or pronoun taken from
+another (FActScore's way).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Doc, Token
 
-from claimwise_embedded.decomposer_parsing import NOUNS, VERBS, glued, is_name
+from claimwise_embedded.decomposer_parsing import NOUNS, glued, is_name
 
 #: Children of a noun that are told with it.
 _WITH_NOUN = frozenset(
@@ -162,8 +162,3 @@ def _whole(at: Sequence[int], tokens: Doc) -> list[int]:
             k += 1
             found.add(k)
     return sorted(found)
-
-
-def is_clause(token: Token) -> bool:
-    """Whether a token heads a clause."""
-    return token.pos_ in VERBS
