@@ -70,8 +70,8 @@ def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_sco
 def test_what_stands_before_a_clause_has_no_trait_of_a_detail_after_it():
     [proposal] = propose("In May, the council met voters in Leeds.", _Everything(), by_sentence=False)
     found = dict(zip(proposal.texts, proposal.features, strict=True))
-    assert "trait:lean" in found["The council met voters in Leeds"]
-    assert "trait:lean" not in found["In May, the council met voters"]
+    assert "trait:place" in found["The council met voters in Leeds"]
+    assert "trait:place" not in found["In May, the council met voters"]
 
 
 def test_a_relative_clause_is_not_given_what_stands_in_itself(decomposer):

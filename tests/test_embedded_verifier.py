@@ -14,7 +14,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from claimwise import corpora, prompts, text
 from claimwise.prompts import Demonstration
 from claimwise.words import stem
-from claimwise_embedded import checksums, decomposer_selector, decomposer_tokens
+from claimwise_embedded import checksums, decomposer_parsing, decomposer_selector
 from claimwise_embedded import encoder as encoder_module
 from claimwise_embedded.calibration import Calibration
 from claimwise_embedded.checker import Checker, check
@@ -263,10 +263,8 @@ def test_broken_weights_are_told_plainly(tmp_path, name, content):
 
 
 READERS = {
-    "decomposer-attachment.json": decomposer_tokens._attachment.__wrapped__,
     "decomposer-selector.safetensors": decomposer_selector.shipped.__wrapped__,
-    "decomposer-tagger.json": decomposer_tokens.tagger.__wrapped__,
-    "decomposer-verbs.json": decomposer_tokens.verb_forms.__wrapped__,
+    "decomposer-verbs.json": decomposer_parsing.verb_forms.__wrapped__,
 }
 
 
@@ -277,7 +275,7 @@ def test_one_changed_byte_of_any_weights_is_refused_and_the_file_is_named(tmp_pa
     folder = tmp_path / "weights"
     shutil.copytree(WEIGHTS, folder)
     shutil.copy(WEIGHTS.parent / "SHA256SUMS", tmp_path)
-    for module in (checksums, decomposer_tokens, decomposer_selector):
+    for module in (checksums, decomposer_parsing, decomposer_selector):
         monkeypatch.setattr(module, "WEIGHTS", folder)
     copy = folder / file.relative_to(WEIGHTS)
     read = READERS.get(file.name, lambda: Heads.read(copy.parent))

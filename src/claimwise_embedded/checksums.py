@@ -23,8 +23,8 @@ def checked(file: Path) -> Path:
         FileNotFoundError: it is not there.
         WeightsError: it was changed, or is only a part.
 
-    >>> checked(WEIGHTS / "decomposer-tagger.json").name
-    'decomposer-tagger.json'
+    >>> checked(WEIGHTS / "decomposer-verbs.json").name
+    'decomposer-verbs.json'
     """
     if not file.is_file():
         raise FileNotFoundError(f"{file} is missing; train it: python -m training")

@@ -1,210 +1,491 @@
-"""Clauses of a sentence: who did what, with which complements, each with its subject restored.
-
-A shallow parse by one left-to-right pass over the chunks. It knows relative and participial clauses,
-subordinate clauses, reported speech before and after what is reported, coordinated verbs, objects and
-subjects, and appositions. What it cannot read it leaves whole: a clause then has one long complement, and the
-claim is the sentence.
-"""
+"""Clauses of a parse: who does what, what the verb cannot do without, and what may be told beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-from claimwise_embedded.clauses_joins import Joins
-from claimwise_embedded.clauses_model import Clause, Parse, Part
-from claimwise_embedded.clauses_verb import AfterVerb
-from claimwise_embedded.decomposer_tokens import Token
+from spacy.tokens import Token
+
+from claimwise.person_words import PEOPLE
+from claimwise_embedded.decomposer_parsing import NOUNS, REPORTING, VERBS, base_form, verb_forms
+from claimwise_embedded.noun_phrases import Phrase, aside, noun_phrase, picked, plural, subtree
+
+Piece = int | str
+
+SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "csubjpass", "expl"))
+#: What stands under these is not asserted without them: they are never dropped.
+CONDITIONS = frozenset("if unless provided until whether once".split())
+#: Clauses under these are facts of their own.
+_ASSERTING = frozenset("because although though while whereas as after when since where".split())
+#: What ", leaving fans without trains" tells of is the whole clause's doing, not its subject's.
+_CONSEQUENCES = frozenset("leave cause make prompt force result spark mean lead allow raise bring give trigger".split())
+#: What says whose statement it is, or how sure: never dropped.
+_SOURCES = frozenset("according allegedly reportedly apparently".split())
+#: Heads that mean nothing without what follows: "three shots behind the leader".
+_MEASURES = frozenset(
+    "shot point second euro pound dollar year month week day hour minute time mile metre meter percent goal game "
+    "degree place".split()
+)
+#: "The moment he fell": he did not fall the moment.
+_OCCASIONS = frozenset("moment time day week month year night way reason place extent fact".split())
+_OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "acomp"))
+_WHEN_AND_WHERE = frozenset(
+    "in on at after before during since until by near amid despite within throughout over following alongside "
+    "without as because between across outside inside behind beside around through along".split()
+)
+_BE = frozenset("be is are was were been being am 's 're 'm".split())
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 
 
-def parse(tokens: Sequence[Token]) -> Parse:
-    """Read one tagged sentence.
+@dataclass(slots=True)
+class Unit:
+    """A complement of a verb; ``kind`` is its dependency."""
 
-    >>> from claimwise_embedded.decomposer_tokens import sentences
-    >>> parsed = parse(next(sentences("David Gold , the chairman , said Reid was injured .")))
-    >>> [(c.kind, [parsed.tokens[i].text for i in c.verb]) for c in parsed.clauses]
-    [('main', ['said'])]
-    >>> parsed.appositions
-    [([0, 1], [3, 4])]
+    kind: str
+    phrase: Phrase
+    conditional: bool = False
+
+
+@dataclass(slots=True)
+class Clause:
+    """A verb with what belongs to it.
+
+    ``subjects`` are ways to name the subject, each with its name; ``group`` the verb group; ``must`` and ``free``
+    the complements; ``pre`` what stands before the subject; ``before`` and ``after`` whose statement it is.
     """
-    reader = _Reader(tokens)
-    reader.read_all()
-    return Parse(tokens, reader.clauses, reader.appositions)
+
+    head: Token
+    kind: str
+    subjects: list[tuple[list[Piece], str]]
+    group: list[Piece]
+    must: list[Unit]
+    free: list[Unit]
+    pre: list[list[int]]
+    before: list[Piece] = field(default_factory=list)
+    after: list[Piece] = field(default_factory=list)
+    plural: bool = False
+    told: bool = False  # what it says is told by the clauses that it reports
 
 
-class _Reader(AfterVerb, Joins):
-    """One left-to-right pass over the chunks of a sentence."""
+def clauses(root: Token, missing: str | None) -> Iterator[Clause]:
+    """All clauses of a sentence whose subject is known, each with the attribution that holds for it.
 
-    def read_all(self) -> None:
-        i, n = 0, len(self.chunks)
-        subject: Part | None = None
-        while i < n:
-            if self.kind(i) in ("CC", "CM", "PU") and self.word(i) not in ("(",):
-                i += 1
-                continue
-            before = len(self.clauses)
-            i, subject = self.clause(i, n, subject, "main")
-            if len(self.clauses) == before:
-                i += 1
-        for clause in self.clauses:
-            # A complement whose words all went to a later clause is none; no rule has to expect an empty one.
-            clause.comps = [part for part in clause.comps if part.core]
-            clause.frame = clause.frame or list(self.frame or ())
+    Args:
+        root: head of the sentence.
+        missing: who is meant where the sentence names no subject.
+    """
+    if root.pos_ in VERBS:
+        restored: list[tuple[list[Piece], str]] = [([missing], "restored")] if missing else []
+        yield from _clause(root, "main", restored, [], [], False)
+    else:
+        yield from _within(root, [], [])
 
-    def clause(
-        self,
-        i: int,
-        end: int,
-        inherited: Part | None,
-        kind: str,
-        *,
-        stop_at_mark: bool = False,
-        auxiliary: list[int] | None = None,
-        frame: list[int] | None = None,
-        sink: list[Clause] | None = None,
-        at_verb: bool = False,
-    ) -> tuple[int, Part | None]:
-        """Read a clause from chunk i; returns the first chunk after it and its subject."""
-        sink = self.clauses if sink is None else sink
-        cur = Clause(kind, frame=list(frame or ()), auxiliary=list(auxiliary or ()))
-        if at_verb:
-            cur.subject = inherited
-        started = i
-        # 1. up to the verb
-        while i < end and not cur.verb:
-            k = self.kind(i)
-            c = self.chunks[i]
-            if k == "VF":
-                if cur.subject is None and cur.pre and self.kind(i - 1) == "PP":
-                    cur.subject = Part("NP", cur.pre.pop())  # "On average ships take ...": misread, kept whole
-                cur.verb = list(c.at)
-                i += 1
-                break
-            if k in ("NP", "PR"):
-                if cur.subject is None:
-                    i = self.noun_phrase(i, end, cur)
-                    continue
-                if stop_at_mark and self.kind(i - 1) == "CM":
-                    break
-                joint = self.word(i - 1) == "and" and not self.singular(i)
-                if self.kind(i - 1) == "CC" and not joint:
-                    cur.pre, cur.subject = [], None  # another clause; the verb of the first was taken for a noun
-                    continue
-                if joint or (self.kind(i - 1) == "CM" and self.listed(i, end)):
-                    cur.subject = Part("NP", self.span(self.index_of(cur.subject.core[0]), i + 1))
-                    i += 1
-                    continue
-                # two noun phrases in a row: "last week he", or a name list; with nothing between them a verb
-                # was taken for a noun, or "the job he does" stands before its verb
-                cur.doubtful = cur.doubtful or cur.subject.all[-1] + 1 == c.start
-                cur.pre.append(cur.subject.all)
-                cur.subject = None
+
+def _clause(
+    head: Token,
+    kind: str,
+    inherited: list[tuple[list[Piece], str]],
+    before: list[Piece],
+    after: list[Piece],
+    many: bool,
+    also: Sequence[Unit] = (),
+) -> Iterator[Clause]:
+    subject = next((c for c in head.children if c.dep_ in SUBJECTS and c.i < head.i), None) or next(
+        (c for c in head.children if c.dep_ in SUBJECTS), None
+    )
+    subjects = inherited
+    whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
+    if subject is not None and not _relative(subject) and not whose:
+        subjects = list(_named(subject))
+        many = plural(subject)
+    group = _verb_group(head, kind, many)
+    must, free, pre = _complements(head, subject)
+    must = [*must, *also]
+    known = (
+        bool(subjects) and group is not None and not (kind == "main" and head.tag_ == "VB" and not _auxiliaries(head))
+    )
+    reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
+    splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
+    beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
+    if known and (splits or reported is None or reported.i > head.i):
+        yield Clause(head, kind, subjects, group, must, free, pre, before, after, many, told=splits and not beside)
+    elif kind == "main" and not subjects and head.tag_ == "VBN" and not _auxiliaries(head):
+        return
+    if beside:
+        yield from _clause(reported, "main", [], before, after, False)
+    elif splits and known:
+        speaker = [*subjects[0][0], *group]
+        speaker += [i for unit in must if unit.kind == "dative" for i in unit.phrase.core]
+        if reported.i > head.i:
+            mark = [c.i for c in reported.children if c.dep_ == "mark" and c.lower_ == "that"]
+            spoken = [i for unit in must if unit.kind in ("dobj", "prep") for i in unit.phrase.core if i < reported.i]
+            yield from _clause(reported, "reported", [], [*before, *speaker, *spoken, *mark], after, False)
+        else:
+            yield from _clause(reported, "reported", [], before, [",", *speaker, *after], False)
+    conditional = any(unit.conditional for unit in must)
+    for child in head.children:
+        if child.dep_ == "conj" and child.pos_ in VERBS and not conditional:
+            if _alternative(head):
                 continue
-            if k in ("PP", "RB", "PG", "VI", "TM"):
-                if k == "TM" and cur.subject is None and self.kind(i + 1) == "VF":
-                    cur.subject = Part("NP", list(c.at))
-                    i += 1
-                    continue
-                if cur.subject is None or (k == "RB" and self.kind(i + 1) == "VF"):
-                    if cur.pre and cur.pre[-1][-1] + 1 == c.start:
-                        cur.pre[-1].extend(c.at)
-                    else:
-                        cur.pre.append(list(c.at))
-                elif k == "VI" and self.next_finite(i + 1, end) < 0:
-                    cur.verb = list(c.at)  # headline: "Man to stand trial"
-                    i += 1
-                    break
-                else:
-                    cur.subject.posts.append(list(c.at))
-                i += 1
+            shared = kind if kind in ("relative", "reported", "participial") else "shared"
+            yield from _clause(child, shared, subjects, before, after, many)
+        elif child.dep_ == "advcl" and known:
+            yield from _adverbial(child, subjects, before, after, many)
+        elif child.dep_ in ("prep", "pcomp", "agent", "xcomp", "acomp", *_OBJECTS, *SUBJECTS) and not conditional:
+            yield from _within(child, before, after)
+
+
+def _adverbial(
+    child: Token, subjects: list[tuple[list[Piece], str]], before: list[Piece], after: list[Piece], many: bool
+) -> Iterator[Clause]:
+    marks = [c.lower_ for c in child.children if c.dep_ in ("mark", "advmod") and c.tag_ in ("IN", "WRB")]
+    if any(c.dep_ in SUBJECTS for c in child.children):
+        if marks and all(mark in _ASSERTING for mark in marks) and not _hedged(child):
+            yield from _clause(child, "subordinate", [], before, after, False)
+    elif base_form(child) in _CONSEQUENCES:
+        return
+    elif child.tag_ in ("VBG", "VBN") and not marks and not any(c.dep_ == "aux" for c in child.children):
+        yield from _clause(child, "gerund" if child.tag_ == "VBG" else "participial", subjects[:1], before, after, many)
+
+
+def _hedged(child: Token) -> bool:
+    return any(c.dep_ == "advmod" and c.tag_ == "RB" and c.i < child.i for c in child.children)
+
+
+def _within(token: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
+    """Relative clauses and participles of the nouns in a phrase: what they say of the noun is a fact of its own."""
+    for child in token.children:
+        if (
+            child.dep_ in ("relcl", "acl")
+            and child.pos_ in VERBS
+            and token.pos_ in ("NOUN", "PROPN")
+            and not picked(token)
+        ):
+            yield from _of_noun(child, token, before, after)
+        elif child.dep_ in ("prep", "pobj", "dobj", "appos", "conj", "attr", "pcomp", "xcomp"):
+            yield from _within(child, before, after)
+
+
+def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
+    several = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
+    if several and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
+        noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
+    if any(c.lower_ == "who" for c in head.children) and noun.lower_ not in PEOPLE:
+        # "a boy with a form of cancer who ...": the boy
+        noun = next((t for t in noun.ancestors if t.lower_ in PEOPLE and noun.dep_ == "pobj"), noun)
+    bare = noun.tag_ == "NNS" and not any(c.dep_ in ("det", "poss", "nummod") for c in noun.lefts)
+    if bare and noun.dep_ in SUBJECTS and not aside(head):
+        return  # "employees who travel must be paid" does not say that employees travel
+    core = _meant(noun)
+    many = noun.tag_ == "NNS" or noun.lower_ in ("people", "police")
+    relative = next((c for c in head.children if _relative(c)), None)
+    if head.dep_ == "acl":
+        speaks = head.tag_ == "VBG" and base_form(head) in REPORTING  # not the noun, but the subject says it
+        if head.tag_ in ("VBN", "VBG") and not speaks and not any(c.dep_ in SUBJECTS for c in head.children):
+            yield from _clause(head, "participial", [(core, "noun")], before, after, many)
+        return
+    if relative is not None and relative.dep_ in ("nsubj", "nsubjpass"):
+        yield from _clause(head, "relative", [(core, "noun")], before, after, many)
+        return
+    subject = next((c for c in head.children if c.dep_ in SUBJECTS), None)
+    if subject is None:
+        return
+    whose = next((c for c in subject.children if c.tag_ == "WP$"), None)
+    if whose is not None:
+        rest = [i for i in noun_phrase(subject).core if i != whose.i]
+        yield from _clause(head, "relative", [([*core, "'s", *rest], "noun")], before, after, plural(subject))
+    elif (
+        noun.lower_ not in _OCCASIONS
+        and (relative is None or relative.dep_ == "dobj")
+        and not any(
+            c.dep_ in ("dobj", "attr", "ccomp", "xcomp", "acomp", "advmod", "prep") and c != relative
+            for c in head.children
+        )
+    ):
+        yield from _clause(head, "relative", [], before, after, False, [Unit("antecedent", Phrase(core))])
+
+
+def _meant(noun: Token) -> list[int]:
+    """Who a noun stands for: "Lee is a lawyer who ..." and "Lee, a lawyer who ..." tell of Lee."""
+    if noun.dep_ == "appos" and noun.head.pos_ in ("NOUN", "PROPN"):
+        return _single(noun.head)
+    if noun.dep_ == "attr" and any(c.lower_ in ("a", "an") for c in noun.lefts):
+        subject = next((c for c in noun.head.children if c.dep_ == "nsubj" and not _relative(c)), None)
+        if subject is not None and subject.i < noun.i:
+            return noun_phrase(subject).core
+    return _single(noun)
+
+
+def _single(noun: Token) -> list[int]:
+    """A noun's own words, also where others are joined to it."""
+    phrase = noun_phrase(noun)
+    own = [c for c in phrase.conjuncts if noun.i in c] if phrase.conjuncts else []
+    if own:
+        return [i for i in own[0] if isinstance(i, int)]
+    return phrase.core
+
+
+def _named(subject: Token) -> Iterator[tuple[list[Piece], str]]:
+    if subject.dep_ in ("csubj", "csubjpass"):
+        yield subtree(subject), "clause"
+        return
+    phrase = noun_phrase(subject)
+    if phrase.conjuncts:
+        for conjunct in phrase.conjuncts:
+            yield conjunct, "conjunct"
+    yield phrase.core, "core"
+    if phrase.posts:
+        yield phrase.all, "full"
+
+
+def _relative(token: Token) -> bool:
+    return token.tag_ in ("WDT", "WP") and token.dep_ != "det"
+
+
+def _alternative(head: Token) -> bool:
+    """Whether "or" or "nor" joins the verbs, or "but not" turns the second round."""
+    return any(c.dep_ == "cc" and c.lower_ in ("or", "nor") for c in head.children)
+
+
+def _asserted(reported: Token) -> bool:
+    return not any(
+        (c.dep_ == "mark" and c.lower_ != "that") or c.tag_ in ("WRB", "WP", "WDT", "WP$")
+        for c in reported.subtree
+        if c.head == reported or (c.head.head == reported and c.tag_ in ("WP$", "WDT"))
+    )
+
+
+def _auxiliaries(head: Token) -> list[Token]:
+    return [c for c in head.children if c.dep_ in ("aux", "auxpass")]
+
+
+# -- the verb group ------------------------------------------------------------------------------------------------
+
+
+def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
+    """The verb with its auxiliaries as a statement needs it: a participle gets its auxiliary, ", saying" a tense;
+    None where that cannot be told.
+    """
+    own = [c for c in head.children if c.dep_ in ("aux", "auxpass", "neg", "prt")]
+    subject = next((c.i for c in head.children if c.dep_ in SUBJECTS), -1)
+    own += [
+        c
+        for c in head.lefts
+        if c.dep_ in ("advmod", "npadvmod")
+        and c.i > subject
+        and c.tag_ != "WRB"
+        and not aside(c)
+        and kind != "participial"
+    ]
+    words: list[Piece] = sorted({i for c in own for i in ([c.i] if c.dep_ != "advmod" else subtree(c))} | {head.i})
+    auxiliaries = [c for c in own if c.dep_ in ("aux", "auxpass")]
+    if auxiliaries:
+        return None if all(c.tag_ == "TO" for c in auxiliaries) else words
+    if (
+        kind in ("shared", "reported", "relative", "participial")
+        and head.dep_ == "conj"
+        and head.tag_ in ("VB", "VBN", "VBG")
+    ):
+        first = head.head
+        lent = sorted(c.i for c in first.children if c.dep_ in ("aux", "auxpass", "neg") and c.i < first.i)
+        if lent and first.tag_ == head.tag_:
+            return [*lent, *words]
+        if head.tag_ == "VBN" and first.tag_ == "VBD":
+            return words  # taken for a participle: "hit a wall and stopped"
+        if kind != "participial":
+            return None
+    if head.tag_ in ("VBZ", "VBD", "VBP", "MD"):
+        return words
+    governor = next((t for t in head.ancestors if t.pos_ in VERBS), head.head)
+    past = governor.tag_ == "VBD" or any(c.tag_ == "VBD" for c in governor.children if c.dep_ in ("aux", "auxpass"))
+    dated = any(_YEAR.fullmatch(t.text) for t in head.subtree)
+    be = ("were" if many else "was") if past or dated else ("are" if many else "is")
+    if kind == "participial":
+        return [be, *words]
+    if kind == "gerund":
+        forms = verb_forms().get(head.lower_)
+        if forms is None or head.lower_ in ("being", "having"):
+            return None
+        word = forms[2] if past else forms[0] if many else forms[1]
+        return [word, *(i for i in words if i != head.i)]
+    return None
+
+
+_SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does", "'re": "is", "'ve": "has"}
+
+
+def singular(group: Sequence[Piece], head: Token) -> list[Piece]:
+    """The verb group of "A and B are ..." as told of A alone."""
+    out = list(group)
+    for k, piece in enumerate(out):
+        token = head.doc[piece] if isinstance(piece, int) else None
+        lower = token.lower_ if token is not None else piece
+        if lower in _SINGULAR:
+            out[k] = _SINGULAR[lower]
+            return out
+        if lower in ("both", "each", "all"):
+            del out[k]
+            return singular(out, head)
+        if token is not None and token.tag_ in ("VBP", "VBZ", "VB") and token.dep_ not in ("aux", "auxpass", "neg"):
+            forms = verb_forms().get(lower)
+            if forms and forms[0] == lower and k == 0:
+                out[k] = forms[1]
+            return out
+        if token is not None and token.tag_ not in ("RB",):
+            return out
+    return out
+
+
+# -- complements ---------------------------------------------------------------------------------------------------
+
+
+def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[Unit], list[list[int]]]:
+    must: list[Unit] = []
+    free: list[Unit] = []
+    pre: list[list[int]] = []
+    start = subject.left_edge.i if subject is not None and subject.i < head.i else head.i
+    for child in head.children:
+        if child.dep_ in SUBJECTS and child == subject:
+            continue
+        if child.i < head.i:
+            if child.dep_ in ("prep", "npadvmod", "advcl", "advmod") and child.i < start and not _relative(child):
+                words = subtree(child)
+                if _conditional(child) or child.left_edge.lower_ in _SOURCES:
+                    must.append(Unit(child.dep_, Phrase(words), _conditional(child)))
+                elif not (len(words) == 1 and (child.lower_ in TIES or child.tag_ == "IN")) and child.tag_ != "WRB":
+                    pre.append(words)
+            continue
+        unit = _unit(child)
+        if unit is None:
+            continue
+        (must if _needed(unit, child, head, must) else free).append(unit)
+    measured = (
+        bool(must) and must[-1].kind == "attr" and head.doc[must[-1].phrase.core[-1]].lower_.rstrip("s") in _MEASURES
+    )
+    if head.lower_ in _BE and (measured or not must) and free and free[0].kind in ("prep", "advmod"):
+        must.append(free.pop(0))
+    for child in head.children:
+        if child.dep_ == "xcomp" and child.i > head.i and child.pos_ in VERBS:
+            own = [c for c in child.children if c.dep_ in ("aux", "auxpass", "neg", "prt", "mark")]
+            own += [c for c in child.lefts if c.dep_ in ("advmod", "nsubj", "nsubjpass", "dobj")]
+            words = sorted({child.i, *(i for c in own for i in subtree(c))})
+            must.append(Unit("xcomp", Phrase(words)))
+            inner_must, inner_free, _ = _complements(child, next((c for c in own if c.dep_ in SUBJECTS), None))
+            alternatives = [t for c in child.children if c.dep_ in ("conj", "cc") for t in subtree(c)]
+            if alternatives:
+                whole = sorted({*words, *subtree(child)})
+                must[-1] = Unit("xcomp", Phrase(whole))
                 continue
-            if k == "SB" and cur.subject is None:
-                mark = self.next_mark(i, end)
-                if mark >= end:
-                    mark = end
-                self.subordinate(i, mark, cur.subject or inherited, cur.frame, sink)
-                cur.pre.append(self.span(i, mark))
-                i = mark + 1
-                continue
-            if k == "SB" and cur.subject is not None:
-                break
-            if k == "WH" and cur.subject is None and not cur.pre:
-                sink.append(Clause("fragment", comps=[Part("XX", self.span(i, end))], frame=cur.frame))
-                return end, inherited
-            if k == "WH" and cur.subject is not None:
-                i = self.relative(i, end, cur.subject, sink, cur.frame, opened=self.kind(i - 1) == "CM")
-                continue
-            if k in ("VG", "VN"):
-                if (
-                    cur.subject is None
-                    and self.next_mark(i, end) < end
-                    and self.next_finite(self.next_mark(i, end) + 1, end) >= 0
-                ):
-                    mark = self.next_mark(i, end)
-                    cur.pre.append(self.span(i, mark))
-                    i = mark + 1
-                    continue
-                if k == "VG" and cur.subject is None and not cur.auxiliary and not at_verb:
-                    finite = self.next_finite(i + 1, end)
-                    if finite > i and (i == 0 or not inherited):
-                        cur.subject = Part("NP", self.span(i, finite))  # "Using both was ..."
-                        i = finite
-                        continue
-                if self.later_finite(i + 1, end) and cur.subject is not None and not cur.auxiliary:
-                    i = self.reduced(i, end, cur.subject, sink, cur.frame)
-                    continue
-                cur.verb, cur.finite = list(c.at), False
-                i += 1
-                break
-            if k == "QT":
-                if cur.subject is None:
-                    return self.quotation(i, end, cur, inherited, sink)
-                cur.subject.posts.append(list(c.at))
-                i += 1
-                continue
-            if k == "CM":
-                if stop_at_mark and cur.subject is not None:
-                    break
-                if cur.subject is not None and self.kind(i + 1) in ("NP", "PR", "RB", "WH", "VN", "VG", "PP"):
-                    moved = self.after_subject_comma(i, end, cur, sink)
-                    if moved:
-                        i = moved
-                        continue
-                i += 1
-                continue
-            if k == "CC":
-                i += 1
-                continue
-            if k == "PU":
-                if self.word(i) == "(":
-                    close = i
-                    while close < end and self.word(close) != ")":
-                        close += 1
-                    inside = self.span(i, min(close + 1, end))
-                    if cur.subject is not None:
-                        cur.subject.posts.append(inside)
-                    i = close + 1
-                    continue
-                if self.word(i) == ":" and cur.subject is not None:
-                    # "Speaker: words": one claim, as it stands
-                    cur.verb = [c.start]
-                    cur.comps.append(Part("QT", self.span(i + 1, end)))
-                    sink.append(cur)
-                    return end, cur.subject
-                if cur.subject is None:
-                    i += 1
-                    continue
-                break
-            i += 1
-        if not cur.verb:
-            if cur.subject is not None or cur.pre:
-                whole = self.span(started, i)
-                sink.append(Clause("fragment", comps=[Part("XX", whole)], frame=cur.frame))
-            return max(i, started + 1), inherited
-        if cur.subject is None:
-            cur.subject = inherited
-            cur.subject_missing = True
-        cur.doubtful = cur.doubtful or self.disagrees(cur)
-        # 2. after the verb
-        i = self.complements(i, end, cur, sink, stop_at_mark)
-        sink.append(cur)
-        return i, cur.subject if cur.subject is not None else inherited
+            must += inner_must
+            free += inner_free
+    free.sort(key=lambda unit: unit.phrase.core[0])
+    return must, free, pre
+
+
+def _unit(child: Token) -> Unit | None:
+    kind = child.dep_
+    if kind in ("dobj", "attr", "oprd", "dative", "nsubj", "nsubjpass", "npadvmod"):
+        if kind == "dative" and child.pos_ == "ADP":
+            return Unit("dative", _prepositional(child))
+        return Unit(kind, noun_phrase(child) if child.pos_ in NOUNS else _adjectival(child))
+    if kind == "acomp":
+        return Unit(kind, _adjectival(child))
+    if kind in ("prep", "agent"):
+        return Unit(kind, _prepositional(child))
+    if kind == "xcomp" and child.pos_ not in VERBS:
+        return Unit("acomp", _adjectival(child))
+    if kind in ("advmod", "advcl", "ccomp", "pcomp", "acl", "relcl"):
+        return Unit(kind, Phrase(subtree(child)), conditional=_conditional(child))
+    return None
+
+
+def _conditional(child: Token) -> bool:
+    first = child.left_edge.lower_
+    return child.dep_ == "advcl" and first in CONDITIONS
+
+
+def _needed(unit: Unit, child: Token, head: Token, must: Sequence[Unit]) -> bool:
+    if (
+        unit.conditional
+        or child.left_edge.lower_ in _SOURCES
+        or unit.kind in _OBJECTS
+        or unit.kind in ("ccomp", "nsubj", "nsubjpass", "pcomp")
+    ):
+        return True
+    if unit.kind == "prep":
+        pair = f"{base_form(head)} {child.lower_}"
+        objects = any(u.kind in ("dobj", "attr", "acomp") for u in must)
+        if objects:
+            return pair in OBJECT_BOUND
+        if pair in BOUND_TO:
+            return not any(u.kind == "prep" for u in must)
+        passive = any(c.dep_ == "auxpass" for c in head.children) or head.dep_ in ("acl", "advcl")
+        dated = any(t.ent_type_ in ("DATE", "TIME") for t in child.subtree)
+        return not must and not passive and not dated and child.lower_ not in _WHEN_AND_WHERE and child.i == head.i + 1
+    if unit.kind == "advmod":
+        return child.i == head.i + 1 and (
+            head.lower_ in _BE or child.lower_ in DIRECTIONS or base_form(head) in _STATES
+        )
+    return False
+
+
+def _adjectival(child: Token) -> Phrase:
+    joined = [c for c in child.conjuncts if c.pos_ not in VERBS]
+    if not joined or any(c.dep_ == "cc" and c.lower_ != "and" for t in (child, *joined) for c in t.children):
+        return Phrase(subtree(child))
+    parts = []
+    for token in (child, *joined):
+        drop = {i for c in token.children if c.dep_ in ("conj", "cc") for i in (t.i for t in c.subtree)}
+        parts.append([t.i for t in token.subtree if t.i not in drop and t.text != ","])
+    return Phrase(subtree(child), [], parts)
+
+
+def _prepositional(preposition: Token) -> Phrase:
+    lead = sorted({preposition.i, *(i for c in preposition.lefts for i in subtree(c))})
+    inner = next((c for c in preposition.rights if c.dep_ == "pobj"), None)
+    others = [c for c in preposition.rights if c.dep_ != "punct" and c != inner]
+    if inner is None or inner.pos_ not in NOUNS or others:
+        return Phrase(subtree(preposition))
+    phrase = noun_phrase(inner)
+    return Phrase(sorted({*lead, *phrase.core}), phrase.posts, [[*lead, *conjunct] for conjunct in phrase.conjuncts])
+
+
+#: Openings that only tie a sentence to the one before: no part of what it states.
+TIES = frozenset(
+    "however additionally moreover furthermore meanwhile also besides therefore thus hence consequently overall "
+    "finally lastly similarly but and so then".split()
+)
+#: Verbs that say nothing without the state after them.
+_STATES = frozenset("get become feel look seem remain stay go do keep appear fare stand".split())
+#: Verbs that say nothing, or something else, without their preposition.
+BOUND_TO = frozenset(
+    f"{row.split(':')[0]} {preposition}"
+    for row in """turn:to,into agree:to,on,with amount:to ask:for,about refer:to depend:on consist:of rely:on lead:to
+    come:from,into,under,with,to go:to,into,through,on belong:to result:in,from focus:on,upon deal:with look:at,for,like,into,after
+    aim:at,for call:for,on apply:for,to account:for contribute:to respond:to relate:to range:from stem:from suffer:from
+    benefit:from live:in,with,at,on concentrate:on consist:in,of participate:in engage:in specialise:in specialize:in
+    differ:from vary:from derive:from lie:in,with stand:at,for point:to draw:on opt:for object:to adhere:to adapt:to
+    remain:in,under,at,on serve:as act:as work:as date:from,to tend:to face:with argue:for,against vote:for,against
+    search:for hope:for long:for care:for,about insist:on embark:on feature:in revolve:around centre:on center:on
+    hinge:on border:on comply:with cope:with collide:with merge:with tie:with side:with correspond:to,with
+    gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with pay:for attend:to listen:to talk:about,to
+    speak:about,to,of think:of,about know:about,of hear:about,of,from learn:about,of dispose:of approve:of accuse:of
+    warn:of,about,against complain:about,of worry:about,over put:at,on,in link:with,to place:on,in,under base:on,in rank:among,as
+    compose:of consider:as know:as,for locate:in,at situate:in,at associate:with involve:in dedicate:to commit:to
+    intend:for expose:to subject:to attach:to limit:to confine:to devote:to attribute:to end:with,in,at,as,on
+    catch:with keep:with deal:with meet:with compare:with,to base:on,in
+    fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into""".split()
+    for preposition in row.split(":")[1].split(",")
+)
+#: The same with an object before it.
+OBJECT_BOUND = frozenset(
+    f"{row.split(':')[0]} {preposition}"
+    for row in """put:at,on,in,into,to,under place:on,in,under base:on accuse:of ask:for attribute:to turn:into deprive:of
+    rob:of provide:with replace:with,by divide:into compare:with,to prevent:from stop:from keep:from regard:as
+    describe:as see:as treat:as view:as name:as credit:with remind:of strip:of clear:of link:to,with""".split()
+    for preposition in row.split(":")[1].split(",")
+)
+#: Directions and the phrase that says where from or to.
+DIRECTIONS = frozenset("away ahead down up out back over off forward along through".split())

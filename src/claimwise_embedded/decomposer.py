@@ -1,9 +1,10 @@
 """The embedded model's decomposer: a summary -> atomic, self-contained claims (ACUEval sec. 3, "ACU generation").
 
-Rules propose candidate claims with their words' places in the summary (``clauses``, ``candidates``), a Bayesian
-selector chooses among them (``decomposer_selector``). A prompt is read as data: its demonstrations update the
-selector and its balance of few against many claims; ``scope == "sentence"`` reads each sentence by itself, with
-no subject or pronoun taken from another (FActScore's way).
+spaCy parses the summary (``decomposer_parsing``). Rules over the parse propose candidate claims, each with the
+places of its words in the summary (``clauses``, ``candidates``). A Bayesian selector chooses among them
+(``decomposer_selector``). A prompt is read as data: its demonstrations update the selector and its balance of few
+against many claims; ``scope == "sentence"`` reads each sentence by itself, with no subject or pronoun taken from
+another (FActScore's way).
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from functools import lru_cache
 from itertools import islice
 
 import numpy as np
+from spacy.tokens import Doc, Token
 
 from claimwise.analysis.easiness import easiness, rouge1_f1
 from claimwise.models.base import Claim, Decomposition
 from claimwise.prompts import Demonstration, Prompt
 from claimwise.words import stem
 from claimwise_embedded import decomposer_selector as selection
-from claimwise_embedded.candidates import of_parse
-from claimwise_embedded.candidates_text import Candidate, well_formed, write
-from claimwise_embedded.clauses import parse
+from claimwise_embedded.candidate_text import Candidate, well_formed, write
+from claimwise_embedded.candidates import candidates
 from claimwise_embedded.decomposer_features import describe, incidence
+from claimwise_embedded.decomposer_parsing import sentences, span
 from claimwise_embedded.decomposer_references import Referents, Resolution
-from claimwise_embedded.decomposer_tokens import Token, sentences
 
 _WORD = re.compile(r"\w", re.UNICODE)
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _STEMMED = re.compile(r"[a-z0-9]+")
 _FOREIGN_SENTENCE = re.compile(r"[^\n。！？؟।]+[。！？؟।]?")
 #: Classes of the words that some claim has to hold.
-_CONTENT = frozenset(("X", "CD", "VB", "VZ", "VD", "VN", "VG", "NG", "MD"))
+_CONTENT = frozenset(("NOUN", "PROPN", "ADJ", "NUM", "VERB"))
 #: Facts told in passing: nothing else in the summary says them on their own.
 _ASIDES = frozenset(("age", "apposition", "title", "described-age"))
 #: Sentences whose claims are chosen together: a typical summary; a long text is taken in such pieces.
@@ -44,7 +45,7 @@ _TOGETHER = 8
 class Proposal:
     """The candidates of one sentence with their texts, features and incidence (candidates x tokens)."""
 
-    tokens: Sequence[Token]
+    tokens: Doc
     candidates: Sequence[Candidate]
     texts: Sequence[str]
     features: np.ndarray
@@ -94,25 +95,24 @@ def propose(passage: str, selector: selection.Selector, *, by_sentence: bool) ->
     for tokens in sentences(passage):
         if by_sentence:
             referents = Referents()
-        parsed = parse(tokens)
-        resolution = referents.read(parsed)
-        candidates, texts = _written(parsed, resolution)
-        if candidates:
-            features = selector.matrix(describe(candidates, tokens, resolution))
-            yield Proposal(tokens, candidates, texts, features, incidence(candidates, len(tokens)))
+        resolution = referents.read(tokens)
+        found, texts = _written(tokens, resolution)
+        if found:
+            features = selector.matrix(describe(found, tokens, resolution))
+            yield Proposal(tokens, found, texts, features, incidence(found, len(tokens)))
 
 
-def _written(parsed, resolution: Resolution) -> tuple[list[Candidate], list[str]]:
+def _written(tokens: Doc, resolution: Resolution) -> tuple[list[Candidate], list[str]]:
     missing = resolution.missing.text if resolution.missing is not None else None
-    candidates, texts = [], []
-    for candidate in of_parse(parsed, missing, resolution):
-        if not well_formed(candidate, parsed.tokens):
+    found, texts = [], []
+    for candidate in candidates(tokens, missing, resolution):
+        if not well_formed(candidate, tokens):
             continue
-        text = write(candidate.pieces, parsed.tokens, resolution)
+        text = write(candidate.pieces, tokens, resolution)
         if text not in texts and _WORD.search(text):
-            candidates.append(candidate)
+            found.append(candidate)
             texts.append(text)
-    return candidates, texts
+    return found, texts
 
 
 def select(group: Sequence[Proposal], selector: selection.Selector, seen: set[frozenset[str]]) -> list[Claim]:
@@ -135,7 +135,7 @@ def select(group: Sequence[Proposal], selector: selection.Selector, seen: set[fr
         if candidate.kind == "sentence" and id(proposal) in told and len(proposal.candidates) > 2:
             allowed[i] = False
     first = [i for i, (_, candidate, _) in enumerate(places) if candidate.kind in _ASIDES]
-    content = np.array([t.tag in _CONTENT for p in group for t in p.tokens], dtype=np.float32)
+    content = np.array([_is_content(t) for p in group for t in p.tokens], dtype=np.float32)
     fit, worth = selector.values(np.concatenate([p.features for p in group]))
     chosen = selection.choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)
     return [_claim(*places[i]) for i in chosen if not _told(places[i], [places[k] for k in chosen if k != i])]
@@ -147,12 +147,16 @@ def _told(place: tuple[Proposal, Candidate, str], others: Sequence[tuple[Proposa
     if candidate.kind != "sentence":
         return False
     said = {i for of, other, _ in others if of is proposal for i in other.kept}
-    return bool(said) and all(i in said for i in candidate.kept if proposal.tokens[i].tag in _CONTENT)
+    return bool(said) and all(i in said for i in candidate.kept if _is_content(proposal.tokens[i]))
+
+
+def _is_content(token: Token) -> bool:
+    return token.pos_ in _CONTENT or token.dep_ == "neg" or token.tag_ == "MD"
 
 
 def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:
     at = candidate.kept or list(range(len(proposal.tokens)))
-    return Claim(text, proposal.tokens[min(at)].start, proposal.tokens[max(at)].end)
+    return Claim(text, *span(proposal.tokens, min(at), max(at)))
 
 
 def _sentences_as_claims(passage: str) -> Iterator[Claim]:

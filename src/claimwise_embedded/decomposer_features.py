@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from spacy.tokens import Doc
 
-from claimwise_embedded.candidates_text import Candidate
-from claimwise_embedded.clauses_tags import FINITE
+from claimwise_embedded.candidate_text import Candidate
+from claimwise_embedded.decomposer_parsing import VERBS
 from claimwise_embedded.decomposer_references import Resolution
-from claimwise_embedded.decomposer_tokens import Token
 
 _PREPOSITIONS = frozenset(
     "in on at for of with by from to into after before over about as against during since under between through "
     "without".split()
 )
-_VERBS = frozenset(("VZ", "VD", "VN", "VG", "VB", "BE"))
+_FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))
 #: Narrower than the decomposer's: no negation, no modal.
-_CONTENT = frozenset(("X", "CD", "VN", "VD", "VZ", "VG", "VB"))
+_CONTENT = frozenset(("NOUN", "PROPN", "ADJ", "NUM", "VERB"))
 _UNCLEAR = frozenset("he she it they him them this these".split())
 
 
@@ -30,12 +30,10 @@ def incidence(candidates: Sequence[Candidate], length: int) -> np.ndarray:
     return matrix
 
 
-def describe(
-    candidates: Sequence[Candidate], tokens: Sequence[Token], resolution: Resolution
-) -> list[dict[str, float]]:
+def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolution) -> list[dict[str, float]]:
     """The features of a sentence's candidates, by name; what is absent is 0."""
     n = len(tokens)
-    words = [t.tag not in ("PU", "CM") for t in tokens]
+    words = [not t.is_punct for t in tokens]
     length = max(1, sum(words))
     kept = incidence(candidates, n)
     sizes = kept.sum(axis=1)
@@ -49,7 +47,7 @@ def describe(
         at = candidate.kept
         mine = [tokens[k] for k in at]
         size = sum(words[k] for k in at)
-        own = sum(1 for k in at if tokens[k].tag in _CONTENT and uses[k] - parts[i] <= 0)
+        own = sum(1 for k in at if tokens[k].pos_ in _CONTENT and uses[k] - parts[i] <= 0)
         found: dict[str, float] = {
             f"kind:{candidate.kind}": 1.0,
             f"size:{min(size // 2, 10)}": 1.0,
@@ -65,29 +63,29 @@ def describe(
             "largest": float(above[i] == 0),
             "own": own / 5,
             "inserted": float(len(candidate.pieces) > len(at)),
-            "commas": float(sum(t.tag == "CM" for t in mine)),
-            "conjunctions": float(sum(t.tag == "CC" for t in mine)),
-            "verbs": float(sum(t.tag in _VERBS for t in mine)),
-            "finite": float(sum(t.tag in FINITE for t in mine)),
+            "commas": float(sum(t.text == "," for t in mine)),
+            "conjunctions": float(sum(t.dep_ == "cc" for t in mine)),
+            "verbs": float(sum(t.pos_ in VERBS for t in mine)),
+            "finite": float(sum(t.tag_ in _FINITE for t in mine)),
             "gaps": sum(b - a > 1 for a, b in pairwise(at)) / 3,
-            "odd-quote": float(sum(t.tag == "Q" for t in mine) % 2),
+            "odd-quote": float(sum(t.is_quote for t in mine) % 2),
             "unclear": float(
-                sum(t.lower in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, mine, strict=True))
+                sum(t.lower_ in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, mine, strict=True))
             ),
         }
         for name, value in candidate.traits.items():
             found[f"trait:{name}"] = float(value)
         for token in mine:
-            if token.lower in _PREPOSITIONS:
-                name = f"keeps:{token.lower}"
+            if token.lower_ in _PREPOSITIONS:
+                name = f"keeps:{token.lower_}"
                 found[name] = found.get(name, 0.0) + 1.0
         if mine:
-            found[f"first:{mine[0].tag}"] = 1.0
-            found[f"last:{mine[-1].tag}"] = 1.0
+            found[f"first:{mine[0].tag_}"] = 1.0
+            found[f"last:{mine[-1].tag_}"] = 1.0
             end = max(at) + 1
-            after = tokens[end].tag if end < n else "end"
+            after = tokens[end].tag_ if end < n else "end"
             found[f"next:{after}"] = 1.0
-            if after in ("IN", "TO") and tokens[end].lower in _PREPOSITIONS:
-                found[f"cuts:{tokens[end].lower}"] = 1.0
+            if after in ("IN", "TO") and tokens[end].lower_ in _PREPOSITIONS:
+                found[f"cuts:{tokens[end].lower_}"] = 1.0
         out.append(found)
     return out

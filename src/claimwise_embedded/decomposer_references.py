@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from spacy.tokens import Doc, Token
+
 from claimwise import person_words as names
-from claimwise_embedded.clauses_model import Parse, Part
-from claimwise_embedded.decomposer_tokens import Token
+from claimwise_embedded.decomposer_parsing import VERBS, is_name
+from claimwise_embedded.noun_phrases import Phrase, noun_phrase, plural
 
 _HE = frozenset("he him his".split())
 _SHE = frozenset("she her hers".split())
 _THEY = frozenset("they them their theirs".split())
 _IT = frozenset("it its".split())
-_POSSESSIVE = frozenset("his her its their".split())
+_NOUNS = (("m", names.MALE_NOUNS), ("f", names.FEMALE_NOUNS), ("?", names.PERSON_NOUNS))
+_GROUPS = frozenset("people men women police children family staff couple team officers".split())
 PRONOUNS = _HE | _SHE | _THEY | _IT
 
 
@@ -54,23 +57,20 @@ class Referents:
         self.subject: Entity | None = None
         self.sentence = 0
 
-    def read(self, parsed: Parse) -> Resolution:
+    def read(self, tokens: Doc) -> Resolution:
         """Resolve the next sentence of the summary."""
-        tokens = parsed.tokens
         out = Resolution(missing=self.subject)
-        mains = [c for c in parsed.clauses if c.kind == "main" and c.subject is not None and not c.subject_missing]
-        mains.sort(key=lambda c: c.subject.core[0])
-        subject_at = mains[0].subject.core if mains else []
-        starts: dict[int, Entity] = {}
+        subject = _main_subject(tokens)
+        phrase = noun_phrase(subject) if subject is not None else Phrase([])
+        subject_at = phrase.core
         for span in _mentions(tokens):
             entity = self._enter(tokens, span)
             for i in span:
                 out.named[i] = entity
-            starts[span[0]] = entity
         main: Entity | None = None
-        if subject_at:
-            main = self._subject_entity(mains[0].subject, tokens, out)
-            described = self._described(mains[0].subject, tokens, main)
+        if subject is not None:
+            main = self._subject_entity(subject, phrase, out)
+            described = self._described(subject, phrase, main)
             if described is not None:
                 main = described
                 out.replaced[subject_at[0]] = (main, main.text)
@@ -80,12 +80,12 @@ class Referents:
                 out.named.update(dict.fromkeys((i for i in subject_at if i not in out.named), main))
         quoted = _quoted(tokens)
         for i, token in enumerate(tokens):
-            lower = token.lower
+            lower = token.lower_
             if lower in PRONOUNS and i not in quoted:
                 entity = self._resolve(tokens, i, subject_at, main, out)
                 if entity is not None:
                     text = entity.text
-                    if lower in _POSSESSIVE and (lower != "her" or _owns(tokens, i)):
+                    if token.tag_ == "PRP$":
                         text += "'" if text.endswith("s") and entity.number == "plural" else "'s"
                     out.replaced[i] = (entity, text)
                     if [i] == subject_at:
@@ -93,13 +93,13 @@ class Referents:
         owned = main is not None and len(subject_at) > 1 and subject_at[0] in out.replaced and not out.hidden
         if owned:  # "Her family" -> "the patient's family"
             main.text = " ".join([out.replaced[subject_at[0]][1], *(tokens[i].text for i in subject_at[1:])])
-        self.subject = main if main is not None else (self.subject if not mains else None)
+        self.subject = main if main is not None else (self.subject if subject is None else None)
         self.sentence += 1
         return out
 
-    def _enter(self, tokens: Sequence[Token], span: list[int]) -> Entity:
+    def _enter(self, tokens: Doc, span: list[int]) -> Entity:
         text = _join(tokens, span)
-        words = frozenset(tokens[i].lower.strip(".") for i in span)
+        words = frozenset(tokens[i].lower_.strip(".") for i in span)
         for entity in self.entities:
             if words <= entity.words or (entity.words < words and entity.gender in "mf?"):
                 entity.text, entity.words = text, entity.words | words
@@ -111,17 +111,16 @@ class Referents:
         self.entities.append(entity)
         return entity
 
-    def _described(self, part: Part, tokens: Sequence[Token], main: Entity | None) -> Entity | None:
+    def _described(self, subject: Token, phrase: Phrase, main: Entity | None) -> Entity | None:
         """The one person spoken of so far, where the subject is "the striker" or "the 22-year-old"."""
         previous = self.subject
-        first, head = tokens[part.core[0]], tokens[part.core[-1]].lower
         if previous is None or main is None or main in self.entities or previous not in self.entities:
             return None
-        if part.kind != "NP" or part.posts or part.conjuncts or previous.number != "singular":
+        tokens, core = subject.doc, phrase.core
+        if phrase.posts or phrase.conjuncts or previous.number != "singular" or tokens[core[0]].lower_ != "the":
             return None
-        if (first.tag == "DT" and first.lower != "the") or any(tokens[i].tag in ("PO", "PS") for i in part.core):
-            return None
-        if not (head in names.ROLES or head.endswith("-year-old")):
+        head = subject.lower_
+        if any(tokens[i].tag_ in ("POS", "PRP$") for i in core) or not (head in names.ROLES or head == "old"):
             return None
         gender = "m" if head in names.MALE_NOUNS else "f" if head in names.FEMALE_NOUNS else ""
         people = [e for e in self.entities if e.gender in "mf?"]
@@ -129,56 +128,36 @@ class Referents:
             return previous if not gender or previous.gender in (gender, "?", "o") else None
         return None
 
-    def _subject_entity(self, part: Part, tokens: Sequence[Token], out: Resolution) -> Entity | None:
+    def _subject_entity(self, head: Token, phrase: Phrase, out: Resolution) -> Entity | None:
         """The entity of the main subject: a name in it, or a new one for a common noun."""
-        if part.kind == "PR":
+        tokens, core = head.doc, phrase.core
+        if head.pos_ == "PRON" and head.tag_ != "NN":
             return None
-        if part.conjuncts:
-            text = _join(tokens, part.core)
+        text = _join(tokens, core)
+        if phrase.conjuncts or any(tokens[i].dep_ == "cc" for i in core):
             return Entity(text, "plural", "?", frozenset(), self.sentence)
-        head = part.core[-1]
-        lower = tokens[head].lower
-        inside = [out.named[i] for i in part.core if i in out.named]
-        if head in out.named and not any(tokens[i].tag == "PO" for i in part.core):
-            return out.named[head]
-        if inside and any(tokens[i].tag == "PO" for i in part.core) and not tokens[head].text[:1].islower():
+        owned = any(tokens[i].tag_ == "POS" for i in core)
+        if head.i in out.named and not owned:
+            return out.named[head.i]
+        if owned and any(i in out.named for i in core) and is_name(head):
             return None
-        gender = (
-            "m"
-            if lower in names.MALE_NOUNS
-            else "f"
-            if lower in names.FEMALE_NOUNS
-            else "?"
-            if lower in names.PERSON_NOUNS
-            else "n"
-        )
-        plural = (lower.endswith("s") and not lower.endswith(("ss", "us", "is"))) or lower in (
-            "people",
-            "men",
-            "women",
-            "police",
-            "children",
-            "family",
-            "staff",
-            "couple",
-            "team",
-            "officers",
-        )
-        first = tokens[part.core[0]]
-        text = _join(tokens, part.core)
-        if first.lower in ("a", "an"):
+        lower = head.lower_
+        gender = next((kind for kind, words in _NOUNS if lower in words), "n")
+        many = plural(head) or lower in _GROUPS
+        first = tokens[core[0]]
+        if first.lower_ in ("a", "an"):
             text = "the" + text[len(first.text) :]
-        elif first.tag == "DT" and first.text[:1].isupper():
-            text = first.lower + text[len(first.text) :]
-        elif first.tag == "X" and part.core[0] not in out.named and tokens[head].text.islower():
-            start = first.lower if part.core[0] == 0 else first.text
-            text = ("" if plural else "the ") + start + text[len(first.text) :]
-        return Entity(text, "plural" if plural else "singular", gender, frozenset(), self.sentence)
+        elif first.tag_ == "DT" and first.text[:1].isupper():
+            text = first.lower_ + text[len(first.text) :]
+        elif first.pos_ in ("NOUN", "ADJ") and core[0] not in out.named and head.text.islower():
+            start = first.lower_ if core[0] == 0 else first.text
+            text = ("" if many else "the ") + start + text[len(first.text) :]
+        return Entity(text, "plural" if many else "singular", gender, frozenset(), self.sentence)
 
     def _resolve(
-        self, tokens: Sequence[Token], i: int, subject_at: list[int], main: Entity | None, out: Resolution
+        self, tokens: Doc, i: int, subject_at: list[int], main: Entity | None, out: Resolution
     ) -> Entity | None:
-        lower = tokens[i].lower
+        lower = tokens[i].lower_
         is_subject = [i] == subject_at
         previous = self.subject
         earlier = [out.named[j] for j in range(i) if j in out.named]
@@ -206,15 +185,17 @@ class Referents:
                 known.append(main)
             if (
                 i
-                and tokens[i - 1].tag == "CC"
+                and tokens[i - 1].dep_ == "cc"
                 and i + 1 < len(tokens)
-                and tokens[i + 1].tag not in ("CM", "PU")
+                and not tokens[i + 1].is_punct
                 and lower in ("he", "she")
                 and main is not None
                 and main.gender == wanted[0]
                 and not is_subject
             ):
                 return main  # "She lives in Oslo and she works there": subjects run on
+            if not is_subject and main is not None and main.gender == "n" and main.text.startswith("the "):
+                return None  # "the owner raised his hand": it may well be a person
             if not is_subject and _person_between(tokens, i, out):
                 return None
             if (
@@ -239,8 +220,8 @@ class Referents:
             return None
         if lower in _IT:
             if is_subject and previous is not None and previous.gender == "n" and previous.number == "singular":
-                after = tokens[i + 1].lower if i + 1 < len(tokens) else ""
-                window = [t.lower for t in tokens[i + 1 : i + 8]]
+                after = tokens[i + 1].lower_ if i + 1 < len(tokens) else ""
+                window = [t.lower_ for t in tokens[i + 1 : i + 8]]
                 if after in ("is", "was", "'s", "will", "has") and ("that" in window or "to" in window):
                     return None
                 return previous
@@ -252,71 +233,55 @@ class Referents:
         return None
 
 
-def _person_between(tokens: Sequence[Token], i: int, out: Resolution) -> bool:
+def _person_between(tokens: Doc, i: int, out: Resolution) -> bool:
     """Whether a common noun for a person stands before the pronoun: it may be meant instead."""
-    people = names.MALE_NOUNS | names.FEMALE_NOUNS | names.PERSON_NOUNS
-    return any(tokens[j].lower in people and j not in out.named and j + 1 not in out.named for j in range(i))
+    return any(tokens[j].lower_ in names.PEOPLE and j not in out.named and j + 1 not in out.named for j in range(i))
 
 
-def _owns(tokens: Sequence[Token], i: int) -> bool:
-    """Whether "her" at i owns what follows."""
-    return i + 1 < len(tokens) and tokens[i + 1].tag in ("X", "CD", "VN", "VG", "Q") and tokens[i].tag == "PS"
+def _same_clause(tokens: Doc, a: int, b: int) -> bool:
+    return not any(is_name(tokens[j]) for j in range(a + 1, b))
 
 
-def _same_clause(tokens: Sequence[Token], a: int, b: int) -> bool:
-    return not any(tokens[j].tag == "X" and tokens[j].text[:1].isupper() for j in range(a + 1, b))
-
-
-def _quoted(tokens: Sequence[Token]) -> set[int]:
+def _quoted(tokens: Doc) -> set[int]:
     """Token indices within quotation marks: pronouns there are the speaker's."""
     inside: set[int] = set()
     opened = -1
     for i, token in enumerate(tokens):
-        if token.tag != "Q" and token.text not in ("'", "’", "”", "''"):
-            continue
-        if token.text == "``":
-            opened = i if opened < 0 else opened
-        elif token.text == "''" and opened >= 0:
+        if token.tag_ == "``" and opened < 0:
+            opened = i
+        elif token.tag_ == "''" and opened >= 0:
             inside.update(range(opened, i))
             opened = -1
-        elif opened < 0:
-            if i + 1 < len(tokens) and tokens[i + 1].start == token.end and (i == 0 or tokens[i - 1].end < token.start):
-                opened = i
-        elif tokens[i - 1].end == token.start:
-            inside.update(range(opened, i))
-            opened = -1
-    if opened >= 0:
-        inside.update(range(opened, len(tokens)))
-    return inside
+    return inside | set(range(opened, len(tokens))) if opened >= 0 else inside
 
 
-def _mentions(tokens: Sequence[Token]) -> list[list[int]]:
-    """Runs of capitalised words that are names; the first word of a sentence only where another follows or
-    it is a known first name."""
+def _main_subject(tokens: Doc) -> Token | None:
+    """The subject of the sentence's first clause that is no part of another."""
+    for token in tokens:
+        if token.dep_ in ("nsubj", "nsubjpass") and token.head.pos_ in VERBS:
+            head = token.head
+            while head.dep_ in ("ccomp", "conj") and head.i < head.head.i:
+                head = head.head
+            if head.dep_ not in ("relcl", "acl", "advcl", "ccomp", "pcomp", "csubj"):
+                return token
+    return None
+
+
+def _mentions(tokens: Doc) -> list[list[int]]:
+    """Runs of words that are names."""
     spans: list[list[int]] = []
-    i, n = 0, len(tokens)
-    while i < n:
-        if tokens[i].tag == "X" and tokens[i].text[:1].isupper():
-            j = i + 1
-            while j < n and tokens[j].tag == "X" and tokens[j].text[:1].isupper():
-                j += 1
-            known = tokens[i].lower in names.MALE or tokens[i].lower in names.FEMALE
-            if (
-                i > 0
-                or j - i > 1
-                or known
-                or (j < n and tokens[j].tag in ("PO", "BE", "HV", "MD", "VD", "VZ", "CC", "DO"))
-            ):
-                spans.append(list(range(i, j)))
-            i = j
-        else:
-            i += 1
+    for token in tokens:
+        if is_name(token) and token.text[:1].isalnum():
+            if spans and spans[-1][-1] == token.i - 1:
+                spans[-1].append(token.i)
+            else:
+                spans.append([token.i])
     return spans
 
 
-def _gender(tokens: Sequence[Token], span: list[int]) -> str:
-    first = tokens[span[0]].lower.strip(".")
-    before = tokens[span[0] - 1].lower if span[0] else ""
+def _gender(tokens: Doc, span: list[int]) -> str:
+    first = tokens[span[0]].lower_.strip(".")
+    before = tokens[span[0] - 1].lower_ if span[0] else ""
     for word in (first, before):
         if word in names.MALE_NOUNS:
             return "m"
@@ -330,24 +295,17 @@ def _gender(tokens: Sequence[Token], span: list[int]) -> str:
         return "?"
     if len(span) > 1:
         for i in span[1:-1]:
-            word = tokens[i].lower
+            word = tokens[i].lower_
             if word in names.MALE:
                 return "m"
             if word in names.FEMALE:
                 return "f"
     if before in ("in", "at", "the", "to", "from", "a", "an") or any(
-        tokens[i].lower in names.TIMES_AND_PLACES for i in span
+        tokens[i].lower_ in names.TIMES_AND_PLACES for i in span
     ):
         return "n"
     return "?" if len(span) > 1 else "o"
 
 
-def _join(tokens: Sequence[Token], at: Sequence[int]) -> str:
-    out = ""
-    previous = None
-    for i in at:
-        if out and not (previous is not None and tokens[previous].end == tokens[i].start):
-            out += " "
-        out += tokens[i].text
-        previous = i
-    return out
+def _join(tokens: Doc, at: Sequence[int]) -> str:
+    return "".join(tokens[i].text_with_ws if i + 1 in at else tokens[i].text + " " for i in at).strip()

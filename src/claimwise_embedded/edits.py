@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from claimwise import text
 from claimwise.metrics.factored import citations
 from claimwise.words import FUNCTION_WORDS, stem
-from claimwise_embedded.clauses import parse
-from claimwise_embedded.decomposer_tokens import sentences as tagged
+from claimwise_embedded.clauses import SUBJECTS
+from claimwise_embedded.decomposer_parsing import VERBS
+from claimwise_embedded.decomposer_parsing import sentences as parsed
 from claimwise_embedded.evidence import FUNCTION_STEMS
 
 #: Edits of one sentence that are put to the verifier.
@@ -82,8 +83,9 @@ def _states(sentence: str) -> bool:
     >>> _states("The mayor left."), _states("After the mayor left."), _states("Left the town.")
     (True, False, False)
     """
-    clauses = [clause for tokens in tagged(sentence) for clause in parse(tokens).clauses]
-    return any(clause.kind == "main" and clause.verb and clause.subject for clause in clauses)
+    roots = [token for tokens in parsed(sentence) for token in tokens if token.dep_ == "ROOT" and token.pos_ in VERBS]
+    below = [{child.dep_ for child in root.children} for root in roots]
+    return any(found & set(SUBJECTS) and "mark" not in found for found in below)
 
 
 def _replaced(sentence: str, evidence: Sequence[str]) -> Iterator[str]:
