@@ -34,6 +34,26 @@ def test_nul_bytes_are_removed_and_counted_and_nothing_else_changes():
     assert corpus.notes == {"left out": 2, "NUL bytes removed": 1}
 
 
+def test_few_validation_documents_of_each_origin_leave_the_test_rows_alone():
+    rows = Rows("toy")
+    for origin, split, documents in (("news", "validation", 3), ("news", "test", 3), ("talk", "validation", 2)):
+        for number in range(documents):
+            for system in ("a", "b"):
+                text = f"{origin} {split} {number}"
+                rows.example(text, system, document=text, summary="It rained.", split=split, origin=origin)
+    corpus = rows.corpus()
+
+    few = corpus.first(None, validation=1).examples
+
+    assert few.groupby(["origin", "split"]).size().to_dict() == {
+        ("news", "test"): 6,
+        ("news", "validation"): 2,
+        ("talk", "validation"): 2,
+    }
+    assert few.equals(corpus.first(None, validation=1).examples)
+    assert corpus.first(None).examples.equals(corpus.examples)
+
+
 def test_equal_documents_share_a_document_id():
     first, second = toy().examples.document_id
     assert first == second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -185,6 +186,16 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
     }
     loaded = project.load_evaluation("sample", "embedded", "one", "acueval")
     assert loaded.scores["score"].tolist() == one.scores["score"].tolist()
+
+
+def test_a_metric_that_takes_long_scores_few_validation_documents(model, settings):
+    prepare("one", 3)
+    folder = paths.corpus_folder("sample", "one")
+    corpus = corpora.read(folder)
+    corpora.write(replace(corpus, examples=corpus.examples.assign(split="validation")), folder)
+    given = scored(settings, one=BOTH | {"validation_documents": {"factored": 2}})
+    sizes = [len(Evaluation.read(stages.score(given, metric)[0]).scores) for metric in BOTH["metrics"]]
+    assert sizes == [6, 4]
 
 
 def test_a_metric_with_a_model_of_its_own_is_scored_by_it_beside_the_others(settings):

@@ -25,10 +25,14 @@ class ParamsError(ClaimwiseError):
 
 
 class ScoredCorpus(Strict):
-    """What the score stage does with one corpus: these metrics, on the first so many documents (None: all)."""
+    """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
+
+    ``validation_documents``: of a metric that takes long the validation rows of so many documents of each origin only.
+    """
 
     metrics: list[str]
     documents: int | None = Field(default=None, ge=1)
+    validation_documents: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
 
 class Engine(Strict):
@@ -122,6 +126,9 @@ class Settings(WithSections):
                 listed(corpus, dataset.corpora, f"`datasets.{data}.corpora`", f"datasets.{data}.score")
                 for name in scored.metrics:
                     listed(name, self.score.metrics, "`score.metrics`", f"datasets.{data}.score.{corpus}.metrics")
+                for name in scored.validation_documents:
+                    place = f"datasets.{data}.score.{corpus}.validation_documents"
+                    listed(name, scored.metrics, "its `metrics`", place)
             for name, section in dataset.sections.items():
                 listed(name, self.sections, "the notebooks' sections", f"datasets.{data}")
                 if twice := sorted(set(section) & set(self.sections[name])):

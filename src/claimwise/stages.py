@@ -146,7 +146,8 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     """The corpora that the metric is run on, each cut to the documents asked for."""
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
-            yield name, corpora.read(paths.corpus_folder(settings.data, name)).first(wanted.documents)
+            corpus = corpora.read(paths.corpus_folder(settings.data, name))
+            yield name, corpus.first(wanted.documents, wanted.validation_documents.get(metric))
 
 
 # notebook

@@ -55,13 +55,21 @@ class Corpus:
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
 
-    def first(self, documents: int | None) -> Corpus:
-        """The corpus with the examples of so many documents only, in the order of their ids; None keeps all."""
-        if documents is None:
-            return self
-        kept = sorted(self.examples["document_id"].unique())[:documents]
-        examples = self.examples[self.examples["document_id"].isin(kept)].reset_index(drop=True)
-        return replace(self, examples=examples)
+    def first(self, documents: int | None, validation: int | None = None) -> Corpus:
+        """The corpus with the examples of so many documents only, in the order of their ids; None keeps all.
+
+        ``validation`` is the same of the validation rows, for each origin.
+        """
+        examples = self.examples
+        if documents is not None:
+            kept = sorted(examples["document_id"].unique())[:documents]
+            examples = examples[examples["document_id"].isin(kept)]
+        if validation is not None:
+            split = examples["split"] == "validation"
+            ids = examples[split].groupby("origin")["document_id"].unique()
+            kept = [document for some in ids for document in sorted(some)[:validation]]
+            examples = examples[~split | examples["document_id"].isin(kept)]
+        return replace(self, examples=examples.reset_index(drop=True))
 
 
 class Rows:
