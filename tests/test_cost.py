@@ -9,7 +9,7 @@ from claimwise.models import cost
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
 from claimwise.models.cost import CLAIMS, Prices, Usage
-from claimwise.models.dry_run import DryRun
+from claimwise.models.dry_run import dry_run
 from claimwise.models.language import PromptedModel
 from claimwise.models.replies import Reply
 
@@ -106,18 +106,22 @@ def test_prices_are_checked_before_anything_is_asked():
 def test_the_prices_of_an_entry_are_those_of_its_model():
     address = "http://localhost:9/v1"  # nobody is asked
     model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, prices={"prompt": 0, "reply": 1e6})
-    dry = DryRun(model)
+    dry = dry_run(model)
     dry.verify(["D."], [["A.", "B."]], ZERO)
-    assert dry.usage.cost == 2
+    assert dry.cache.usage.cost == 2
 
 
 def test_a_dry_run_counts_the_calls_and_tokens_of_the_run_and_asks_and_stores_nothing():
     model = PromptedModel(Scripted(lambda prompt: pytest.fail("asked")), ResponseCache(":memory:"))
-    dry = DryRun(model)
+    dry = dry_run(model)
     dry.verify(["D."], [["A.", "B.", "A."]], ZERO)
     dry.verify(["D."], [["B."]], ZERO)
     texts = [ZERO.render(Document="D.", ACU=claim) for claim in ("A.", "B.")]
-    assert (dry.usage.calls, dry.usage.prompt_tokens, dry.usage.reply_tokens) == (2, sum(map(len, texts)), 2)
+    assert (dry.cache.usage.calls, dry.cache.usage.prompt_tokens, dry.cache.usage.reply_tokens) == (
+        2,
+        sum(map(len, texts)),
+        2,
+    )
     assert model.cache.stats() == []
     assert models.usage().empty
 
@@ -133,20 +137,20 @@ def test_a_dry_run_counts_the_calls_and_tokens_of_the_run_and_asks_and_stores_no
 )
 def test_an_estimate_has_the_longest_reply_that_a_request_allows(options, reply_tokens):
     cache, address = ResponseCache(":memory:"), "http://localhost:9/v1"
-    dry = DryRun(openai_model(cache, model="m", base_url=address, token_limit="max_completion_tokens", **options))
+    dry = dry_run(openai_model(cache, model="m", base_url=address, token_limit="max_completion_tokens", **options))
     dry.verify(["D."], [["A."]], ZERO)
-    assert dry.usage.reply_tokens == reply_tokens
+    assert dry.cache.usage.reply_tokens == reply_tokens
     dry.decompose(["D."], DECOMPOSE)
     limit = DECOMPOSE.max_tokens if "extra_body" not in options else 4000
-    assert dry.usage.reply_tokens == reply_tokens + limit
+    assert dry.cache.usage.reply_tokens == reply_tokens + limit
 
 
 def test_what_is_cached_is_not_counted():
     model = PromptedModel(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0))), ResponseCache(":memory:"))
     model.verify(["D."], [["A."]], ZERO)
-    dry = DryRun(model)
+    dry = dry_run(model)
     dry.verify(["D."], [["A.", "B."]], ZERO)
-    assert dry.usage.calls == 1
+    assert dry.cache.usage.calls == 1
 
 
 def test_of_no_calls_nothing_is_assumed():
@@ -155,7 +159,7 @@ def test_of_no_calls_nothing_is_assumed():
 
 @pytest.mark.parametrize("name", prompts.names("decompose"))
 def test_a_decomposition_has_the_assumed_claims_and_no_two_summaries_share_one(name):
-    dry = DryRun(PromptedModel(Scripted(None), ResponseCache(":memory:")))
+    dry = dry_run(PromptedModel(Scripted(None), ResponseCache(":memory:")))
     first, second = dry.decompose(["It rained.", "It poured."], prompts.load(name))
     assert len(first.claims) == CLAIMS
     assert not {claim.text for claim in first.claims} & {claim.text for claim in second.claims}
@@ -163,6 +167,6 @@ def test_a_decomposition_has_the_assumed_claims_and_no_two_summaries_share_one(n
 
 def test_the_chunks_of_a_long_document_are_counted():
     document = " ".join(f"Sentence number {k} says little." for k in range(60))
-    dry = DryRun(PromptedModel(Scripted(None, context=900), ResponseCache(":memory:")))
+    dry = dry_run(PromptedModel(Scripted(None, context=900), ResponseCache(":memory:")))
     dry.verify([document], [["A."]], ZERO)
-    assert dry.usage.calls > 2
+    assert dry.cache.usage.calls > 2

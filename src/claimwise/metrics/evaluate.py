@@ -25,7 +25,7 @@ from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
 from claimwise.models.base import Decomposition, Model, Verdict
 from claimwise.models.cost import Usage
-from claimwise.models.dry_run import DryRun
+from claimwise.models.dry_run import dry_run
 from claimwise.models.language import PromptedModel
 from claimwise.progress import bar
 from claimwise.reasons import NOT_ASKED, Reason
@@ -250,13 +250,13 @@ def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame,
     """
     if not isinstance(model, PromptedModel):
         return None
-    dry = DryRun(model)
+    dry = dry_run(model)
     for examples, recorded in parts:
         if spec.verify == Aligner.name:  # no language model verifies
             claims.decomposer(spec.decompose, dry, recorded)(examples)
         else:
             evaluate("dry run", spec, dry, examples, recorded=recorded, progress=False)
-    return dry.usage
+    return dry.cache.usage
 
 
 def _by_document(examples: pd.DataFrame) -> np.ndarray:

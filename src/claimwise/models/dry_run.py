@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,27 +13,23 @@ from claimwise.models.replies import LanguageModel, Reply
 from claimwise.prompts import Decoding
 
 
-class DryRun(PromptedModel):
-    """Plays the roles of a language model without asking it anything, and counts what it would be asked.
+def dry_run(model: PromptedModel) -> PromptedModel:
+    """The model without asking it anything; ``cache.usage`` counts what it would be asked.
 
-    Every decomposition gives ``CLAIMS`` claims; what is in the model's cache is not counted. Nothing is stored.
+    Prompts are counted in full (an engine that shares prefixes reads less), replies as the longest. Every decomposition by
+    the language model gives ``CLAIMS`` claims; what is in the model's cache is not counted. Nothing is stored.
 
     >>> from claimwise import prompts
     >>> from claimwise.models.replies import RecordedReplies
-    >>> dry = DryRun(PromptedModel(RecordedReplies("m", {}), ResponseCache(":memory:")))
+    >>> dry = dry_run(PromptedModel(RecordedReplies("m", {}), ResponseCache(":memory:")))
     >>> claims = dry.decompose(["It rained."], prompts.load("acueval-decompose-5shot"))[0].claims
     >>> _ = dry.verify(["It rained."], [[claim.text for claim in claims]], prompts.load("acueval-verify-zeroshot"))
-    >>> dry.usage.calls
+    >>> dry.cache.usage.calls
     9
     """
-
-    def __init__(self, model: PromptedModel):
-        super().__init__(_Counting(model.language_model), _Unwritten(model.cache), model.prices)
-
-    @property
-    def usage(self) -> Usage:
-        """What it has been asked so far: prompts in full (an engine that shares prefixes reads less), the longest replies."""
-        return self.cache.usage
+    dry = copy.copy(model)
+    dry.language_model, dry.cache = _Counting(model.language_model), _Unwritten(model.cache)
+    return dry
 
 
 class _Unwritten(ResponseCache):

@@ -220,7 +220,7 @@ class PromptedModel:
 
     def _keys(self, rendered: Sequence[str], prompt: Prompt) -> list[str]:
         decoding = asdict(prompt.decoding)
-        return [call_key(model=self.fingerprint, prompt=one, **decoding) for one in rendered]
+        return [call_key(model=self.language_model.fingerprint, prompt=one, **decoding) for one in rendered]
 
     # -- reading -----------------------------------------------------------------------------------
 

@@ -1,0 +1,56 @@
+"""A language model that was taught to verify and nothing else, as a model with all roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from claimwise import prompts
+from claimwise.models.base import Judgement, Model, Verdict
+from claimwise.models.cache import ResponseCache, call_key
+from claimwise.models.cost import Prices
+from claimwise.models.language import PromptedModel
+from claimwise.models.replies import LanguageModel
+from claimwise.prompts import Prompt
+
+#: Asks of a whole summary what is asked of a claim.
+_QUESTION = "acueval-verify-zeroshot"
+
+
+class Verifier(PromptedModel):
+    """Verifies as a language model answers; what that was not taught, another model does.
+
+    A summary is judged as one claim. Of the sentences that support a claim a language model does not say which: the other
+    model's evidence stands in their place.
+
+    Args:
+        language_model, cache, prices: as in ``PromptedModel``.
+        other: decomposes, critiques, revises and summarises, and names the evidence.
+    """
+
+    def __init__(self, language_model: LanguageModel, cache: ResponseCache, prices: Prices | None, other: Model):
+        super().__init__(language_model, cache, prices)
+        self.fingerprint = call_key(verifier=language_model.fingerprint, other=other.fingerprint)
+        self.decompose, self.critique = other.decompose, other.critique
+        self.revise, self.summarise = other.revise, other.summarise
+        self._other = other
+
+    def verify(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        prompt: Prompt,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Verdict]]:
+        """See ``Model.verify``."""
+        verdicts = super().verify(documents, claims, prompt, extras)
+        read = self._other.verify(documents, claims, prompt, extras)
+        return [
+            [replace(ours, evidence=theirs.evidence) for ours, theirs in zip(*group, strict=True)]
+            for group in zip(verdicts, read, strict=True)
+        ]
+
+    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+        """See ``Model.judge``; the prompt is not read."""
+        verdicts = super().verify(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
+        return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]

@@ -1,0 +1,80 @@
+"""A language model that only verifies: what it is asked, and what another model does for it."""
+
+import pandas as pd
+import pytest
+from fakes import FakeModel
+from test_language import Scripted
+
+from claimwise import models, prompts
+from claimwise.metrics import MetricSpec, estimate, evaluate
+from claimwise.models.base import Verdict
+from claimwise.models.cache import ResponseCache
+from claimwise.models.language import PromptedModel
+from claimwise.models.replies import Reply
+from claimwise.models.verifier import Verifier
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+JUDGE = prompts.load("belugaeval-judge-consistency")
+DECOMPOSE = prompts.load("acueval-decompose-5shot")
+DOCUMENT = "Lee stayed at home. It rained in Rome."
+CLAIMS = ["It rained.", "It snowed."]
+SUPPORT = {"It rained.": 0.9, "It snowed.": 0.2, "It rained. It snowed.": 0.3}
+
+
+def answers():
+    def reply(prompt):
+        [statement] = [line for line in prompt.splitlines() if line.startswith("Statement: ")]
+        yes = SUPPORT[statement.removeprefix("Statement: ")]
+        return Reply(probabilities=(yes, 1 - yes))
+
+    return Scripted(reply)
+
+
+@pytest.fixture
+def model():
+    return Verifier(answers(), ResponseCache(":memory:"), None, FakeModel())
+
+
+def test_it_verifies_and_the_other_names_the_evidence(model):
+    assert model.verify([DOCUMENT], [CLAIMS], ZERO) == [
+        [Verdict(pytest.approx(0.9), None, (1,)), Verdict(pytest.approx(0.2), None, (1,))]
+    ]
+
+
+def test_a_summary_is_judged_as_one_claim(model):
+    [judgement] = model.judge([DOCUMENT], [" ".join(CLAIMS)], JUDGE)
+    assert judgement.score == pytest.approx(0.3)
+    assert model.language_model.asked == [ZERO.render(Document=DOCUMENT, ACU=" ".join(CLAIMS))]
+
+
+def test_the_other_decomposes_and_nothing_of_that_is_asked_of_the_language_model(model):
+    examples = pd.DataFrame({"document": [DOCUMENT], "summary": [" ".join(CLAIMS)]})
+    spec = MetricSpec(decompose=DECOMPOSE.name, verify=ZERO.name)
+
+    assert estimate(spec, model, [(examples, None)]).calls == 2  # its claims, not so many as are assumed of one
+    assert model.language_model.asked == []
+    found = evaluate("acueval", spec, model, examples, progress=False)
+    assert found.claims["claim"].tolist() == CLAIMS
+    assert found.scores["score"].tolist() == pytest.approx([0.55])
+    assert len(model.language_model.asked) == 2
+
+
+def test_it_answers_from_the_same_finished_calls_as_the_language_model_alone():
+    store = ResponseCache(":memory:")
+    PromptedModel(answers(), store).verify([DOCUMENT], [CLAIMS], ZERO)
+    model = Verifier(answers(), store, None, FakeModel())
+    model.verify([DOCUMENT], [CLAIMS], ZERO)
+    assert model.language_model.asked == []
+
+
+def test_its_fingerprint_depends_on_both():
+    made = {Verifier(answers(), ResponseCache(":memory:"), None, FakeModel(name)).fingerprint for name in "ab"}
+    assert len({*made, "scripted"}) == 3
+
+
+def test_an_entry_of_any_language_model_may_only_verify():
+    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
+    model = models.load(entry)
+    [claims] = model.decompose(["It rained in Rome."], DECOMPOSE)
+    assert [claim.text for claim in claims.claims] == ["It rained in Rome"]
+    assert models.describe(entry) == "m at http://localhost:1/v1; it verifies, and the embedded model does the rest"
