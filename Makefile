@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
 
-.PHONY: repro public test lint lab html lock bench train clean help
+.PHONY: repro public test lint lab html lock bench train adapter clean help
 
 help:      ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -36,6 +36,9 @@ bench: .venv/ready ## measure speed, as ratios within one run
 
 train: .venv/ready ## train the embedded verifier anew from the public corpora, into the package
 	OMP_NUM_THREADS=1 python -m training
+
+adapter: .venv/ready ## fine-tune the language model anew, into the package (an hour); a killed run goes on
+	python -m training.adapter src/claimwise/models/adapters/claimwise-0.5b
 
 clean:     ## remove what can be made again (not the response cache, not .venv)
 	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis reports/*/*/*.html

@@ -40,7 +40,9 @@ def test_another_file_that_is_not_there_is_a_mistake():
 
 def test_the_default_models_are_those_of_the_projects_params():
     listed = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["models"]
-    assert {name: listed[name] for name in DEFAULT_MODELS} == DEFAULT_MODELS
+    for name, entry in DEFAULT_MODELS.items():
+        listed[name].pop("recorded", None)  # finished calls lie in the project, not in the package
+        assert listed[name] == entry
 
 
 def test_what_a_short_file_leaves_out_is_default():

@@ -28,10 +28,20 @@ from claimwise.user_file.warnings import warnings as doubts
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
 #: The models that need no settings.
-DEFAULT_MODELS: dict[str, dict[str, str]] = {
+DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     DEFAULT_MODEL: {"kind": "embedded"},
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
+    "claimwise-0.5b": {
+        "kind": "transformers",
+        "model": "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+        "revision": "ebb2015119c907b064c512bf053e945850b5875f",
+        "file": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        "adapter": "claimwise-0.5b",
+        "only_verifies": True,
+        "context": 32768,
+    },
 }
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 

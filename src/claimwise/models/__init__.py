@@ -68,6 +68,10 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
+    if chosen.only_verifies:
+        from claimwise.models.verifier import Verifier
+
+        return Verifier(Backend(chosen), store, prices, load({"kind": "embedded"}, store))
     return PromptedModel(Backend(chosen), store, prices)
 
 
@@ -126,6 +130,8 @@ def describe(settings: Mapping[str, Any]) -> str:
     'm at https://one.org/v1, https://two.org/v1'
     """
     kind = settings.get("kind")
+    if settings.get("only_verifies"):
+        return f"{describe({**settings, 'only_verifies': False})}; it verifies, and the embedded model does the rest"
     if kind == "embedded":
         learned = settings.get("weights", "supervised")
         return (
@@ -135,7 +141,8 @@ def describe(settings: Mapping[str, Any]) -> str:
         return "lexical (word overlap, nothing learned)"
     if kind == "transformers":
         file = f", {settings['file']}" if settings.get("file") else ""
-        return f"{settings['model']} at revision {settings.get('revision') or 'main'}{file}"
+        adapter = f", fine-tuned by {settings['adapter']}" if settings.get("adapter") else ""
+        return f"{settings['model']} at revision {settings.get('revision') or 'main'}{file}{adapter}"
     given = settings.get("base_url") or "the vendor"
     addresses = [given] if isinstance(given, str) else given
     return f"{settings['model']} at {', '.join(map(without_credentials, addresses))}"

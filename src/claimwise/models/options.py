@@ -65,11 +65,14 @@ class LanguageModelOptions(Options):
         context: most tokens of a prompt and its reply.
         recorded: a file of finished calls that `claimwise cache export` made, in the project's folder or an absolute path;
             what stands there is not asked again.
+        only_verifies: it was taught to say whether a document supports a claim, and nothing else: it judges a summary as one
+            claim, and the embedded model plays the other roles.
     """
 
     model: str
     context: int | None = Field(default=None, gt=0)
     recorded: str | None = None
+    only_verifies: bool = False
 
 
 class TransformersOptions(LanguageModelOptions):
@@ -81,6 +84,8 @@ class TransformersOptions(LanguageModelOptions):
         file: a GGUF file of that folder or hub id, or below the folder that CLAIMWISE_WEIGHTS names; without one, the
             checkpoint is in transformers' own format.
         sha256: of that file; another is refused.
+        adapter: LoRA weights that are added to the checkpoint's: a folder that the package peft wrote, or the name of one
+            that ships (``claimwise-0.5b``).
         dtype: of the arithmetic; ``auto`` takes the checkpoint's, and on a CPU, for a checkpoint of half precision, what is
             faster there, bfloat16 or float32.
         device: ``auto`` takes the first accelerator, else the CPU; ``spread`` lays the layers over all accelerators,
@@ -99,6 +104,7 @@ class TransformersOptions(LanguageModelOptions):
     revision: str | None = None
     file: str | None = None
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    adapter: str | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device: str = "auto"
     template: Literal["auto", "none", "stablebeluga2"] = "auto"

@@ -218,16 +218,24 @@ class SharedPrefix:
         for (prompt, _), logits in zip(row.ends, output.logits[0], strict=True):
             yield prompt, logits
 
+    def packed(self, prompts: Sequence[Tokens]) -> tuple[dict[str, torch.Tensor], list[int]]:
+        """All prompts as one row without a cache, for training: what the model takes, and where each prompt ends."""
+        row = _Row()
+        row.add_tree(tree(prompts), prompts)
+        places = dict(row.ends)
+        return self._inputs(row, 0), [places[prompt] for prompt in range(len(prompts))]
+
     def _forward(self, module: Callable, row: _Row, cache: DynamicCache | None, **options):
+        inputs = self._inputs(row, 0 if cache is None else cache.get_seq_length())
+        return module(**inputs, past_key_values=cache, use_cache=cache is not None, **options)
+
+    def _inputs(self, row: _Row, past: int) -> dict[str, torch.Tensor]:
         device = self.model.device
-        return module(
-            input_ids=torch.tensor([row.ids], device=device),
-            position_ids=torch.tensor([row.positions], device=device),
-            attention_mask=self._mask(row, 0 if cache is None else cache.get_seq_length()),
-            past_key_values=cache,
-            use_cache=cache is not None,
-            **options,
-        )
+        return {
+            "input_ids": torch.tensor([row.ids], device=device),
+            "position_ids": torch.tensor([row.positions], device=device),
+            "attention_mask": self._mask(row, past),
+        }
 
     def _mask(self, row: _Row, past: int) -> torch.Tensor | dict[str, torch.Tensor] | None:
         """Which tokens each token sees: all of the cache, and what is before it in its own prompt.

@@ -48,7 +48,7 @@ class TransformersLanguageModel:
 
     def __init__(self, options: TransformersOptions):
         self._options = options
-        self.name = Path(options.file or options.model).name.removesuffix(".gguf")
+        self.name = Path(options.adapter or options.file or options.model).name.removesuffix(".gguf")
         self.fingerprint = fingerprint(options)
         self.tally = Usage()
 

@@ -1,0 +1,153 @@
+"""An adapter that is learned for a real, small language model, and what answers with it."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from claimwise import models, prompts
+from claimwise.models.options import ModelError, TransformersOptions
+from training import adapter
+from training.data import Row
+
+ZERO = prompts.load("acueval-verify-zeroshot")
+DOCUMENTS = [
+    "Heavy rain closed the bridge for two days. Lorries crossed it again on Friday.",
+    "The council voted for the tram line. Ann Lee was against it and left the room.",
+]
+RIGHT = ["Rain closed the bridge.", "The council voted for the tram line."]
+WRONG = ["Snow closed the bridge.", "Ann Lee voted for the tram line."]
+
+
+def row(document, *statements, label, corpus="c"):
+    return Row(corpus, document, " ".join(statements), statements, label)
+
+
+PACKS = [
+    adapter.Pack(document, (row(document, right, label=1), row(document, wrong, label=0)))
+    for document, right, wrong in zip(DOCUMENTS, RIGHT, WRONG, strict=True)
+]
+
+
+@pytest.fixture(scope="module")
+def options(smollm2):
+    settings = {key: value for key, value in smollm2.items() if key not in ("kind", "recorded")}
+    return TransformersOptions.read("transformers", settings)
+
+
+@pytest.fixture(scope="module")
+def learned(options, tmp_path_factory):
+    """A folder with an adapter of five large steps on two documents."""
+    folder = tmp_path_factory.mktemp("adapter")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adapter, "RATE", 3e-3)
+        patch.setattr(adapter, "WARM_UP", 1)
+        adapter.train(options, PACKS * 10, folder)
+    return folder
+
+
+def supports(smollm2, **more):
+    model = models.load(smollm2 | more)
+    verdicts = model.verify(DOCUMENTS, list(map(list, zip(RIGHT, WRONG, strict=True))), ZERO)
+    return torch.tensor([[verdict.support for verdict in of] for of in verdicts])
+
+
+def test_statements_are_told_apart_by_a_model_with_the_adapter_that_learned_them(smollm2, learned):
+    before, after = supports(smollm2), supports(smollm2, adapter=str(learned))
+
+    margin_before, margin_after = before.logit().diff()[:, 0], after.logit().diff()[:, 0]
+    assert (margin_after < margin_before - 0.1).all()  # the wrong one falls behind the right one
+
+
+def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_alone_would_have(smollm2, options):
+    asked = adapter.Asked(options)
+    with torch.inference_mode():
+        [right, wrong] = asked.logits(DOCUMENTS[0], [RIGHT[0], WRONG[0]])
+
+    model = models.load(smollm2 | {"dtype": "bfloat16", "share_prefix": False})
+    [[one, other]] = model.verify(DOCUMENTS[:1], [[RIGHT[0], WRONG[0]]], ZERO)
+    alone = torch.tensor([one.support, other.support]).logit()
+    # bfloat16 rounds: a tenth of a unit of log odds, where the two statements differ by more
+    assert torch.stack([right, wrong]) == pytest.approx(alone, abs=0.15)
+
+
+def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(adapter, "_STEPS_PER_SAVE", 1)
+    adapter.train(options, PACKS * 4, tmp_path / "whole")
+
+    calls = []
+
+    def failing(logits, rows):
+        calls.append(rows)
+        if len(calls) == 6:  # in the second step
+            raise KeyboardInterrupt
+        return adapter_loss(logits, rows)
+
+    adapter_loss = adapter.loss
+    with monkeypatch.context() as patch:
+        patch.setattr(adapter, "loss", failing)
+        with pytest.raises(KeyboardInterrupt):
+            adapter.train(options, PACKS * 4, tmp_path / "killed")
+    assert not (tmp_path / "killed" / "adapter_model.safetensors").exists()
+    adapter.train(options, PACKS * 4, tmp_path / "killed")
+
+    whole, killed = (load_file(tmp_path / name / "adapter_model.safetensors") for name in ("whole", "killed"))
+    assert whole.keys() == killed.keys()
+    for name, weight in whole.items():
+        torch.testing.assert_close(killed[name], weight)
+
+
+def test_the_least_supported_statement_of_a_wrong_summary_is_taught_to_be_wrong():
+    logits = torch.tensor([2.0, -1.0, 3.0], requires_grad=True)
+    adapter.loss(logits, [row("d", "a", "b", label=0), row("d", "c", label=1)]).backward()
+
+    assert logits.grad[0] == 0
+    assert logits.grad[1] > 0 > logits.grad[2]  # descending lowers the one and raises the other
+
+
+def test_packs_hold_judged_rows_first_and_as_many_supported_sentences_as_edits():
+    judged = [row("d", f"judged {i}", label=i % 2) for i in range(3)]
+    made = [row("d", f"made {i}", label=int(i < 2), corpus="c_edits") for i in range(6)]
+    long = row("word " * 700, "x", label=1)
+
+    [pack] = adapter.packs([*made, *judged, long], seed=0)
+
+    assert set(pack.rows[:3]) == set(judged)
+    assert sorted(r.label for r in pack.rows[3:]) == [0, 0, 1, 1]
+
+
+def test_every_judged_row_is_in_some_pack_and_a_summary_is_a_statement_itself():
+    judged = [row("d", f"one {i}.", f"two {i}.", label=i % 2) for i in range(9)]
+
+    packs = adapter.packs(judged, seed=0)
+
+    asked = [r for pack in packs for r in pack.rows]
+    assert sorted(r.statements for r in asked if len(r.statements) == 2) == sorted(r.statements for r in judged)
+    assert {(r.summary, r.label) for r in asked if r.statements == (r.summary,)} == {
+        (r.summary, r.label) for r in judged
+    }
+    assert max(sum(len(r.statements) for r in pack.rows) for pack in packs) <= 10
+
+
+def test_a_folder_without_an_adapter_is_refused(smollm2, tmp_path):
+    with pytest.raises(
+        ModelError,
+        match=r"there is no .*adapter_config.json; expected a folder that peft's .* or one of claimwise-0.5b",
+    ):
+        models.load(smollm2 | {"adapter": str(tmp_path)})
+
+
+def test_an_adapter_is_added_to_the_weights_and_names_no_folder_of_this_machine(smollm2, learned):
+    plain, adapted = (
+        models.load(smollm2 | {"dtype": "float32"} | more).language_model._model.state_dict()
+        for more in ({}, {"adapter": str(learned)})
+    )
+    weights = load_file(learned / "adapter_model.safetensors")
+    for name in ("layers.8.mlp.down_proj", "layers.20.self_attn.q_proj"):
+        down, up = (weights[f"base_model.model.model.{name}.lora_{part}.weight"].float() for part in "AB")
+        expected = plain[f"model.{name}.weight"] + 2 * up @ down
+        torch.testing.assert_close(adapted[f"model.{name}.weight"], expected)
+    assert {file.name for file in learned.iterdir()} == {"adapter_config.json", "adapter_model.safetensors"}
+    made_from = json.loads((learned / "adapter_config.json").read_text())["base_model_name_or_path"]
+    assert made_from == smollm2["model"]
