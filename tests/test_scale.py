@@ -532,6 +532,16 @@ def test_a_frame_of_dask_is_scored_lazily_as_one_of_pandas():
     assert (lazy.dtypes == lazy.compute().dtypes).all()
 
 
+@pytest.mark.parametrize(("scheduler", "place"), [("synchronous", __file__), ("threads", "sys")])
+def test_a_warning_of_a_frame_of_dask_does_not_point_into_dask(scheduler, place):
+    dd = pytest.importorskip("dask.dataframe")
+    rows = pd.DataFrame({"document": ["It rained."], "summary": [""]})
+    lazy = claimwise.score(dd.from_pandas(rows, npartitions=1), metric="word-overlap")
+    with pytest.warns(UserWarning, match="1 of 1 without a score: empty summary") as caught:
+        lazy.compute(scheduler=scheduler)
+    assert {one.filename for one in caught} == {place}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

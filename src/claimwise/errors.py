@@ -8,13 +8,18 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+#: What stands between this package and a user's line that computes a frame of Dask.
+_BETWEEN = {__package__, "dask", "distributed", "concurrent", "threading"}
+
 
 class ClaimwiseError(ValueError):
     """Something that a user gave is wrong or missing; the message says what, where, and what to do."""
 
 
 def warn(message: str) -> None:
-    """Warn of the user's own line: the nearest caller that is not of this package.
+    """Warn of the user's own line: the nearest caller that is neither of this package nor of Dask.
+
+    In a thread of Dask's there is none, and Python calls it ``sys:1``.
 
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     exec("warn('no label')", {"__name__": "users", "warn": warn})
@@ -22,7 +27,7 @@ def warn(message: str) -> None:
     ('<string>', 'no label')
     """
     level, frame = 1, sys._getframe()
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)
 
