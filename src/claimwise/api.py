@@ -100,6 +100,11 @@ _ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reaso
 
 
 def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
+    if not isinstance(frame, pd.DataFrame) and not hasattr(frame, "map_partitions"):
+        raise ClaimwiseError(
+            f"document: expected a data frame of pandas or Dask, got one of {type(frame).__module__.partition('.')[0]}; "
+            "give its to_pandas()"
+        )
     if lacking := [name for name in ("document", "summary") if name not in frame.columns]:
         raise ClaimwiseError(
             f"the data frame lacks the column {lacking[0]!r}; expected document and summary, got "
