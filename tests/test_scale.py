@@ -510,6 +510,17 @@ def test_what_does_not_go_together_is_said(file, monkeypatch, tmp_path, argument
     assert not (tmp_path / "s").exists()
 
 
+def test_a_folder_is_free_again_where_the_examples_could_not_be_read(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text("article,summary\nIt rained.,It rained.\n")
+    asked = ["score", "mine.csv", "--model", "lexical", "--out", "s/"]
+    assert "column 'document' is missing" in str(CliRunner().invoke(app, asked).exception)
+    corrected = CliRunner().invoke(app, [*asked, "--column", "document=article"])
+    assert corrected.exit_code == 0, corrected.exception
+    other = CliRunner().invoke(app, [*asked, "--column", "document=summary"])
+    assert "s holds scores of another run: its columns" in str(other.exception)
+
+
 def test_a_dry_run_of_a_folder_asks_nothing_and_splits(file, tmp_path, served):
     asked = ["score", str(file), "--metric", "sentences", "--model", "openai", "--name", "m", "--base-url", served.url]
     result = CliRunner().invoke(app, [*asked, "--out", f"{tmp_path / 's'}/", "--dry-run"])

@@ -185,7 +185,8 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
     Raises:
         ClaimwiseError: it holds other files, or the scores of another run.
     """
-    if folder.is_dir() and any(folder.iterdir()):
+    # the record alone is what a run leaves whose examples could not be read
+    if folder.is_dir() and {path.name for path in folder.iterdir()} - {_RUN}:
         try:
             there = json.loads((folder / _RUN).read_text(encoding="utf-8"))["asked"]
         except (FileNotFoundError, ValueError, KeyError):
