@@ -320,6 +320,17 @@ def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summar
         read_examples(jsonl(tmp_path, row))
 
 
+@pytest.mark.parametrize("claims", [["It rained.", "Ann's cat\nslept."], ["It rained."], []])
+@pytest.mark.parametrize("written", [str, json.dumps])
+def test_a_list_of_claims_that_a_csv_holds_as_a_text_is_no_claim(tmp_path, claims, written):
+    file = tmp_path / "mine.csv"
+    write_table(pd.DataFrame({"document": ["It rained."], "claims": [written(claims)]}), file)
+    with pytest.raises(TableError, match="line 2, column 'claims': found a list written as a text"):
+        read_file(file)
+    write_table(pd.DataFrame({"document": ["It rained."], "claims": ["[Ann] left the [city]"]}), file)
+    assert read_file(file).claims["claim"].tolist() == ["[Ann] left the [city]"]
+
+
 def test_a_row_without_claims_beside_rows_that_have_some_is_told(tmp_path):
     rows = {"document": "It rained.", "claims": ["It rained."]}, {"document": "It rained.", "note": "x"}
     with pytest.raises(

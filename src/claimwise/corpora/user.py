@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,9 @@ _ALIASES = {
 
 #: What names claims of the user's own in a table of recorded ones.
 GIVEN = "given"
+
+#: A list of texts as Python, numpy or JSON write it into a csv.
+_LIST_AS_TEXT = re.compile(r"""\s*\[\s*(?:['"].*['"]\s*)?\]\s*""", re.DOTALL)
 
 #: Numbers that JSON has no word for, as Python writes them; a carried one stays a text rather than nothing.
 _NOT_JSON = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
@@ -234,6 +238,11 @@ def read_in_steps(
 
 def _claims(value: Any, where: str) -> list[str]:
     """A row's claims of its own; none where the cell is empty."""
+    if isinstance(value, str) and _LIST_AS_TEXT.fullmatch(value):
+        raise TableError(
+            f"{where}, column 'claims': found a list written as a text, {shorten(value)}, which would be one claim; write "
+            "JSON lines, which hold lists, or one claim a row"
+        )
     claims = value if isinstance(value, list) else [] if _blank(value) else [value]
     if not all(isinstance(claim, str) for claim in claims):
         raise TableError(f"{where}, column 'claims': found {shorten(value)}, expected a text or a list of texts")
