@@ -309,7 +309,14 @@ def test_a_column_that_cannot_be_the_field_is_told_why(tmp_path, row, columns, m
 
 
 @pytest.mark.parametrize(
-    ("document", "summary"), [("context", "response"), ("Article", "highlights"), ("source", "reference")]
+    ("document", "summary"),
+    [
+        ("context", "response"),
+        ("Article", "highlights"),
+        ("source", "reference"),
+        ("retrieval_context", "actual_output"),
+        ("text", "prediction"),
+    ],
 )
 def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summary):
     row = {"question": "?", document: "It rained.", summary: "Rain."}

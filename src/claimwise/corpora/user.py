@@ -32,8 +32,8 @@ _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0
 
 #: What other tools and corpora call the texts; a name is suggested, never taken unasked.
 _ALIASES = {
-    "document": ("article", "source", "context", "contexts", "retrieved_contexts"),
-    "summary": ("highlights", "response", "reference", "answer", "actual_output"),
+    "document": ("article", "source", "text", "context", "contexts", "retrieved_contexts", "retrieval_context"),
+    "summary": ("highlights", "response", "reference", "answer", "actual_output", "prediction"),
 }
 
 #: What names claims of the user's own in a table of recorded ones.
