@@ -8,11 +8,13 @@ import math
 import random
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 from fakes import openai_model
@@ -379,6 +381,20 @@ def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog, r
     assert "Nothing was answered" in str(caught.value)
     assert len(waits) == min(retries, 2)
     assert "trying again" in caplog.text
+
+
+def test_a_server_that_takes_no_connection_in_time_is_said_so(waits, monkeypatch):
+    monkeypatch.setattr("claimwise.models.openai._CONNECT_SECONDS", 0.05)
+    with ExitStack() as sockets:
+        full = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # nobody accepts these, and there is no room for more
+            waiting = sockets.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        address = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, concurrency=1)
+        with pytest.raises(ModelError, match="cannot be used: no connection: timed out, after 2 retries"):
+            model.verify(["D."], [["A."]], ZERO)
 
 
 @pytest.mark.parametrize("address", ["http://localhost:80000/v1", "http://localhost:http/v1", "localhost:8000/v1"])

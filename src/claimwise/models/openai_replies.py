@@ -175,6 +175,8 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
 
     def _explained(self, error: httpx2.RequestError) -> str:
         """What an error began with: the libraries in between say that all attempts to connect failed."""
+        if isinstance(error, httpx2.ConnectTimeout):  # it began with how the event loop ends a wait
+            return "no connection: timed out"
         cause: BaseException = error
         while deeper := cause.__cause__ or cause.__context__:
             cause = deeper
@@ -187,7 +189,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             ) from None
         if isinstance(error, httpx2.DecodingError):
             return str(error)
-        kind = "no connection: " if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout) else ""
+        kind = "no connection: " if isinstance(error, httpx2.ConnectError) else ""
         return f"{kind}{type(cause).__name__}: {cause}".removesuffix(": ")  # a time-out says nothing
 
     def _unusable(self, problem: str) -> ServerError:
