@@ -146,6 +146,7 @@ def small(kind: str, entries: dict, nli: str) -> dict:
         given[name] |= {key: 20 for key in ("draws",) if key in given[name]}
     given["acu_verification"]["shots"] = 2
     given["refinement"]["per_origin"] = 2
+    given["verifier"]["tuned"] = kind
     given["nli_alignment"] |= {"windows": [1, 5], "gates": [0.8]}
     given["datasets"]["sample"]["nli_alignment"] |= {"documents": None, "grid_documents": 2}
     given["datasets"]["sample"]["academic_summaries"]["documents"] = {"prevalence": 3, "revision": 2, "cube": 1}

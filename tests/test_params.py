@@ -148,6 +148,10 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
             changed("datasets", "public", "score", "rose", "documents", to=0),
             ["rose.documents", "greater than or equal"],
         ),
+        (
+            changed("datasets", "public", "score", "rose", "validation_documents", to={"acueval": 5}),
+            ["score.rose.validation_documents: found 'acueval', expected one of its `metrics`: word-overlap"],
+        ),
         (  # a metric that no stage runs
             changed("datasets", "public", "score", "rose", "metrics", to=["acueval"]),
             ["datasets.public.score.rose.metrics: found 'acueval', expected one of `score.metrics`: word-overlap"],
@@ -192,7 +196,8 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
             "leaderboard.metric",
             "acuval",
             "leaderboard.metric: found 'acuval', expected one of the metrics that `score` runs on sample: acueval, "
-            "factored, sentences, holistic, word-overlap, fenice, sentences-qwen, holistic-qwen; did you mean 'acueval'?",
+            "factored, sentences, holistic, word-overlap, fenice, sentences-qwen, holistic-qwen, sentences-claimwise, "
+            "weakest-claimwise, summary-claimwise; did you mean 'acueval'?",
         ),
         ("leaderboard.metrik", "x", "leaderboard: unknown key 'metrik'; did you mean 'metric'?"),
         ("leaderboard", 5, "leaderboard: Input should be a valid dictionary, found 5"),

@@ -99,6 +99,7 @@ Corpus = Annotated[str, AfterValidator(_is_prepared)]
 Model = Annotated[str, AfterValidator(_is_model)]
 Metric = Annotated[str, AfterValidator(_is_metric)]
 ScoredMetric = Annotated[str, AfterValidator(_is_scored)]
+Pair = Annotated[list[Metric], Field(min_length=2, max_length=2)]
 Grouping = Literal["origin", "all"]
 Decompose, Verify, Critique, Revise, Summarise = (
     Annotated[str, AfterValidator(partial(_is_for, role))]
@@ -148,7 +149,7 @@ class MetaEvaluation(Drawn):
     metrics: list[ScoredMetric]
     further: dict[Corpus, list[Metric]]
     baseline: str
-    pairs: list[Annotated[list[Metric], Field(min_length=2, max_length=2)]]
+    pairs: list[Pair]
     by_documents: list[Corpus]
 
     @model_validator(mode="after")
@@ -277,6 +278,22 @@ class EmbeddedModel(Drawn):
     pooling: Literal["min", "mean"]
 
 
+class Verifier(Drawn):
+    """What fine-tuning makes of a language model."""
+
+    corpora: dict[Corpus, Grouping]
+    tuned: Model
+    metrics: list[ScoredMetric]
+    beside: list[ScoredMetric]
+    baseline: str
+    pairs: list[Pair]
+
+    @model_validator(mode="after")
+    def _baseline_stands_beside(self) -> Verifier:
+        listed(self.baseline, self.beside, "`beside`")
+        return self
+
+
 #: By notebook. One of your own (a file in notebooks/, named in `notebooks`) needs none: its parameter cell says its keys.
 SECTIONS: dict[str, type[Section]] = {
     "academic_summaries": AcademicSummaries,
@@ -290,4 +307,5 @@ SECTIONS: dict[str, type[Section]] = {
     "preference_bias": PreferenceBias,
     "refinement": Refinement,
     "scoreboard": Scoreboard,
+    "verifier": Verifier,
 }

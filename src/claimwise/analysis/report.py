@@ -15,6 +15,8 @@ from claimwise.analysis.tables import show
 
 #: Variants of the embedded model (``weights``), and how the names of the corpora that they do not know start.
 UNKNOWN = {"zero-shot": ("aggrefact", "summac_", "frank")}
+#: Adapters that learned from the same corpora as the embedded model (``training``).
+SHIPPED = ("claimwise-0.5b",)
 
 
 @cache
@@ -30,7 +32,8 @@ def learned_from(corpus: str, model: Mapping[str, Any]) -> str:
     >>> learned_from("wice", {"kind": "embedded"}), learned_from("qags", {"kind": "embedded"})
     ('verifier: the dev part', '')
     """
-    if model.get("kind") != "embedded" or corpus.startswith(UNKNOWN.get(model.get("weights"), ("/",))):
+    ours = model.get("kind") == "embedded" or model.get("adapter") in SHIPPED
+    if not ours or corpus.startswith(UNKNOWN.get(model.get("weights"), ("/",))):
         return ""
     return _about().get(corpus, {}).get("learned", "")
 

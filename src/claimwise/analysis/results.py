@@ -28,10 +28,17 @@ METHODS = {
 #: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False))
 # By language models beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
-for _name in ("sentences", "holistic"):
-    for _entry, _model in {"qwen": "Qwen 1.5B", "qwen-0-5b": "Qwen 0.5B", "smollm2": "SmolLM2 135M"}.items():
-        METHODS[f"{_name}-{_entry}"] = f"{METHODS[_name]}, {_model}"
-        COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[METHODS[_name]]
+_LANGUAGE_MODELS = {
+    "qwen": "Qwen 1.5B",
+    "qwen-0-5b": "Qwen 0.5B",
+    "smollm2": "SmolLM2 135M",
+    "claimwise": "claimwise 0.5B",
+}
+for _name, _method in {"sentences": "sentences", "holistic": "whole summary", "summary": "whole summary"}.items():
+    for _entry, _model in _LANGUAGE_MODELS.items():
+        METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
+        COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[_method]
+METHODS["weakest-claimwise"] = "weakest sentence, claimwise 0.5B"
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 
