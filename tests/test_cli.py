@@ -212,7 +212,7 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
         (["score", "mine.jsonl", "--metric", "acuevel"], ["unknown metric 'acuevel'", "did you mean 'acueval'"]),
         (
             ["score", "mine.jsonl", "--model", "gpt"],
-            ["unknown model 'gpt'", "params.yaml has: embedded, embedded-zero-shot, lexical, other"],
+            ["unknown model 'gpt'", "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, other"],
         ),
         (["score", "mine.jsonl", "--model", "other"], ["unknown kind of model 'magic'", "expected embedded"]),
         (
@@ -383,7 +383,8 @@ def test_what_there_is_is_listed_a_line_each():
     assert len(listed) == len(names())
     assert any(line.startswith("acueval-verify-zeroshot ") and " verify " in line for line in listed)
     Path("params.yaml").unlink()
-    assert [line.split()[0] for line in lines("models")] == ["embedded", "embedded-zero-shot", "lexical"]
+    listed = [line.split()[0] for line in lines("models")]
+    assert listed == ["embedded", "embedded-zero-shot", "lexical", "claimwise-0.5b"]
     assert "lexical              lexical (word overlap, nothing learned)" in lines("models")
 
 

@@ -353,7 +353,7 @@ def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
     >>> _ = file.write_text("model: gpt\\nmodels: {gpt: {kind: openai, model: gpt-4.1-mini}}")
     >>> found = read_settings(file)
     >>> found.model, list(found.models), "acueval" in found.metrics
-    ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'gpt'], True)
+    ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'claimwise-0.5b', 'gpt'], True)
     """
     given = read_yaml(params) if params.is_file() or params != Path(PARAMS) else {}
     if "data" in given:
