@@ -218,6 +218,12 @@ def test_claims_beside_summaries_and_claims_without_text_are_hinted_at(tmp_path)
     assert hint.endswith("mine.jsonl: claims without text, of which nothing is asked: 2")
 
 
+def test_documents_that_are_lists_written_as_texts_are_hinted_at(tmp_path):
+    rows = [GOOD | {"id": key, "document": "['It rained.', 'Ann left.']"} for key in "ab"]
+    (hint,) = read_file(jsonl(tmp_path, *rows)).hints
+    assert "line 1 (and 1 more), column 'document': a list written as a text, read with its brackets" in hint
+
+
 def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     row = {key: value for key, value in GOOD.items() if key != "label"} | {"Lable": 1, "source": "news"}
     found = read_file(jsonl(tmp_path, row))

@@ -383,6 +383,24 @@ def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog, r
     assert "trying again" in caplog.text
 
 
+def test_what_is_tried_again_is_told_with_its_own_problem(serve, caplog):
+    second = threading.Event()
+
+    def busy(handler):
+        handler.reply(503, {"error": {"message": "busy"}})
+        second.set()
+
+    def broken(handler):  # while the first call waits to be made again
+        second.wait()
+        time.sleep(0.1)
+        reset(handler)
+
+    model = connect(serve(faults=[busy, broken]), concurrency=2, retries=3)
+    model.verify(["D."], [["A.", "B."]], ZERO)
+    (told,) = [record.getMessage() for record in caplog.records if "trying again" in record.getMessage()]
+    assert "busy" in told
+
+
 def test_a_server_that_takes_no_connection_in_time_is_said_so(waits, monkeypatch):
     monkeypatch.setattr("claimwise.models.openai._CONNECT_SECONDS", 0.05)
     with ExitStack() as sockets:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import torch
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
+from safetensors.torch import load_file
 from torch.nn.functional import softplus
 from tqdm import tqdm
 
@@ -131,8 +132,15 @@ class Asked:
         return answers[:, : self._yes].logsumexp(-1) - answers[:, self._yes :].logsumexp(-1)
 
 
-def train(options: TransformersOptions, material: Sequence[Pack], folder: Path) -> None:
-    """Learn an adapter from packs, in order, once, and write it to a folder; what is there of such a run goes on."""
+def train(options: TransformersOptions, material: Sequence[Pack], folder: Path, start: Path | None = None) -> None:
+    """Learn an adapter from packs, in order, once, and write it to a folder; what is there of such a run goes on.
+
+    Args:
+        options: the checkpoint.
+        material: what it learns from.
+        folder: where the adapter goes.
+        start: an adapter to go on from, of the same rank and layers; without, one that changes nothing yet.
+    """
     torch.manual_seed(0)
     asked = Asked(options)
     layers = list(range(_LOWEST, asked.model.config.get_text_config().num_hidden_layers))
@@ -149,6 +157,8 @@ def train(options: TransformersOptions, material: Sequence[Pack], folder: Path) 
         done = state["done"]
         optimizer.load_state_dict(state["optimizer"])
         set_peft_model_state_dict(adapted, state["adapter"])
+    elif start is not None:
+        set_peft_model_state_dict(adapted, load_file(start / "adapter_model.safetensors"))
     folder.mkdir(parents=True, exist_ok=True)
     recent: list[float] = []
     with tqdm(total=len(steps), initial=done, unit="step", mininterval=20) as bar:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from claimwise import __version__
-from claimwise.errors import ClaimwiseError, near
+from claimwise.errors import ClaimwiseError, counted, near
 
 HELP = """Break summaries into claims, verify each against its document, and score.
 
@@ -199,7 +199,7 @@ def merge(
     """Write a folder of scores as one file, rows in the order of the examples."""
     from claimwise.scale import run
 
-    typer.echo(f"{out}: {run.merge(folder, out)} rows")
+    typer.echo(f"{out}: {counted(run.merge(folder, out), 'row')}")
 
 
 @app.command()

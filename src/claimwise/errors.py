@@ -86,6 +86,16 @@ def finding(place: str, error: Mapping[str, Any], known: Iterable[str] = ()) -> 
     return f"{place}: {said}{found}" if place else f"{said}{found}"
 
 
+def counted(count: int, name: str) -> str:
+    """So many of something, in words.
+
+    >>> counted(1, "summary"), counted(2, "summary"), counted(0, "claim")
+    ('1 summary', '2 summaries', '0 claims')
+    """
+    plural = name[:-1] + "ies" if name.endswith("y") else name + "s"
+    return f"{count} {name if count == 1 else plural}"
+
+
 def check_score(name: str, value: float) -> None:
     """Refuse a number that is no score.
 

@@ -161,7 +161,10 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     return UserFile(
         examples=examples,
         carried=beside.where(beside.notna(), None),
-        hints=tuple(_hints(list(beside), set(FIELDS) - {"claims"} - known, path, claims)),
+        hints=(
+            *_hints(list(beside), set(FIELDS) - {"claims"} - known, path, claims),
+            *_lists_as_text(rows, path),
+        ),
         claims=recorded(dict(zip(examples["id"], claims, strict=True))) if own else None,
     )
 
@@ -238,7 +241,7 @@ def read_in_steps(
 
 def _claims(value: Any, where: str) -> list[str]:
     """A row's claims of its own; none where the cell is empty."""
-    if isinstance(value, str) and _LIST_AS_TEXT.fullmatch(value):
+    if _is_list_as_text(value):
         raise TableError(
             f"{where}, column 'claims': found a list written as a text, {shorten(value)}, which would be one claim; write "
             "JSON lines, which hold lists, or one claim a row"
@@ -394,6 +397,20 @@ def _hints(columns: Iterable[str], absent: set[str], path: Path, claims: Iterabl
         if close and column not in FIELDS:
             said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
             yield f"{said} Say so: {_how(close, column, path)}"
+
+
+def _lists_as_text(rows: Iterable[Row], path: Path) -> Iterator[str]:
+    """Contexts that a csv holds as one text would be read with brackets and quotation marks."""
+    if places := [place for place, row in rows if _is_list_as_text(row["document"])]:
+        more = f" (and {len(places) - 1} more)" if places[1:] else ""
+        yield (
+            f"{path}, {places[0]}{more}, column 'document': a list written as a text, read with its brackets; write JSON "
+            "lines, which hold lists"
+        )
+
+
+def _is_list_as_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(_LIST_AS_TEXT.fullmatch(value))
 
 
 def _how(field: str, column: str, path: Path) -> str:

@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from claimwise import paths, prompts, schema
-from claimwise.errors import ClaimwiseError, finding, near
+from claimwise.errors import ClaimwiseError, finding, near, shorten
 from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
 from claimwise.metrics import verify as verification
@@ -209,7 +209,7 @@ def evaluate(
         Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.
 
     Raises:
-        MetricError: the examples lack a document or a summary, or an id stands twice.
+        MetricError: the examples are no data frame, lack a document or a summary, or an id stands twice.
         ClaimwiseError: the metric names a prompt that is not there, or one for another role.
 
     >>> from claimwise import models
@@ -218,6 +218,11 @@ def evaluate(
     >>> evaluate("sentences", spec, model, examples, progress=False).scores.values.tolist()
     [['1', 'sentences', 0.5, 2, 0, None]]
     """
+    if not isinstance(examples, pd.DataFrame):
+        raise MetricError(
+            f"examples: expected a data frame with document and summary, got {shorten(examples)}; of a list of dicts "
+            "pd.DataFrame(rows) makes one"
+        )
     if "id" not in examples:
         examples = examples.assign(id=[str(number) for number in range(1, len(examples) + 1)])
     order = _by_document(examples)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from claimwise.errors import counted
 from claimwise.models.options import ModelError
 from claimwise.progress import bar
 
@@ -164,10 +165,11 @@ def forecast(estimate: Usage | None) -> str:
     """
     if estimate is None:
         return "no calls: this model is no language model"
+    calls = counted(estimate.calls, "call")
     if not estimate.calls:
-        return "0 calls"
+        return calls
     return (
-        f"{estimate.calls} calls (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a "
+        f"{calls} (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a "
         f"third of that), {estimate.prompt_tokens} prompt tokens in full, at most {estimate.reply_tokens} reply tokens"
         + (f", cost about {estimate.cost:.2f}" if estimate.cost else "")
     )
@@ -175,7 +177,7 @@ def forecast(estimate: Usage | None) -> str:
 
 def _told(used: Mapping[tuple[str, str], Usage], seconds: float) -> str:
     total = sum(used.values(), Usage())
-    parts = [f"{total.asked} answers ({total.cached} from the cache, {total.calls} calls)"]
+    parts = [f"{counted(total.asked, 'answer')} ({total.cached} from the cache, {counted(total.calls, 'call')})"]
     if total.prompt_tokens or total.reply_tokens:
         parts.append(f"{total.prompt_tokens} + {total.reply_tokens} tokens")
     if total.cost:

@@ -100,10 +100,6 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             ModelError: no other would succeed.
         """
         attempt = int(request.headers["x-stainless-retry-count"])
-        patient = attempt >= (_FIRST_ATTEMPTS if self.replace else 1)
-        if patient and time.monotonic() - self._warned >= _WARN_SECONDS:  # nobody should wonder why nothing moves
-            self._warned = time.monotonic()
-            _log.warning("%s: %s; trying again, up to %d times a call", self._where, self.problem, self._retries)
         if not self._key:
             request.headers.pop("authorization", None)
         try:
@@ -115,6 +111,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
                     await response.aclose()
             if may_pass(answer):
                 self._give_up(attempt)
+                self._tell(attempt)
             return answer
         except (TimeoutError, httpx2.RequestError) as error:
             late = isinstance(error, TimeoutError | httpx2.ReadTimeout)
@@ -122,6 +119,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             self._give_up(attempt)
             if not late and not self._served and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries):
                 raise self._unusable(f"{self.problem}, after {attempt} retries") from None
+            self._tell(attempt)
             raise httpx2.RequestError(self.problem, request=request) from None
 
     async def answers(self, address: str) -> bool:
@@ -136,6 +134,13 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
     def _give_up(self, attempt: int) -> None:
         if self.replace and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries) and self.replace():
             raise ServerError(f"{self._where}: {self.problem}")
+
+    def _tell(self, attempt: int) -> None:
+        """Nobody should wonder why nothing moves while failed attempts are made again."""
+        first = _FIRST_ATTEMPTS - 1 if self.replace else 0
+        if first <= attempt < self._retries and time.monotonic() - self._warned >= _WARN_SECONDS:
+            self._warned = time.monotonic()
+            _log.warning("%s: %s; trying again, up to %d times a call", self._where, self.problem, self._retries)
 
     async def _read(self, response: httpx2.Response) -> bytes:
         body = bytearray()

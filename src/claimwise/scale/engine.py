@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, counted
 from claimwise.params import Engine
 from claimwise.progress import bar
 from claimwise.scale.parts import Counts, Job, score_part
@@ -34,7 +34,7 @@ def told(counts: Counts) -> str:
     """
     tokens = f", {counts['tokens']} tokens" if counts["tokens"] else ""
     paid = f", cost {counts['cost']:.2f}" if counts["cost"] else ""
-    return f"{counts['claims']} claims{tokens}{paid}"
+    return f"{counted(counts['claims'], 'claim')}{tokens}{paid}"
 
 
 def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:

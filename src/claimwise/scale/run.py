@@ -19,7 +19,7 @@ import typer
 from claimwise import api, models
 from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import STDIN, expanded
-from claimwise.errors import ClaimwiseError
+from claimwise.errors import ClaimwiseError, counted
 from claimwise.hub import fetched
 from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.models import cost
@@ -121,7 +121,7 @@ def score_folder(
         forecast = cost.forecast(
             estimate(spec, models.loaded(entry), ((rows, recorded_claims(rows, spec)) for rows in tables))
         )
-        of = f"{len(ours)} part{'s' * (len(ours) != 1)} of {sum(part.rows for part in ours)} summaries"
+        of = f"{counted(len(ours), 'part')} of {counted(sum(part.rows for part in ours), 'summary')}"
         typer.echo(f"{of}: {forecast}. Nothing was asked.")
         return
     score_parts(job, ours, engine or Engine())
@@ -223,8 +223,8 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     mean = f"mean {total['score'] / scored:.3f}, " if scored else ""
     by = f" by model {job.scorer}" if job.scorer else ""
     typer.echo(
-        f"{job.folder}: {total['rows']} summaries{by} in {len(parts)} part{'s' * (len(parts) != 1)}, {mean}{total['unscored']} without a score, "
-        f"{told(total)}, {total['unparsed']} unparsed"
+        f"{job.folder}: {counted(total['rows'], 'summary')}{by} in {counted(len(parts), 'part')}, {mean}"
+        f"{total['unscored']} without a score, {told(total)}, {total['unparsed']} unparsed"
     )
 
 

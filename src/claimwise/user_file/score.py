@@ -14,7 +14,7 @@ import typer
 from claimwise import api, models, prompts
 from claimwise.corpora.user import read_files
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded
-from claimwise.errors import ClaimwiseError, check_score, near
+from claimwise.errors import ClaimwiseError, check_score, counted, near
 from claimwise.hub import HUB, fetched
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
@@ -153,8 +153,7 @@ def score(
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    summaries = "1 summary" if len(scores) == 1 else f"{len(scores)} summaries"
-    say(f"{shown}: {summaries}{by}, {mean}{unscored.sum()} without a score")
+    say(f"{shown}: {counted(len(scores), 'summary')}{by}, {mean}{unscored.sum()} without a score")
     decided = (
         decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     )

@@ -14,6 +14,7 @@ from itertools import pairwise
 import pandas as pd
 
 from claimwise import text
+from claimwise.errors import counted
 from claimwise.words import FUNCTION_WORDS
 
 #: What such a model takes of a prompt, by kind.
@@ -66,19 +67,19 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
         yield f"{', '.join(prompts)}: the {kind} model reads {_READ[kind]}; {another}, which reads all of it"
     tagged = {name: int(examples[name].str.contains(_TAG).sum()) for name in ("document", "summary")}
     if any(tagged.values()):
-        found = " and ".join(_counted(count, name) for name, count in tagged.items() if count)
+        found = " and ".join(counted(count, name) for name, count in tagged.items() if count)
         yield (
             f"{found} {'holds' if sum(tagged.values()) == 1 else 'hold'} HTML (<p>, <br/> and such), which is "
             "read as text; take the tags out before"
         )
     if count := sum(map(wrapped, summaries)):
         yield (
-            f"{_counted(count)} {'looks' if count == 1 else 'look'} hard-wrapped (a line goes on in the "
+            f"{counted(count, 'summary')} {'looks' if count == 1 else 'look'} hard-wrapped (a line goes on in the "
             "next one): every line is read as a sentence; join the lines before"
         )
     if count := sum(map(marked, summaries)):
         yield (
-            f"{_counted(count)} {'has' if count == 1 else 'have'} numbered lists, headings or lead-ins, "
+            f"{counted(count, 'summary')} {'has' if count == 1 else 'have'} numbered lists, headings or lead-ins, "
             "which are read as claims; take them off before"
         )
     if kind != "embedded":
@@ -88,10 +89,10 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
             f"{count} of {len(summaries)} summaries are mostly not in Latin script; the embedded model is "
             f"English only, do not trust its scores of these; {another} that reads them"
         )
-    for name in ("document", "summary"):
+    for name, several in (("document", "documents"), ("summary", "summaries")):
         if _not_english(examples[name]):
             yield (
-                f"the {_plural(name)} seem not to be English, which is all that the embedded model reads: do "
+                f"the {several} seem not to be English, which is all that the embedded model reads: do "
                 f"not trust its scores; {another}"
             )
 
@@ -103,14 +104,6 @@ def english(texts: pd.Series) -> pd.Series:
     [True, False, False]
     """
     return texts.map(lambda text: not (_not_latin(text) or _not_english([text]))).astype(bool)
-
-
-def _counted(count: int, name: str = "summary") -> str:
-    return f"{count} {name if count == 1 else _plural(name)}"
-
-
-def _plural(name: str) -> str:
-    return {"document": "documents", "summary": "summaries"}[name]
 
 
 def wrapped(summary: str) -> bool:
