@@ -51,6 +51,10 @@ def test_few_validation_documents_of_each_origin_leave_the_test_rows_alone():
         ("talk", "validation"): 2,
     }
     assert few.equals(corpus.first(None, validation=1).examples)
+    [first, _] = few.query("split == 'validation' and origin == 'news'")["document_id"]
+    others = corpus.first(None, validation=2, learned={first}).examples
+    assert first not in others["document_id"].tolist()
+    assert others.groupby(["origin", "split"]).size().loc["news"].to_dict() == {"test": 6, "validation": 4}
     assert corpus.first(None).examples.equals(corpus.examples)
 
 

@@ -7,7 +7,9 @@ import torch
 from safetensors.torch import load_file
 
 from claimwise import models, prompts
+from claimwise.models.adapters import learned_documents
 from claimwise.models.options import ModelError, TransformersOptions
+from claimwise.schema import document_id
 from training import adapter
 from training.data import Row
 
@@ -98,6 +100,32 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tm
         torch.testing.assert_close(killed[name], weight)
 
 
+def test_a_second_round_goes_on_from_the_first_and_says_all_that_was_learned_from(
+    options, learned, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(adapter, "RATE", 0.0)
+    other = adapter.Pack("It rained.", (row("It rained.", "It snowed.", label=0),))
+    adapter.train(options, [other], tmp_path, start=learned)
+
+    first, second = (load_file(folder / "adapter_model.safetensors") for folder in (learned, tmp_path))
+    for name, weight in first.items():
+        assert torch.equal(second[name], weight)
+    assert learned_documents(str(learned)) == set(map(document_id, DOCUMENTS))
+    assert learned_documents(str(tmp_path)) == set(map(document_id, [*DOCUMENTS, "It rained."]))
+
+
+def test_the_second_round_has_other_packs_those_like_aggrefact_first():
+    packs = [adapter.Pack(str(i), (row(str(i), "x", label=1, corpus=f"{'abc'[i % 3]}_x"),)) for i in range(3000)]
+    family = [adapter.Pack(f"f{i}", (row(f"f{i}", "x", label=1, corpus="summac_x_edits"),)) for i in range(500)]
+
+    first, second = adapter.rounds([*packs, *family])
+
+    assert first == packs[:640]
+    assert len(second) == 920
+    assert not set(first) & set(second)
+    assert sum(pack in family for pack in second) > 350  # of 1,120 that 920 are drawn from 500 are
+
+
 def test_the_least_supported_statement_of_a_wrong_summary_is_taught_to_be_wrong():
     logits = torch.tensor([2.0, -1.0, 3.0], requires_grad=True)
     adapter.loss(logits, [row("d", "a", "b", label=0), row("d", "c", label=1)]).backward()
@@ -148,6 +176,7 @@ def test_an_adapter_is_added_to_the_weights_and_names_no_folder_of_this_machine(
         down, up = (weights[f"base_model.model.model.{name}.lora_{part}.weight"].float() for part in "AB")
         expected = plain[f"model.{name}.weight"] + 2 * up @ down
         torch.testing.assert_close(adapted[f"model.{name}.weight"], expected)
-    assert {file.name for file in learned.iterdir()} == {"adapter_config.json", "adapter_model.safetensors"}
+    files = {"adapter_config.json", "adapter_model.safetensors", "documents.txt"}
+    assert {file.name for file in learned.iterdir()} == files
     made_from = json.loads((learned / "adapter_config.json").read_text())["base_model_name_or_path"]
     assert made_from == smollm2["model"]

@@ -1,6 +1,7 @@
 """Fine-tune a chat model on the question that it is asked: LoRA (Hu et al. 2022) on p(Yes) of one verification prompt.
 
-    python -m training.adapter src/claimwise/models/adapters/claimwise-0.5b
+    python -m training.adapter build/first-round
+    python -m training.adapter src/claimwise/models/adapters/claimwise-0.5b --start build/first-round
 
 A document and all statements about it are one packed sequence (``models.prefix``), so that it is read once. A supported
 summary is supported in all of its statements; of one that is not, the least probable statement is taught to be wrong. The
@@ -24,9 +25,11 @@ from torch.nn.functional import softplus
 from tqdm import tqdm
 
 from claimwise import params, prompts
+from claimwise.models.adapters import DOCUMENTS
 from claimwise.models.options import TransformersOptions
 from claimwise.models.prefix import SharedPrefix
 from claimwise.models.transformers_checkpoint import Checkpoint
+from claimwise.schema import document_id
 from training.corpora import load
 from training.data import EDITS, RETOLD, TEST_SPLITS, TRAINING_SPLITS, Row, training_rows
 
@@ -37,7 +40,10 @@ _DOCUMENTS_PER_STEP, _STEPS_PER_SAVE = 4, 25
 _LONGEST = 650  # words of a document that is learned from
 _STATEMENTS, _SENTENCES = 10, 8  # at most that are read together; and of one summary
 _FROM_ONE_CORPUS = 300  # packs, of which a random part is learned from
-_SHIPPED = 640  # packs that the adapter that ships learned from: an hour on two cores with bfloat16
+#: Packs that the adapter that ships learned from, in two rounds: two hours on two cores with bfloat16.
+_FIRST, _SECOND = 640, 920
+_POOL = 1120  # of which those of the second round are drawn: all of AggreFact's family, and others
+_FAMILY = ("aggrefact", "summac")
 _LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
@@ -73,6 +79,13 @@ def packs(rows: Sequence[Row], seed: int) -> list[Pack]:
     drawn = [pack for several in found.values() for pack in rng.sample(several, min(len(several), _FROM_ONE_CORPUS))]
     rng.shuffle(drawn)
     return drawn
+
+
+def rounds(drawn: Sequence[Pack]) -> tuple[list[Pack], list[Pack]]:
+    """What the adapter that ships learned from: anything at first, then more of what is like AggreFact."""
+    pool = sorted(drawn[_FIRST:], key=lambda pack: not min(map(_source, pack.rows)).startswith(_FAMILY))[:_POOL]
+    random.Random(0).shuffle(pool)
+    return list(drawn[:_FIRST]), pool[:_SECOND]
 
 
 def _source(row: Row) -> str:
@@ -183,6 +196,9 @@ def train(options: TransformersOptions, material: Sequence[Pack], folder: Path, 
                 }
                 torch.save(state, saved.with_suffix(".new"))
                 saved.with_suffix(".new").replace(saved)
+    known = (start / DOCUMENTS).read_text().split() if start else []
+    ids = sorted({*known, *(document_id(pack.document) for pack in material)})
+    (folder / DOCUMENTS).write_text("\n".join(ids) + "\n")
     adapted.peft_config["default"].base_model_name_or_path = options.model  # not a folder of this machine
     adapted.half().save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the hub
     (folder / "README.md").unlink()  # peft's model card has nothing but blanks
@@ -205,14 +221,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the adapter goes")
     parser.add_argument("--model", default="qwen2.5-coder-0.5b", help="an entry of `models` in params.yaml")
     parser.add_argument("--without", nargs="*", default=[], help="how names of corpora begin that it does not see")
-    parser.add_argument("--documents", type=int, default=_SHIPPED, help="learn from so many; of what ships %(default)s")
+    parser.add_argument("--start", type=Path, help="an adapter of the first round: learn in the second one from there")
     given = parser.parse_args()
     entry = params.read("params.yaml").model_entry(given.model)
     unused = {"kind", "prices", "recorded"}
     options = TransformersOptions.read("transformers", {k: v for k, v in entry.items() if k not in unused})
     corpora = {name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}
     rows = [row for row in training_rows(corpora) if not row.corpus.startswith(tuple(given.without))]
-    train(options, packs(rows, seed=0)[: given.documents], given.folder)
+    first, second = rounds(packs(rows, seed=0))
+    train(options, second if given.start else first, given.folder, given.start)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ class ParamsError(ClaimwiseError):
 class ScoredCorpus(Strict):
     """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
 
-    ``validation_documents``: of a metric that takes long the validation rows of so many documents of each origin only.
+    ``validation_documents``: of a metric that takes long the validation rows of so many documents of each origin only,
+    none of which its model's adapter learned from.
     """
 
     metrics: list[str]

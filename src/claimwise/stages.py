@@ -17,6 +17,7 @@ from claimwise.corpora import Corpus, user_corpus
 from claimwise.errors import near
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.models import cost
+from claimwise.models.adapters import learned_documents
 from claimwise.models.base import Model
 from claimwise.params import OWN, ParamsError, Settings
 from claimwise.scale.run import evaluate_in_parts
@@ -144,10 +145,12 @@ def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.D
 
 def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     """The corpora that the metric is run on, each cut to the documents asked for."""
+    model = specification(metric, settings.metrics).model or settings.model
+    learned = learned_documents(settings.model_entry(model).get("adapter"))
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
             corpus = corpora.read(paths.corpus_folder(settings.data, name))
-            yield name, corpus.first(wanted.documents, wanted.validation_documents.get(metric))
+            yield name, corpus.first(wanted.documents, wanted.validation_documents.get(metric), learned)
 
 
 # notebook

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -55,10 +55,11 @@ class Corpus:
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
 
-    def first(self, documents: int | None, validation: int | None = None) -> Corpus:
+    def first(self, documents: int | None, validation: int | None = None, learned: Collection[str] = ()) -> Corpus:
         """The corpus with the examples of so many documents only, in the order of their ids; None keeps all.
 
-        ``validation`` is the same of the validation rows, for each origin.
+        ``validation`` is the same of the validation rows, for each origin, without the documents whose ids are among
+        ``learned``.
         """
         examples = self.examples
         if documents is not None:
@@ -66,7 +67,7 @@ class Corpus:
             examples = examples[examples["document_id"].isin(kept)]
         if validation is not None:
             split = examples["split"] == "validation"
-            ids = examples[split].groupby("origin")["document_id"].unique()
+            ids = examples[split & ~examples["document_id"].isin(learned)].groupby("origin")["document_id"].unique()
             kept = [document for some in ids for document in sorted(some)[:validation]]
             examples = examples[~split | examples["document_id"].isin(kept)]
         return replace(self, examples=examples.reset_index(drop=True))

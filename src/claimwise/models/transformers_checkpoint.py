@@ -27,13 +27,12 @@ from transformers import (
 from claimwise import hub, paths
 from claimwise.errors import first_line
 from claimwise.models import gguf_file
+from claimwise.models.adapters import adapter_folder
 from claimwise.models.cache import call_key, folder_hash
 from claimwise.models.options import ModelError, TransformersOptions
 
 _log = logging.getLogger(__name__)
 
-#: Adapters that ship, a folder each.
-ADAPTERS = Path(__file__).with_name("adapters")
 _HALF = (torch.float16, torch.bfloat16)
 #: StableBeluga2's format, as its model card gives it; ACUEval runs on this model.
 STABLE_BELUGA = ("### System:\n{system}\n\n### User:\n", "\n\n### Assistant:\n")
@@ -62,21 +61,8 @@ def fingerprint(options: TransformersOptions) -> str:
     """
     weights = _weights(options)
     if options.adapter:
-        weights += f" with {folder_hash(_adapter(options))}"
+        weights += f" with {folder_hash(adapter_folder(options.adapter))}"
     return call_key(weights=weights, **options.model_dump(include=_REPLY_OPTIONS))
-
-
-def _adapter(options: TransformersOptions) -> Path:
-    """The folder of an adapter's weights: one that ships, by its name, or one of the user's."""
-    shipped = ADAPTERS / str(options.adapter)
-    folder = shipped if shipped.is_dir() else paths.root() / str(options.adapter)
-    for file in ("adapter_config.json", "adapter_model.safetensors"):  # peft would read pickled weights, too
-        if not (folder / file).is_file():
-            raise ModelError(
-                f"kind transformers: adapter {options.adapter!r}: there is no {folder / file}; expected a folder that peft's "
-                f"save_pretrained wrote, or one of {', '.join(sorted(path.name for path in ADAPTERS.iterdir()))}"
-            )
-    return folder
 
 
 def _weights(options: TransformersOptions) -> str:
@@ -158,7 +144,7 @@ class Checkpoint:
             if options.adapter:  # added to the weights: an answer then costs what it costs without
                 from peft import PeftModel  # half a second, and most checkpoints have none
 
-                self.model = PeftModel.from_pretrained(self.model, _adapter(options)).merge_and_unload()
+                self.model = PeftModel.from_pretrained(self.model, adapter_folder(options.adapter)).merge_and_unload()
             self.model.eval()
         if device:
             self.model = self.model.to(device)
