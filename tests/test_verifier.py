@@ -1,5 +1,7 @@
 """A language model that only verifies: what it is asked, and what another model does for it."""
 
+import math
+
 import pandas as pd
 import pytest
 from fakes import FakeModel
@@ -10,6 +12,7 @@ from claimwise.metrics import MetricSpec, estimate, evaluate
 from claimwise.models.base import Verdict
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
+from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply
 from claimwise.models.verifier import Verifier
 
@@ -65,6 +68,27 @@ def test_it_answers_from_the_same_finished_calls_as_the_language_model_alone():
     model = Verifier(answers(), store, None, FakeModel())
     model.verify([DOCUMENT], [CLAIMS], ZERO)
     assert model.language_model.asked == []
+
+
+def test_log_odds_are_calibrated_and_nothing_is_asked_anew():
+    store = ResponseCache(":memory:")
+    plain = Verifier(answers(), store, None, FakeModel())
+    plain.verify([DOCUMENT], [CLAIMS], ZERO)
+    model = Verifier(answers(), store, None, FakeModel(), (2.0, 1.0))
+    [supports] = [[verdict.support for verdict in group] for group in model.verify([DOCUMENT], [CLAIMS], ZERO)]
+    # odds of 9 and 1/4, squared and times e
+    assert supports == pytest.approx([81 * math.e / (1 + 81 * math.e), math.e / 16 / (1 + math.e / 16)])
+    assert model.language_model.asked == []
+    assert model.fingerprint != plain.fingerprint
+
+
+@pytest.mark.parametrize("calibration", [[0.0, 1.0], [1.0], "high"])
+def test_a_calibration_that_is_none_is_refused(calibration):
+    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m"}
+    with pytest.raises(ModelError, match="option 'calibration"):
+        models.check(entry | {"only_verifies": True, "calibration": calibration})
+    with pytest.raises(ModelError, match="it goes with `only_verifies: true`"):
+        models.check(entry | {"calibration": [1.0, 0.0]})
 
 
 def test_its_fingerprint_depends_on_both():

@@ -71,7 +71,8 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     if chosen.only_verifies:
         from claimwise.models.verifier import Verifier
 
-        return Verifier(Backend(chosen), store, prices, load({"kind": "embedded"}, store))
+        other = load({"kind": "embedded"}, store)
+        return Verifier(Backend(chosen), store, prices, other, chosen.calibration or (1.0, 0.0))
     return PromptedModel(Backend(chosen), store, prices)
 
 

@@ -16,6 +16,8 @@ from pydantic import (
     HttpUrl,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
+    field_validator,
 )
 
 from claimwise.errors import ClaimwiseError, near
@@ -67,12 +69,21 @@ class LanguageModelOptions(Options):
             what stands there is not asked again.
         only_verifies: it was taught to say whether a document supports a claim, and nothing else: it judges a summary as one
             claim, and the embedded model plays the other roles.
+        calibration: of one that only verifies: slope and intercept of the log odds of its support (Platt scaling).
     """
 
     model: str
     context: int | None = Field(default=None, gt=0)
     recorded: str | None = None
     only_verifies: bool = False
+    calibration: tuple[Annotated[float, Field(gt=0)], float] | None = None
+
+    @field_validator("calibration")
+    @classmethod
+    def _verifies(cls, found: tuple[float, float] | None, others: ValidationInfo) -> tuple[float, float] | None:
+        if found and not others.data.get("only_verifies"):
+            raise ValueError("it goes with `only_verifies: true`")
+        return found
 
 
 class TransformersOptions(LanguageModelOptions):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+
+from scipy.special import expit, logit
 
 from claimwise import prompts
 from claimwise.models.base import Judgement, Model, Verdict
@@ -26,11 +29,22 @@ class Verifier(PromptedModel):
     Args:
         language_model, cache, prices: as in ``PromptedModel``.
         other: decomposes, critiques, revises and summarises, and names the evidence.
+        calibration: slope and intercept of the log odds of support (Platt scaling), fitted to validation rows.
     """
 
-    def __init__(self, language_model: LanguageModel, cache: ResponseCache, prices: Prices | None, other: Model):
+    def __init__(
+        self,
+        language_model: LanguageModel,
+        cache: ResponseCache,
+        prices: Prices | None,
+        other: Model,
+        calibration: tuple[float, float] = (1.0, 0.0),
+    ):
         super().__init__(language_model, cache, prices)
-        self.fingerprint = call_key(verifier=language_model.fingerprint, other=other.fingerprint)
+        self.fingerprint = call_key(
+            verifier=language_model.fingerprint, other=other.fingerprint, calibration=calibration
+        )
+        self._slope, self._intercept = calibration
         self.decompose, self.critique = other.decompose, other.critique
         self.revise, self.summarise = other.revise, other.summarise
         self._other = other
@@ -43,7 +57,7 @@ class Verifier(PromptedModel):
         extras: Sequence[str] | None = None,
     ) -> list[list[Verdict]]:
         """See ``Model.verify``."""
-        verdicts = super().verify(documents, claims, prompt, extras)
+        verdicts = self._calibrated(documents, claims, prompt, extras)
         read = self._other.verify(documents, claims, prompt, extras)
         return [
             [replace(ours, evidence=theirs.evidence) for ours, theirs in zip(*group, strict=True)]
@@ -52,5 +66,11 @@ class Verifier(PromptedModel):
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``; the prompt is not read."""
-        verdicts = super().verify(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
+        verdicts = self._calibrated(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
         return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]
+
+    def _calibrated(self, *asked: Any) -> list[list[Verdict]]:
+        return [
+            [replace(one, support=float(expit(self._slope * logit(one.support) + self._intercept))) for one in group]
+            for group in super().verify(*asked)
+        ]
