@@ -81,7 +81,7 @@ def test_a_misspelt_recorded_decomposer_is_told_which_there_are():
     recorded = pd.DataFrame({"example_id": ["e0", "e1", "e0"], "decomposer": ["fenice-t5", "gpt", "fenice-t5"]})
     with pytest.raises(
         ClaimwiseError,
-        match=r"no claims by 'fenice-t6' are recorded; did you mean 'fenice-t5'\?; there are those by fenice-t5, gpt$",
+        match=r"no claims by 'fenice-t6' are recorded; did you mean 'fenice-t5'\? there are those by fenice-t5, gpt$",
     ):
         claims.decomposer("recorded:fenice-t6", FakeModel(), recorded)
 

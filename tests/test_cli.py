@@ -507,7 +507,7 @@ def test_exported_calls_are_read_back_and_a_wrong_name_empties_no_file(monkeypat
         (["--all", "--params", "parms.yaml"], "parms.yaml is not there"),
         (
             ["--model", "embeded"],
-            "calls.sqlite: no calls of a model 'embeded'; did you mean 'embedded'?; there are those of",
+            "calls.sqlite: no calls of a model 'embeded'; did you mean 'embedded'? there are those of",
         ),
     ],
 )

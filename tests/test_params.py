@@ -204,7 +204,7 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
         (
             "leaderbord",
             {},
-            "leaderbord: unknown section; did you mean 'leaderboard'?; expected one of academic_summaries",
+            "leaderbord: unknown section; did you mean 'leaderboard'? expected one of academic_summaries",
         ),
         (
             "meta_evaluation.baseline",

@@ -315,7 +315,7 @@ def _model(model: AnyModel) -> Model:
         if model in DEFAULT_MODELS:
             return models.loaded(DEFAULT_MODELS[model])
         raise models.ModelError(
-            f"unknown model {model!r}{near(model, DEFAULT_MODELS)}; there are: {', '.join(DEFAULT_MODELS)}; for another "
+            f"unknown model {model!r}{near(model, DEFAULT_MODELS) or ';'} there are: {', '.join(DEFAULT_MODELS)}; for another "
             f"give its kind and options: model={_ENTRY}"
         )
     if not any(callable(getattr(model, role, None)) for role in prompts.ROLES):

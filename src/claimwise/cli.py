@@ -320,7 +320,7 @@ def _cache(params: Path, model: str | None = None):
     known = {row[0] for row in cache.stats()}
     if model is not None and model not in known:
         raise ClaimwiseError(
-            f"{path}: no calls of a model {model!r}{near(model, known)}; there are those of {', '.join(known) or 'none'}"
+            f"{path}: no calls of a model {model!r}{near(model, known) or ';'} there are those of {', '.join(known) or 'none'}"
         )
     return path, cache
 

@@ -191,7 +191,9 @@ class Settings(WithSections):
         """
         if name not in self.models:
             known = ", ".join(self.models)
-            raise ParamsError(f"{self._file}, models: no entry {name!r}{near(name, self.models)}; there are: {known}")
+            raise ParamsError(
+                f"{self._file}, models: no entry {name!r}{near(name, self.models) or ';'} there are: {known}"
+            )
         return self.models[name]
 
 
@@ -239,7 +241,7 @@ def _wrong_sections(settings: Settings) -> Iterator[str]:
     for name in settings.sections:
         if name not in SECTIONS and name not in settings.notebooks:
             expected = f"expected one of {', '.join(SECTIONS)}, or a notebook of yours that `notebooks` names"
-            yield f"{name}: unknown section{near(name, SECTIONS)}; {expected}"
+            yield f"{name}: unknown section{near(name, SECTIONS) or ';'} {expected}"
         elif name in settings.notebooks and name in settings.dataset.sections:
             yield from settings.wrong_parameters(name)
 

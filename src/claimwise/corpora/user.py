@@ -345,10 +345,12 @@ def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Ro
     there = list(dict.fromkeys(name for _, row in rows for name in row))
     for field, column in columns.items():
         if field not in FIELDS:
-            raise TableError(f"{path}: unknown field {field!r}{near(field, FIELDS)}; there are: {', '.join(FIELDS)}")
+            raise TableError(
+                f"{path}: unknown field {field!r}{near(field, FIELDS) or ';'} there are: {', '.join(FIELDS)}"
+            )
         if column not in there:
             raise TableError(
-                f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there)}; the file has: "
+                f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there) or ';'} the file has: "
                 f"{', '.join(there)}"
             )
         if twice := [other for other in columns if columns[other] == column and other != field]:

@@ -49,7 +49,7 @@ def decomposer(
     wanted, known = name.removeprefix("recorded:"), sorted(set(recorded["decomposer"]))
     if wanted not in known:
         raise ClaimwiseError(
-            f"decomposer {name!r}: no claims by {wanted!r} are recorded{near(wanted, known)}; there are those by "
+            f"decomposer {name!r}: no claims by {wanted!r} are recorded{near(wanted, known) or ';'} there are those by "
             f"{', '.join(known)}"
         )
     rows = recorded[recorded["decomposer"] == wanted].sort_values(["example_id", "claim_index"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import timeit
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -144,7 +145,10 @@ class Checkpoint:
             if options.adapter:  # added to the weights: an answer then costs what it costs without
                 from peft import PeftModel  # half a second, and most checkpoints have none
 
-                self.model = PeftModel.from_pretrained(self.model, adapter_folder(options.adapter)).merge_and_unload()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FutureWarning)  # peft asks for what transformers will rename
+                    adapted = PeftModel.from_pretrained(self.model, adapter_folder(options.adapter))
+                self.model = adapted.merge_and_unload()
             self.model.eval()
         if device:
             self.model = self.model.to(device)

@@ -230,7 +230,7 @@ def _entry(model: str, settings: api.UserSettings, params: Path, options: Mappin
     place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
     hint = "; or --model openai (or transformers) with --name"
     raise models.ModelError(
-        f"unknown model {model!r}{near(model, settings.models)}; {place}: {', '.join(settings.models)}{hint}"
+        f"unknown model {model!r}{near(model, settings.models) or ';'} {place}: {', '.join(settings.models)}{hint}"
     )
 
 
