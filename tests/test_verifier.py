@@ -91,6 +91,14 @@ def test_a_calibration_that_is_none_is_refused(calibration):
         models.check(entry | {"calibration": [1.0, 0.0]})
 
 
+def test_with_other_finished_calls_neither_it_nor_the_other_keeps_the_first_ones():
+    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
+    model, calls = models.load(entry), ResponseCache(":memory:")
+    models.remembering(model, calls).decompose(["It rained in Rome."], DECOMPOSE)
+    assert [role for _, role, *_ in calls.stats()] == ["decompose"]
+    assert model.cache.stats() == []
+
+
 def test_its_fingerprint_depends_on_both():
     made = {Verifier(answers(), ResponseCache(":memory:"), None, FakeModel(name)).fingerprint for name in "ab"}
     assert len({*made, "scripted"}) == 3

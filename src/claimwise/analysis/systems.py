@@ -28,6 +28,5 @@ def of_all_systems(examples: pd.DataFrame) -> pd.DataFrame:
     >>> of_all_systems(rows)["document_id"].tolist()
     ['x', 'x']
     """
-    by_document = examples.groupby("document_id")["system"].nunique()
-    common = by_document.index[by_document == examples["system"].nunique()]
-    return examples[examples["document_id"].isin(common)]
+    systems = examples.groupby("document_id")["system"].transform("nunique")
+    return examples[systems == examples["system"].nunique()]

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-#: What stands where a table without caption has no rows.
-NONE = "None in this run."
 #: Names of columns that hold p-values: ``p`` or ``..._p``, also with what it is against and the name of a correction.
 _P_VALUES = re.compile(r"(?:^|_)p(?:_baseline)?(?:_holm)?$")
 
@@ -35,7 +33,8 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
     ('<p><b>Errors: none in this run.</b></p>', '<p><b>None in this run.</b></p>')
     """
     if table.empty:
-        return HTML(_title(caption if caption.endswith(".") else f"{caption}: none in this run." if caption else NONE))
+        none = f"{caption}: none in this run." if caption else "None in this run."
+        return HTML(_title(caption if caption.endswith(".") else none))
     table = table.reset_index(drop=True)
     numeric, columns = [], {}
     ends = {end for column in table for end in _ends(table, column) or ()}

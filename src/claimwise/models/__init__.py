@@ -100,6 +100,8 @@ def remembering(model: Model, calls: ResponseCache) -> Model:
         return model
     other = copy.copy(model)
     other.cache = calls
+    if hasattr(other, "other"):  # what plays the other roles of a verifier
+        other.other = remembering(other.other, calls)
     return other
 
 

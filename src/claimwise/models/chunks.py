@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -57,11 +58,7 @@ def split(document: str, fits: Callable[[str], bool]) -> list[Chunk]:
 
 def _most(holds: Callable[[int], bool], limit: int) -> int:
     """The largest n in 0..limit for which it holds, found by halving."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
+    return limit - bisect_left(range(limit), True, key=lambda fewer: holds(limit - fewer))
 
 
 def _cut(sentence: str, fits: Callable[[str], bool]) -> Iterator[str]:

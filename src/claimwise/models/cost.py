@@ -7,19 +7,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise.errors import counted
+from claimwise.models.base import Model
 from claimwise.models.options import ModelError
 from claimwise.progress import bar
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from claimwise.models.base import Model
 
 #: Claims that an estimate gives a summary. A three-sentence news summary has so many, as ACUEval's demonstrations break
 #: one up; one of a single sentence has two or three. The cost is to be overestimated rather than the other way round.
@@ -121,8 +118,6 @@ def used() -> Usage:
 
 def usage() -> pd.DataFrame:
     """What this process has asked of models, one row a model and role, with the columns of ``Usage``."""
-    import pandas as pd
-
     rows = [(model, role, *astuple(used)) for (model, role), used in sorted(_USAGE.items())]
     return pd.DataFrame(rows, columns=["model", "role", *(field.name for field in fields(Usage))])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import shutil
@@ -38,8 +37,7 @@ def converted(options: TransformersOptions) -> Path:
     if sha256 and (kept / sha256).is_dir():
         return kept / sha256
     source = _located(options.model, options.revision, options.file)
-    with source.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    found = pooch.file_hash(source)
     if sha256 and found != sha256:
         raise ModelError(
             f"kind transformers: {source} is not the file that params.yaml names: its SHA-256 is {found}, expected "

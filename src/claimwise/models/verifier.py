@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,13 @@ from claimwise.prompts import Prompt
 
 #: Asks of a whole summary what is asked of a claim.
 _QUESTION = "acueval-verify-zeroshot"
+
+
+def _by_other(role: str) -> Callable:
+    def play(self: Verifier, *given: Any) -> list:
+        return getattr(self.other, role)(*given)
+
+    return play
 
 
 class Verifier(PromptedModel):
@@ -45,9 +52,9 @@ class Verifier(PromptedModel):
             verifier=language_model.fingerprint, other=other.fingerprint, calibration=calibration
         )
         self._slope, self._intercept = calibration
-        self.decompose, self.critique = other.decompose, other.critique
-        self.revise, self.summarise = other.revise, other.summarise
-        self._other = other
+        self.other = other
+
+    decompose, critique, revise, summarise = map(_by_other, ("decompose", "critique", "revise", "summarise"))
 
     def verify(
         self,
@@ -58,7 +65,7 @@ class Verifier(PromptedModel):
     ) -> list[list[Verdict]]:
         """See ``Model.verify``."""
         verdicts = self._calibrated(documents, claims, prompt, extras)
-        read = self._other.verify(documents, claims, prompt, extras)
+        read = self.other.verify(documents, claims, prompt, extras)
         return [
             [replace(ours, evidence=theirs.evidence) for ours, theirs in zip(*group, strict=True)]
             for group in zip(verdicts, read, strict=True)
