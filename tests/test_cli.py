@@ -530,7 +530,7 @@ def test_replies_that_could_not_be_read_are_asked_again_after_the_command_that_t
     served.answer = good
     assert runner.invoke(cli.app, ["cache", "prune", "--model", "m:unread"]).output.endswith(": 1 calls deleted\n")
     mended = runner.invoke(cli.app, ["score", file, "--model", "served"])
-    assert "(2 from the cache, 1 calls), 10 + 2 tokens, cost 1.00, 0 unparsed, " in mended.output
+    assert "(2 from the cache, 1 call), 10 + 2 tokens, cost 1.00, 0 unparsed, " in mended.output
     assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
 
 

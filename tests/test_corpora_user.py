@@ -279,12 +279,12 @@ def test_the_number_of_a_row_is_its_id_where_the_file_has_none(tmp_path):
         (
             CNNDM,
             {"documnet": "article"},
-            "unknown field 'documnet'; did you mean 'document'[?]; there are: id, document,",
+            "unknown field 'documnet'; did you mean 'document'[?] there are: id, document,",
         ),
         (
             CNNDM,
             {"document": "artcle"},
-            "no column 'artcle', which 'document' is said to be; did you mean 'article'[?]; the file has: article, hi",
+            "no column 'artcle', which 'document' is said to be; did you mean 'article'[?] the file has: article, hi",
         ),
         (
             CNNDM,

@@ -111,17 +111,13 @@ def test_few_shot_verification_shows_labels_and_leaves_the_answer_open():
     assert text.endswith("Example 5:\n\nDocument: DOC\n\nClaim: CLAIM\n\nSupported:")
 
 
-def names(document):
-    return [source.reference for source in sources.separated(document)]
-
-
 def test_claim_critique_names_its_papers_and_counts_them():
     prompt = prompts.load("factored-critique-claim")
     document = sources.joined(SOURCES)
-    two = prompt.render(Document=document, Statement="S", References=names(document))
+    two = prompt.render(Document=document, Statement="S", References=sources.references(document))
     assert "The claim is from Ling (2009), Benton (2010):\n\nLing (2009):\n\nTitle: A title\n\nAbstract: " in two
     assert "supported by the abstracts. Finally" in two
-    one = prompt.render(Document="It rained.", Statement="S", References=names("It rained."))
+    one = prompt.render(Document="It rained.", Statement="S", References=sources.references("It rained."))
     assert "The claim is from this document:\n\nIt rained." in one
     assert "supported by the abstract. Finally" in one
 
@@ -129,7 +125,7 @@ def test_claim_critique_names_its_papers_and_counts_them():
 def test_a_title_of_several_lines_is_read_back_as_one():
     broken = [sources.Source("Ling (2009)", "A title\r\nof two lines", "It helped."), *SOURCES[1:]]
     assert next(source.title for source in sources.separated(sources.joined(broken))) == "A title of two lines"
-    assert names(sources.joined(broken)) == [source.reference for source in broken]
+    assert sources.references(sources.joined(broken)) == [source.reference for source in broken]
 
 
 def test_summaries_are_asked_with_every_source_in_order():

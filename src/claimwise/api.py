@@ -40,6 +40,7 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
         "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         "adapter": "claimwise-0.5b",
         "only_verifies": True,
+        "calibration": [0.52, 0.84],
         "context": 32768,
     },
 }

@@ -29,7 +29,7 @@ from claimwise.models.chunks import Chunk
 from claimwise.models.cost import Prices, Usage, unread_name
 from claimwise.models.replies import LanguageModel, Reply
 from claimwise.prompts import Prompt, parsers
-from claimwise.prompts.sources import separated
+from claimwise.prompts.sources import references
 from claimwise.reasons import Parsed, Reason
 
 _log = logging.getLogger(__name__)
@@ -146,8 +146,7 @@ class PromptedModel:
         for document, statement in zip(documents, statements, strict=True):
 
             def render(part: str, statement: str = statement) -> str:
-                names = [source.reference for source in separated(part)]
-                return prompt.render(Document=part, References=names, **{variable: statement})
+                return prompt.render(Document=part, References=references(part), **{variable: statement})
 
             parts = self._chunks(document, prompt, render)
             seen.append(parts)

@@ -89,3 +89,8 @@ def separated(document: str) -> list[Source]:
         Source(head["reference"], head["title"], document[head.end() : end].strip())
         for head, end in zip(heads, ends, strict=False)  # without a head there is one end too many
     ]
+
+
+def references(document: str) -> list[str]:
+    """The names of the sources in a document that ``joined`` made; none for any other text."""
+    return [source.reference for source in separated(document)]
