@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from claimwise import metrics, models
+from claimwise import metrics, models, paths
 from claimwise.analysis.measures import tuned_threshold
 from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
@@ -349,7 +349,7 @@ def test_a_write_that_fails_leaves_the_earlier_result(folder, name):
 
 
 def test_half_a_result_never_stands_in_its_place():
-    with output.whole(Path("scores.csv")) as new:
+    with paths.whole(Path("scores.csv")) as new:
         new.write_text("half")
         assert not Path("scores.csv").exists()
     assert Path("scores.csv").read_text() == "half"
@@ -362,14 +362,14 @@ def test_a_link_stays_one_and_a_device_is_written_itself():
     output.write(pd.DataFrame({"id": ["a"]}), Path("scores.csv"))
     assert Path("scores.csv").is_symlink()
     assert Path("deep/real.csv").read_text() == "id\na\n"
-    with output.whole(Path("/dev/null")) as new:
+    with paths.whole(Path("/dev/null")) as new:
         assert new == Path("/dev/null")
 
 
 def test_a_file_in_a_folder_that_takes_no_other_is_written_itself(folder, monkeypatch):
     Path("scores.csv").write_text("old")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != folder.resolve())  # root may write everywhere
-    with output.whole(Path("scores.csv")) as new:
+    with paths.whole(Path("scores.csv")) as new:
         assert new == Path("scores.csv")
 
 
@@ -653,7 +653,7 @@ def test_a_threshold_that_no_score_can_meet_is_refused(folder, threshold):
 
 def test_what_goes_into_a_pipe_is_written_into_it():
     read, write = os.pipe()
-    with output.whole(Path(f"/dev/fd/{write}")) as place:
+    with paths.whole(Path(f"/dev/fd/{write}")) as place:
         place.write_text("id,score\n")
     os.close(write)
     with os.fdopen(read) as pipe:

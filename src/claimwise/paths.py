@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,3 +88,32 @@ def replaced(folder: Path) -> Iterator[Path]:
         folder.rename(old)
     partial.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Gives a file to write; at the end of the block it takes its place, so that half a result never stands there.
+
+    What is no file (a pipe, a terminal) is written itself, and so is a file in a folder where no other can be made.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "deep", "scores.csv")
+    >>> with whole(path) as new:
+    ...     _, there = new.write_text("id"), path.exists()
+    >>> there, path.read_text(), [found.name for found in path.parent.iterdir()]
+    (False, 'id', ['scores.csv'])
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    place = path.resolve()  # a link stays one
+    if (path.exists() and not path.is_file()) or not os.access(place.parent, os.W_OK):
+        yield path
+        return
+    kind = "".join(place.suffixes[-2:])  # the end of a name says what is written
+    new = place.with_name(f".partial-{zlib.crc32(place.name.encode())}{kind}")
+    try:
+        yield new
+        if place.exists():
+            shutil.copymode(place, new)
+        new.replace(place)
+    finally:
+        new.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ try:
 except ImportError:  # Windows: processes that ask the same at once both ask it
     fcntl = None
 
+from claimwise import paths
 from claimwise.errors import ClaimwiseError
 from claimwise.models import cost
 from claimwise.models.cost import Usage, unread_name
@@ -218,14 +219,25 @@ class ResponseCache:
         """Write a model's finished calls, an object a line, for ``read``; returns how many.
 
         They hold hashes of prompts, no prompt's text.
+
+        Raises:
+            CacheError: the file is there and holds something else, such as the cache itself.
         """
+        if file.exists() and not _holds_calls(file):
+            raise CacheError(f"{file} holds something else than finished calls; name a new file")
         query = "SELECT key, model, role, value FROM calls WHERE model = ? ORDER BY role, key"
         with self._explained():
             rows = [dict(zip(_COLUMNS, row, strict=True)) for row in self._connection.execute(query, (model,))]
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lines = (json.dumps(row | {"value": json.loads(row["value"])}) + "\n" for row in rows)
-        file.write_text("".join(lines), encoding="utf-8")
-        return len(rows)
+        lines, unreadable = [], []
+        for row in rows:
+            try:
+                lines.append(json.dumps(row | {"value": json.loads(row["value"])}) + "\n")
+            except _UNREADABLE:
+                unreadable.append(row["key"])
+        self.set_aside(unreadable)
+        with paths.whole(file) as new:
+            new.write_text("".join(lines), encoding="utf-8")
+        return len(lines)
 
     def read(self, file: Path) -> None:
         """Take in what ``export`` wrote; a call that is here already keeps its value.
@@ -234,17 +246,16 @@ class ResponseCache:
             CacheError: the file cannot be read; names its line.
         """
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
+            lines = file.read_bytes().split(b"\n")
         except OSError as error:
             raise CacheError(f"{file}: the file of recorded calls cannot be read ({error.strerror})") from error
         rows = []
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
             try:
-                row = json.loads(line)
-                rows.append((*(str(row[name]) for name in _COLUMNS[:-1]), json.dumps(row["value"])))
+                rows.append(_row(line))
             except _UNREADABLE as error:
                 raise CacheError(
-                    f"{file}, line {number}: found {line[:60]!r}, expected an object with {', '.join(_COLUMNS)}; take the "
+                    f"{file}, line {number}: found {line[:60].decode(errors='replace')!r}, expected an object with {', '.join(_COLUMNS)}; take the "
                     "file from the repository again"
                 ) from error
         self._insert(rows)
@@ -266,6 +277,23 @@ class ResponseCache:
         self._connection.close()
         if self._asked is not None:
             self._asked.close()
+
+
+def _row(line: bytes) -> tuple[str, ...]:
+    """A line of what ``export`` wrote, as it is stored."""
+    row = json.loads(line)
+    texts = [str(row[name]) for name in _COLUMNS[:-1]]
+    "".join(texts).encode()  # half a character (a lone surrogate) cannot be stored
+    return (*texts, json.dumps(row["value"]))
+
+
+def _holds_calls(file: Path) -> bool:
+    """Whether a file is one that ``export`` wrote; so is an empty one."""
+    with file.open("rb") as lines:
+        try:
+            return not (first := lines.readline()) or bool(_row(first))
+        except _UNREADABLE:
+            return False
 
 
 def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:

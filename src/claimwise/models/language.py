@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 from claimwise import text
 from claimwise.models import chunks
@@ -209,7 +210,7 @@ class PromptedModel:
                 compute,
                 model=self.name,
                 role=prompt.role,
-                read=reader(Reply),
+                read=partial(_stored, choices=len(how.choices)),
                 keep=lambda reply: reply.answered,
             )
         finally:
@@ -251,6 +252,15 @@ class PromptedModel:
         fits = [self.language_model.fits(one, prompt.decoding) for one in rendered]
         read = iter(self._parsed([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
         return [Text(*next(read)) if ok else Text(None, Reason.TOO_LONG) for ok in fits]
+
+
+def _stored(value: Any, choices: int) -> Reply:
+    """A reply of what is stored of it; one that no model can have given is an error, as another shape is."""
+    reply = reader(Reply)(value)
+    found = reply.probabilities
+    if found is not None and not (len(found) == choices and all(0 <= one < 1.01 for one in found)):  # sums are rounded
+        raise ValueError(f"expected {choices} probabilities, found {found}")
+    return reply
 
 
 def _read(reply: Reply, prompt: Prompt) -> Parsed:

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import httpx2
 import openai
@@ -230,6 +231,10 @@ class OpenAILanguageModel:
                 f"{server.where} knows no such model or path: {said}. {server.address}/models lists its models; "
                 "`base_url` usually ends in /v1."
             )
+        if 300 <= status < 400:
+            return ModelError(
+                f"{server.where} sends the request on to another address (status {status}); write that address under `base_url`"
+            )
         message = said.lower()
         advice = [setting for word, setting in _SETTINGS.items() if word in message and "too large" not in message]
         told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
@@ -334,7 +339,7 @@ class OpenAILanguageModel:
 def _server(name: str, base_url: str, options: OpenAIOptions, key: str) -> Server:
     address = without_credentials(base_url)
     where = f"{name} at {address}"
-    http = HttpClient(where, options, key)
+    http = HttpClient(where, options, key, unquote(urlsplit(base_url).password or ""))
     client = openai.AsyncOpenAI(
         api_key=key or "none",  # it wants one; ``HttpClient`` sends none
         base_url=base_url,

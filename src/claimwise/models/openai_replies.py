@@ -11,6 +11,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -70,13 +71,14 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         where: names the model and its server in messages.
         options: the seconds of an attempt are up to the last byte of its answer; ``AsyncOpenAI`` makes the retries.
         key: is kept out of answers and messages; some servers repeat it.
+        password: of the server's address, likewise.
 
     Attributes:
         problem: of the last attempt that failed.
         replace: whether other servers take over; asked when several attempts of a call have failed. None: there are none.
     """
 
-    def __init__(self, where: str, options: OpenAIOptions, key: str):
+    def __init__(self, where: str, options: OpenAIOptions, key: str, password: str = ""):
         # The caller bounds what is in flight. A redirected POST would become a GET.
         settings = {"limits": httpx2.Limits(max_connections=None), "follow_redirects": False}
         try:
@@ -85,7 +87,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             _log.warning("%s: the environment's proxies are not used: %s", where, error)
             super().__init__(**settings, trust_env=False)
         self._where, self._seconds, self._retries, self._key = where, options.timeout_seconds, options.retries, key
-        self._forms = _forms(key.encode()) if len(key) >= _SECRET else []
+        self._forms = [form for secret in (key, password) if len(secret) >= _SECRET for form in _forms(secret)]
         self._served = False  # whether the server has ever sent a completion
         self.problem = ""
         self.replace: Callable[[], bool] | None = None
@@ -148,14 +150,21 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             body += part
             if len(body) > _MOST_BYTES:
                 raise ModelError(f"{self._where} sends more than {_MOST_BYTES >> 20} MiB as one answer")
+        text = body.decode("utf-8", "surrogateescape")
+        if self._forms:
+            with suppress(ValueError, RecursionError):  # no JSON: a page, half a body
+                text = json.dumps(json.loads(text))  # the escapes of JSON would hide a secret
+        return self._without_secrets(text).encode("utf-8", "surrogateescape")
+
+    def _without_secrets(self, text: str) -> str:
         for form in self._forms:
-            body = body.replace(form, b"***")
-        return bytes(body)
+            text = text.replace(form, "***")
+        return text
 
     def _judged(self, response: httpx2.Response, body: bytes) -> httpx2.Response:
         """The answer with its body; ``x-should-retry`` is how a server tells ``openai`` whether to call again."""
         names = ("retry-after", "retry-after-ms", "x-should-retry")
-        headers = {name: response.headers[name] for name in names if name in response.headers}
+        headers = {name: self._without_secrets(response.headers[name]) for name in names if name in response.headers}
         answer = httpx2.Response(response.status_code, headers=headers, content=body, request=response.request)
         if answer.is_success:
             answer.extensions["completion"] = self._completion(body)
@@ -210,20 +219,20 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         return f"{self.shortened(str(said or error.response.text))} (status {error.status_code})"
 
     def shortened(self, text: str) -> str:
-        """A text on one line, without the key, and without what a terminal takes for a command."""
-        text = text.replace(self._key, "***") if self._key else text
-        return printable(text)[:300]
+        """A text on one line, without secrets, and without what a terminal takes for a command."""
+        return printable(self._without_secrets(text))[:300]
 
 
-def _forms(key: bytes) -> list[bytes]:
-    """How a key may stand in an answer: as it is, or in base64, whatever stands before it in the same text.
+def _forms(secret: str) -> list[str]:
+    """How a secret may stand in an answer: as it is, in base64, whatever stands before it in the same text, or as JSON.
 
-    >>> text = base64.b64encode(b"Bearer sk-4242-4242!")
-    >>> [form in text for form in _forms(b"sk-4242-4242")]
-    [False, False, True, False]
+    >>> text = base64.b64encode(b"Bearer sk-4242-4242!").decode()
+    >>> [form in text for form in _forms("sk-4242-4242")]
+    [False, False, False, True, False]
     """
-    encoded = [(base64.b64encode(bytes(before) + key), before) for before in range(3)]
-    return [key, *(text[(4 * before + 2) // 3 : (len(key) + before) // 3 * 4] for text, before in encoded)]
+    key = secret.encode()
+    encoded = [(base64.b64encode(bytes(before) + key).decode(), before) for before in range(3)]
+    return [secret, json.dumps(secret)[1:-1], *(text[(4 * before + 2) // 3 : (len(key) + before) // 3 * 4] for text, before in encoded)]
 
 
 def may_pass(response: httpx2.Response) -> bool:

@@ -146,6 +146,8 @@ def _addresses(found: tuple[str, ...]) -> tuple[str, ...]:
             _HTTP.validate_python(address)
         except ValidationError as error:
             raise ValueError(error.errors()[0]["msg"]) from None
+        if not address.isprintable() or set(address) & set("?# "):
+            raise ValueError("expected an address without blanks and without what follows a ? or #")
     return found
 
 

@@ -29,8 +29,17 @@ _END = (
 
 
 def _either(yes: str, no: str) -> str:
-    """What shows that both answers are named: "Yes/No", "yes or no"."""
-    return rf"(?!\s*\(?(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
+    """What shows that both answers are named: "Yes/No", "yes or no", "Yes... actually no."; not "Yes, no error is there"."""
+    turn = r"(?:\W{0,5}\b(?:actually|rather|wait|maybe|perhaps|but|then|well)\b)?"
+    return (
+        rf"(?!\s*\(?(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
+        rf"(?!{turn}[^\w\n]{{1,5}}(?:{yes}|{no})\b(?=[^\w\s]|\s*$))"
+    )
+
+
+_IT = r"\W{1,3}(?:it|this|that|(?:the|this) (?:claim|statement|summary)) is"
+_GAINSAID_YES = re.compile(rf"{_IT}(?:n['’]t| not) (?:fully |directly )?supported\b", re.IGNORECASE)
+_GAINSAID_NO = re.compile(rf"{_IT} (?:fully |directly )?supported\b", re.IGNORECASE)
 
 
 def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
@@ -52,6 +61,8 @@ def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
         found = first.match(text) or end.search(text)
         if not found:
             return Parsed(None, f"neither {yes} nor {no}")
+        if (_GAINSAID_YES if found[1] else _GAINSAID_NO).match(text, found.end()):
+            return Parsed(None, "an answer, and then its opposite")
         return Parsed(float(bool(found[1])))
 
     return read
@@ -194,7 +205,7 @@ def claims_supported(reply: str, cut: bool) -> Parsed:
 
 
 _LABEL = re.compile(
-    r"(?<![a-z])(?P<un>un[\s-]?)?supported(?![a-z])(?P<by_nothing>\s+(?:(?:by|in)\s+n(?:o|one|obody|othing|either)|nowhere)\b)?",
+    r"(?<![a-z])(?P<un>un[\s-]?)?supported(?![a-z])(?P<by_nothing>\s+(?:(?:by|in)\s+(?:n(?:o|one|obody|othing|either)|zero)|nowhere)\b|\s*\(not\))?",
     re.I,
 )
 _PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
@@ -209,6 +220,12 @@ _PART = re.compile(r"\bpart(?:ial)?ly\b", re.IGNORECASE)
 #: After a denial, what leaves open whether a part is supported, or whether the label is meant.
 _OPEN = re.compile(r"\b(?:fully|completely|entirely|wholly|totally|all|that|whether|if)\b", re.IGNORECASE)
 _IS = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
+#: Neither a label nor its denial: "far from supported", "it would be supported if".
+_HARDLY = re.compile(
+    r"\b(?:far from|anything but|poorly|insufficiently|inadequately|weakly|rarely|scarcely|little|fail(?:s|ed)? to be"
+    r"|(?:would|could|might|may) be)\W*$",
+    re.IGNORECASE,
+)
 
 
 def supported_label(reply: str, cut: bool) -> Parsed:
@@ -234,6 +251,8 @@ def _label(text: str, found: re.Match) -> float | None:
     """The value of one label; None where it is denied, but not outright ("not fully supported")."""
     before = _CLAUSE.sub("", _BEFORE.search(text[max(0, found.start() - 200) : found.start()])[0])
     answer = SUPPORTED.match(text, found.start())
+    if _HARDLY.search(before):
+        return None
     if found["un"] or (answer and answer["answer"].lower() == "no"):
         return 0.0
     if denial := _DENIED.search(before):
@@ -256,8 +275,8 @@ def _number(top: int) -> str:
     "4 (out of 10)"), and not the scale itself (the 5 of 4/5).
     """
     return (
-        r"(?<![\d.−–-])(?<!\d/)(?<!\d [/–-] )(?<!\d (?:of|or|to) )(?<!\d and )(?<!out of )(?<!star of )(?<!stars of )"
-        r"(\d+(?:\.\d+)?)(?!\d|\.\d|e\d|\s?[–-]\s?\d|\s+(?:or|to)\s+(?:\w+\s+)?\d|\s+and\s+\d+(?!\s*\w))"
+        r"(?<![\d.−–<>≤≥-])(?<!\d/)(?<!\d [/–-] )(?<!\d (?:of|or|to) )(?<!\d and )(?<!out of )(?<!star of )(?<!stars of )"
+        r"(\d+(?:\.\d+)?)(?!\d|\.\d|e\d|\s?[–-]\s?\d|\s+(?:or|to)\s+(?:\w+\s+)?\d|[ \t]+\d|,\d|\s+(?:minus|plus)\b|\?|\s+and\s+\d+(?!\s*\w))"
         rf"(?!(?:\s*(?:stars?|points?))?\s*[(\[]?\s*(?:/|(?:out )?of)\s*(?:(?!{top}\b)\d|(?:ten|(?:a |one )?hundred)\b))"
     )
 
@@ -304,7 +323,9 @@ _HUNDRED_PLACES = (
 _FIVE = tuple(re.compile(place, re.IGNORECASE) for place in _FIVE_PLACES)
 _HUNDRED = tuple(re.compile(place, re.IGNORECASE) for place in _HUNDRED_PLACES)
 _FIVE_SCALE, _HUNDRED_SCALE = _scale("1|one", "5|five"), _scale("0|zero", "100|one hundred")
-_OTHER_SCALE = re.compile(r"\bscale\W+(?:of\W+|from\W+)*\w+\W*(?:-|–|to)\W*(?:\d+|ten|seven|hundred)\b", re.IGNORECASE)
+_OTHER_SCALE = re.compile(
+    r"\bscale\W+(?:of\W+|from\W+)*(?:\w+\W*(?:-|–|to)\W*(?:\d+|ten|seven|hundred)|(?:7|10|100|seven|ten))\b", re.IGNORECASE
+)
 _BREAKDOWN = re.compile(r"\bbreak\s?down\b", re.IGNORECASE)
 _WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 _STAR_WORD = re.compile(

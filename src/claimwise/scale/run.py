@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import typer
 
-from claimwise import api, models
+from claimwise import api, models, paths
 from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import STDIN, expanded
-from claimwise.errors import ClaimwiseError, counted
+from claimwise.errors import ClaimwiseError, counted, first_line
 from claimwise.hub import fetched
 from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.models import cost
@@ -187,10 +187,10 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
     """
     # the record alone is what a run leaves whose examples could not be read
     if folder.is_dir() and {path.name for path in folder.iterdir()} - {_RUN}:
-        try:
-            there = json.loads((folder / _RUN).read_text(encoding="utf-8"))["asked"]
-        except (FileNotFoundError, ValueError, KeyError):
-            raise ClaimwiseError(f"{folder} holds other files; name a new folder for the scores") from None
+        record = _record(folder)
+        if record is None:
+            raise ClaimwiseError(f"{folder} holds other files; name a new folder for the scores")
+        there = record["asked"]
         if other := [name for name in asks if there.get(name) != asks[name]]:
             raise ClaimwiseError(
                 f"{folder} holds scores of another run: its {other[0]} {there.get(other[0])!r}, here "
@@ -236,20 +236,21 @@ def merge(folder: Path, out: Path) -> int:
         out: a .parquet, written some rows at a time; or a .csv (without claims) or .jsonl, which are made in memory.
 
     Raises:
-        ClaimwiseError: the folder holds no scores, or not all of them yet; or the name ends in nothing of these.
+        ClaimwiseError: the folder holds no scores, or not all of them yet; or the name ends in nothing of these, or is that
+            of a part or of the examples.
     """
-    try:
-        record = json.loads((folder / _RUN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise ClaimwiseError(f"{folder} holds no scores; expected the folder of `claimwise score --out`") from None
+    record = _record(folder)
+    if record is None:
+        raise ClaimwiseError(f"{folder} holds no scores; expected the folder of `claimwise score --out`")
     files = sorted(folder.glob("part-*.parquet"))
     if "parts" not in record:
         raise ClaimwiseError(
             f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
         )
-    tables = _in_order(files)
+    output.check([*files, folder / _RUN, *map(Path, record["asked"]["files"])], out, None, None)
+    tables = _in_order(folder, files, record["counts"]["rows"])
     if out.suffix == ".parquet":
-        with output.whole(out) as new:
+        with paths.whole(out) as new:
             first = next(tables)
             with pq.ParquetWriter(new, first.schema, compression="zstd") as writer:
                 for table in (first, *tables):
@@ -262,10 +263,31 @@ def merge(folder: Path, out: Path) -> int:
     return record["counts"]["rows"]
 
 
-def _in_order(files: Sequence[Path]) -> Iterator[pa.Table]:
+def _record(folder: Path) -> dict[str, Any] | None:
+    """What a run noted of itself; None where that is not there, or is no such note."""
+    try:
+        record = json.loads((folder / _RUN).read_text(encoding="utf-8"))
+        record["asked"]["files"], "parts" not in record or record["counts"]["rows"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return record
+
+
+def _in_order(folder: Path, files: Sequence[Path], count: int) -> Iterator[pa.Table]:
     """Tables of rows one after the other; of each part only those of the table's span of rows are kept."""
-    rows = [pq.read_table(file, columns=["row"])["row"].to_numpy() for file in files]
-    of = np.empty(sum(map(len, rows)), int)
+    rows = []
+    for file in files:
+        try:
+            rows.append(pq.read_table(file, columns=["row"])["row"].to_numpy())
+        except (pa.ArrowException, KeyError) as error:
+            raise ClaimwiseError(
+                f"{file}: the part is damaged ({first_line(error)}); delete it, and run the same command again"
+            ) from None
+    if sorted(row for part in rows for row in part) != list(range(count)):
+        raise ClaimwiseError(
+            f"{folder}: {sum(map(len, rows))} rows are in its parts, expected {count}, each once; run the same command again"
+        )
+    of = np.empty(count, int)
     for number, places in enumerate(rows):
         of[places] = number
     for start in range(0, len(of), _WINDOW):

@@ -6,18 +6,15 @@ import gzip
 import json
 import os
 import re
-import shutil
 import sys
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 import pandas as pd
 import typer
 
-from claimwise import text
+from claimwise import paths, text
 from claimwise.corpora.user_rows import files_in, stem
 from claimwise.csv_quoting import quoting
 from claimwise.errors import ClaimwiseError
@@ -127,39 +124,10 @@ def nests(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(".jsonl")
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Gives a file to write; at the end of the block it takes its place, so that half a result never stands there.
-
-    What is no file (a pipe, a terminal) is written itself, and so is a file in a folder where no other can be made.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "deep", "scores.csv")
-    >>> with whole(path) as new:
-    ...     _, there = new.write_text("id"), path.exists()
-    >>> there, path.read_text(), [found.name for found in path.parent.iterdir()]
-    (False, 'id', ['scores.csv'])
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    place = path.resolve()  # a link stays one
-    if (path.exists() and not path.is_file()) or not os.access(place.parent, os.W_OK):
-        yield path
-        return
-    kind = "".join(place.suffixes[-2:])  # the end of a name says what is written
-    new = place.with_name(f".partial-{zlib.crc32(place.name.encode())}{kind}")
-    try:
-        yield new
-        if place.exists():
-            shutil.copymode(place, new)
-        new.replace(place)
-    finally:
-        new.unlink(missing_ok=True)
-
-
 def write_record(record: Mapping[str, Any], path: Path) -> None:
     """Write what made the scores; these are there already, so that a place that takes no file is only warned of."""
     try:
-        with whole(path) as new:
+        with paths.whole(path) as new:
             new.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         typer.echo(f"warning: what made the scores is not written: {error}", err=True)
@@ -180,7 +148,7 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     if path == STDOUT:
         _write_csv(table, sys.stdout, safe)
         return
-    with whole(path) as new:
+    with paths.whole(path) as new:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
                 for row in table.to_dict("records"):

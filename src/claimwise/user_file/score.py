@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import typer
 
-from claimwise import api, models, prompts
+from claimwise import api, models, paths, prompts
 from claimwise.corpora.user import read_files
 from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded
 from claimwise.errors import ClaimwiseError, check_score, counted, near
@@ -134,7 +134,7 @@ def score(
         if spec.judge:
             typer.echo(f"{claims}: empty, for {metric} judges whole summaries and makes no claims", err=True)
     if page is not None:
-        with output.whole(page) as new:
+        with paths.whole(page) as new:
             html = render(
                 evaluation,
                 examples,
