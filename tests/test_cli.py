@@ -142,7 +142,7 @@ def test_a_trial_scores_the_first_rows_only():
     assert "mine.word-overlap.first-2.csv: 2 summaries, mean 0.625" in trial.stdout
     assert pd.read_csv("mine.word-overlap.first-2.csv")[["id", "label"]].to_numpy().tolist() == [["a", 1], ["b", 0]]
     assert len(pd.read_csv("mine.word-overlap.csv")) == 5  # those of the whole file stay
-    assert json.loads(Path("mine.word-overlap.run.json").read_text())["limit"] is None
+    assert json.loads(Path("mine.word-overlap.csv.run.json").read_text())["limit"] is None
     assert "(--limit)" not in score("mine.jsonl", "--limit", "5").stdout
     assert score("mine.jsonl", "--limit", "0").exit_code == 2
 
@@ -332,7 +332,7 @@ def test_several_servers_of_one_model_share_the_work(served, serve):
     assert pd.read_csv("mine.acueval.org-m.csv")["score"].tolist() == [0.75] * 12
     assert served.requests
     assert other.requests
-    record = json.loads(Path("mine.acueval.org-m.run.json").read_text())
+    record = json.loads(Path("mine.acueval.org-m.csv.run.json").read_text())
     assert record["model"] == f"org/m at {served.url}, {other.url}"
     assert "geheim" not in json.dumps(record)
 
@@ -345,7 +345,7 @@ def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
     assert done.exit_code == 0, done.output
     found = pd.read_csv("mine.yes.served.csv").loc[0]
     assert (found["scorer"], found["score"]) == ("served", 0.75)
-    assert json.loads(Path("mine.yes.served.run.json").read_text())["model"] == f"m at {served.url}"
+    assert json.loads(Path("mine.yes.served.csv.run.json").read_text())["model"] == f"m at {served.url}"
     assert (
         "sentences, acueval-verify-zeroshot, mean, by model served" in CliRunner().invoke(cli.app, ["metrics"]).output
     )
@@ -384,7 +384,7 @@ def test_what_there_is_is_listed_a_line_each():
     assert any(line.startswith("acueval-verify-zeroshot ") and " verify " in line for line in listed)
     Path("params.yaml").unlink()
     listed = [line.split()[0] for line in lines("models")]
-    assert listed == ["embedded", "embedded-zero-shot", "lexical", "claimwise-0.5b"]
+    assert listed == ["embedded", "embedded-zero-shot", "lexical", "claimwise-0.5b", "openai", "transformers"]
     assert "lexical              lexical (word overlap, nothing learned)" in lines("models")
 
 

@@ -417,7 +417,7 @@ def test_a_server_that_takes_no_connection_in_time_is_said_so(waits, monkeypatch
 
 @pytest.mark.parametrize("address", ["http://localhost:80000/v1", "http://localhost:http/v1", "localhost:8000/v1"])
 def test_an_address_that_cannot_be_one_is_told_of_at_once(address):
-    with pytest.raises(ModelError, match=f"option 'base_url': found '{address}'; .*(port number|'http' or 'https')"):
+    with pytest.raises(ModelError, match=f"option 'base_url': found '{address}'; .*(port number|http:// or https://)"):
         openai_model(ResponseCache(":memory:"), model="m", base_url=address)
 
 

@@ -108,7 +108,7 @@ def test_files_of_one_name_have_results_of_their_own():
     score("mine.tsv")
     assert len(pd.read_csv("mine.csv.word-overlap.csv")) == 4
     assert len(pd.read_csv("mine.tsv.word-overlap.csv")) == 2
-    assert json.loads(Path("mine.tsv.word-overlap.run.json").read_text())["files"] == ["mine.tsv"]
+    assert json.loads(Path("mine.tsv.word-overlap.csv.run.json").read_text())["files"] == ["mine.tsv"]
 
 
 def test_other_columns_stand_after_the_scores_as_they_were():
@@ -680,7 +680,7 @@ def test_what_stands_in_a_file_is_no_command_to_the_terminal(capsys):
 def test_what_made_the_scores_stands_beside_them():
     write(ROWS)
     score(metric="acueval", model="lexical", limit=3, columns={"id": "id"}, threshold=0.5)
-    record = json.loads(Path("mine.acueval.lexical.first-3.run.json").read_text())
+    record = json.loads(Path("mine.acueval.lexical.first-3.csv.run.json").read_text())
     assert record["metric"]["verify"] == "acueval-verify-zeroshot"
     assert record["prompts"]["acueval-verify-zeroshot"] == load("acueval-verify-zeroshot").fingerprint
     assert record["versions"] == models.versions()
@@ -689,7 +689,7 @@ def test_what_made_the_scores_stands_beside_them():
     assert (record["files"], record["examples"], record["limit"]) == (["mine.jsonl"], 3, 3)
     assert (record["columns"], record["threshold"]) == ({"id": "id"}, 0.5)
     score()
-    assert "model" not in json.loads(Path("mine.word-overlap.run.json").read_text())  # none was asked
+    assert "model" not in json.loads(Path("mine.word-overlap.csv.run.json").read_text())  # none was asked
 
 
 def test_an_edited_prompt_is_told_by_the_record():
@@ -700,7 +700,7 @@ def test_an_edited_prompt_is_told_by_the_record():
             f"---\nsource: me\nrole: verify\nreply: yes-no\n---\n{text} {{{{ Document }}}} / {{{{ ACU }}}} Yes or No?\n"
         )
         score(metric="acueval", model="lexical", prompt=["mine.txt"])
-        found.append(json.loads(Path("mine.acueval.lexical.mine.run.json").read_text())["prompts"]["mine.txt"])
+        found.append(json.loads(Path("mine.acueval.lexical.mine.csv.run.json").read_text())["prompts"]["mine.txt"])
     assert found[0] != found[1]
 
 
@@ -713,13 +713,13 @@ def test_the_record_holds_no_key_of_an_address():
 
 
 def test_a_record_is_written_over_no_example_and_its_failure_loses_no_scores(monkeypatch, capsys):
-    write(ROWS, "scores.run.json")
+    write(ROWS, "scores.csv.run.json")
     with pytest.raises(
-        ClaimwiseError, match=r"scores\.run\.json: what made the scores would be written over the examples"
+        ClaimwiseError, match=r"scores\.csv\.run\.json: what made the scores would be written over the examples"
     ):
-        score("scores.run.json", out=Path("scores.csv"))
+        score("scores.csv.run.json", out=Path("scores.csv"))
     write(ROWS)
-    Path("mine.word-overlap.run.json").mkdir()
+    Path("mine.word-overlap.csv.run.json").mkdir()
     assert len(score()) == len(ROWS)
     assert Path("mine.word-overlap.csv").is_file()
     assert "warning: what made the scores is not written" in capsys.readouterr().err
@@ -729,7 +729,7 @@ def test_what_else_was_written_is_said(capsys):
     write(ROWS)
     score(metric="acueval", model="lexical", page=Path("mine.html"), claims=Path("c.csv"))
     told = capsys.readouterr().out
-    assert "  also written: c.csv, mine.html, mine.acueval.lexical.run.json\n" in told
+    assert "  also written: c.csv, mine.html, mine.acueval.lexical.csv.run.json\n" in told
 
 
 def test_the_page_marks_words_where_the_model_knows_them_and_says_how_right_that_is():
@@ -760,7 +760,7 @@ def hub(tmp_path, monkeypatch):
 def test_a_file_of_the_hub_is_scored_beside_the_working_folder(hub, name):
     score(f"hf://datasets/{name}/data/test.parquet")
     assert pd.read_csv("test.word-overlap.csv")["id"].tolist() == ["a", "b", "c", "d"]
-    assert json.loads(Path("test.word-overlap.run.json").read_text())["files"] == [str(hub)]  # it names the commit
+    assert json.loads(Path("test.word-overlap.csv.run.json").read_text())["files"] == [str(hub)]  # it names the commit
     assert [found.name for found in hub.parent.iterdir()] == ["test.parquet"]
 
 

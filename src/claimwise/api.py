@@ -5,6 +5,7 @@ Neither this nor ``claimwise score`` needs a project: metrics, models and the ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -44,6 +45,7 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
         "context": 32768,
     },
 }
+_HALF = re.compile("[\ud800-\udfff]")  # of a character: nothing can be written that holds it
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
@@ -163,6 +165,9 @@ def evaluated(
             f"as many documents as summaries are expected, got {len(documents)} and {len(summaries)}; several texts that "
             "one summary was made of (contexts) are a list in the list: [[first, second]]"
         )
+    for name, texts in (("document", documents), ("summary", summaries)):
+        if broken := [text for text in texts if isinstance(text, str) and _HALF.search(text)]:
+            raise ClaimwiseError(f"{name}: half a character (a lone surrogate) stands in {shorten(broken[0])!a}")
     ids = [str(number) for number in range(1, len(summaries) + 1)]
     examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
     spec, given = specification(metric, DEFAULT_METRICS), None
@@ -250,8 +255,9 @@ class Metric:
 
     def add_batch(self, *, predictions: Iterable[str], references: Iterable[str | list[str]]) -> None:
         """Summaries, and the document of each, for the next ``compute``."""
-        self._predictions += _texts("predictions", predictions)
-        self._references += _texts("references", references)
+        summaries, documents = _texts("predictions", predictions), _texts("references", references)
+        self._predictions += summaries
+        self._references += documents
 
     def compute(self, *, predictions: Iterable[str] = (), references: Iterable[str | list[str]] = ()) -> dict[str, Any]:
         """The mean score under the metric's name, and under ``scores`` each summary's; what was added is forgotten.
@@ -303,7 +309,8 @@ def _texts(name: str, given: str | Iterable[str]) -> list:
     """One text or several as a list; a missing one is an empty text, as a user's file has it."""
     if isinstance(given, str):
         return [given]
-    if isinstance(given, Iterable) and not isinstance(given, bytes | Mapping | pd.DataFrame):
+    single = bytes | Mapping | pd.DataFrame
+    if isinstance(given, Iterable) and not isinstance(given, single) and getattr(given, "ndim", 1):
         return ["" if pd.api.types.is_scalar(text) and pd.isna(text) else text for text in given]
     found = "a whole data frame; name the column" if isinstance(given, pd.DataFrame) else shorten(given)
     raise ClaimwiseError(f"{name}: expected a text or several (a list, a column of a data frame), got {found}")

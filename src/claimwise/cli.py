@@ -220,7 +220,13 @@ def list_models(params: Params = PARAMS) -> None:
 
     settings = read_settings(params)
     for name in dict.fromkeys([settings.model, *settings.models]):
+        if name not in settings.models:
+            raise ClaimwiseError(
+                f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}"
+            )
         typer.echo(f"{name:<20} {describe(settings.models[name])}")
+    typer.echo(f"{'openai':<20} any of an OpenAI-compatible server: --base-url and --name")
+    typer.echo(f"{'transformers':<20} any checkpoint: --name, a folder or hub id")
 
 
 @app.command("prompts")
@@ -317,7 +323,7 @@ def _cache(params: Path, model: str | None = None):
     if not path.exists():
         typer.echo(f"{path} is not there yet", err=True)
     cache = ResponseCache(path if path.exists() else ":memory:")
-    known = {row[0] for row in cache.stats()}
+    known = sorted({row[0] for row in cache.stats()})
     if model is not None and model not in known:
         raise ClaimwiseError(
             f"{path}: no calls of a model {model!r}{near(model, known) or ';'} there are those of {', '.join(known) or 'none'}"
@@ -331,5 +337,7 @@ def main() -> None:
     try:
         app()
     except (ClaimwiseError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
+        # a name in a user's file may hold what a terminal takes for a command
+        said = "".join(one if one.isprintable() or one == "\n" else "?" for one in str(error))
+        typer.echo(f"error: {said}", err=True)
         raise SystemExit(2) from None

@@ -12,7 +12,7 @@ class Reason(StrEnum):
     EMPTY_SUMMARY = "empty summary"
     EMPTY_DOCUMENT = "empty document"
     EMPTY_CLAIM = "empty claim"
-    NO_WORDS = "no words in the summary"
+    NO_WORDS = "the summary has no words"
     NO_CLAIMS = "no claims"
     TOO_LONG = "longer than the model's context"
     NO_REASONING = "this model does not reason in words"

@@ -21,6 +21,7 @@ from spacy.tokens import Doc, Token
 from claimwise.analysis.easiness import easiness, rouge1_f1
 from claimwise.models.base import Claim, Decomposition
 from claimwise.prompts import Demonstration, Prompt
+from claimwise.reasons import Reason
 from claimwise.words import stem
 from claimwise_embedded import decomposer_selector as selection
 from claimwise_embedded.candidate_text import Candidate, well_formed, write
@@ -78,7 +79,7 @@ class Decomposer:
         if not passage.strip():
             return Decomposition((), "the summary is empty")
         if not _WORD.search(passage):
-            return Decomposition((), "the summary has no words")
+            return Decomposition((), Reason.NO_WORDS)
         if len(_LATIN.findall(passage)) * 2 < len(_WORD.findall(passage)) - sum(c.isdigit() for c in passage):
             return Decomposition(tuple(_sentences_as_claims(passage)))
         claims: list[Claim] = []

@@ -14,6 +14,7 @@ import io
 import json
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -72,6 +73,8 @@ def expanded(given: Sequence[Path]) -> list[Path]:
             raise FileNotFoundError(f"{path}: no file of examples in this folder; expected {EXPECTED}")
         stems = [f"{stem(file)}." for file in files]
         found += [file for file in files if not stem(file).startswith(tuple(stems))]
+    if twice := [path for path, count in Counter(found).items() if count > 1]:
+        raise TableError(f"{twice[0]}: the file is named twice; name it once")
     return found
 
 
@@ -105,7 +108,8 @@ def read_rows(path: Path) -> Iterator[Row]:
     packed = path.suffix.lower() == ".gz"
     kind = Path(path.stem if packed else path.name).suffix.lower()
     if kind not in KINDS or (packed and kind == ".parquet"):
-        raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}")
+        saved = "; save the sheet as csv" if kind in (".xlsx", ".xls", ".ods") else ""
+        raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}{saved}")
     if kind == ".parquet":
         yield from _parquet(path)
         return

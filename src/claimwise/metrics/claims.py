@@ -43,8 +43,8 @@ def decomposer(
         return partial(_prompted, model, prompts.load(name, "decompose"))
     if recorded is None or recorded.empty:
         raise ClaimwiseError(
-            f"decomposer {name!r} needs recorded claims, and these examples have none; take a metric whose "
-            "`decompose` is a prompt, `sentences` or `summary`"
+            f"{name.removeprefix('recorded:')!r} names claims that the examples have to bring, and these bring none; take a "
+            "metric that makes its own (`claimwise metrics` lists what each does)"
         )
     wanted, known = name.removeprefix("recorded:"), sorted(set(recorded["decomposer"]))
     if wanted not in known:

@@ -150,7 +150,8 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     ...
     claimwise.metrics.evaluate.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
-    if name not in metrics:
+    if not isinstance(name, str) or name not in metrics:
+        name = name if isinstance(name, str) else shorten(name)
         raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
     try:
         return MetricSpec.model_validate(metrics[name])

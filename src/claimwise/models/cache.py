@@ -98,6 +98,10 @@ class ResponseCache:
     """
 
     def __init__(self, path: str | Path):
+        if "\0" in str(path):
+            raise CacheError(
+                f"{str(path)!r}: expected the name of a file, without a null byte; correct `cache` in params.yaml"
+            )
         if str(path) != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._path = path

@@ -139,7 +139,8 @@ def watched(title: str, model: Model, estimate: Usage | None) -> Iterator[bool]:
         if estimate is None:
             yield True
         else:
-            typer.echo(f"{title}: {forecast(estimate)}", err=True)
+            if estimate.calls:  # else all is in the cache
+                typer.echo(f"{title}: {forecast(estimate)}", err=True)
             with bar(estimate.calls, title, "call") as steps:
                 model.on_reply = steps.update
                 try:

@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import openai
 
-from claimwise.errors import printable
+from claimwise.errors import counted, printable
 from claimwise.models.options import ModelError, OpenAIOptions
 from claimwise.models.replies import Reply
 from claimwise.reasons import Reason
@@ -113,15 +113,15 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
                     await response.aclose()
             if may_pass(answer):
                 self._give_up(attempt)
-                self._tell(attempt)
+                self._tell(attempt, self._retries)
             return answer
         except (TimeoutError, httpx2.RequestError) as error:
             late = isinstance(error, TimeoutError | httpx2.ReadTimeout)
             self.problem = f"no answer within {self._seconds:g} s" if late else self._explained(error)
             self._give_up(attempt)
-            if not late and not self._served and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries):
+            if not late and not self._served and attempt >= self._most(late):
                 raise self._unusable(f"{self.problem}, after {attempt} retries") from None
-            self._tell(attempt)
+            self._tell(attempt, self._most(late))
             raise httpx2.RequestError(self.problem, request=request) from None
 
     async def answers(self, address: str) -> bool:
@@ -137,12 +137,16 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         if self.replace and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries) and self.replace():
             raise ServerError(f"{self._where}: {self.problem}")
 
-    def _tell(self, attempt: int) -> None:
+    def _most(self, late: bool) -> int:
+        """How often a call is made again; one to a server that has never answered soon ends."""
+        return self._retries if late or self._served else min(_FIRST_ATTEMPTS - 1, self._retries)
+
+    def _tell(self, attempt: int, most: int) -> None:
         """Nobody should wonder why nothing moves while failed attempts are made again."""
         first = _FIRST_ATTEMPTS - 1 if self.replace else 0
-        if first <= attempt < self._retries and time.monotonic() - self._warned >= _WARN_SECONDS:
+        if first <= attempt < most and time.monotonic() - self._warned >= _WARN_SECONDS:
             self._warned = time.monotonic()
-            _log.warning("%s: %s; trying again, up to %d times a call", self._where, self.problem, self._retries)
+            _log.warning("%s: %s; trying again, up to %s a call", self._where, self.problem, counted(most, "time"))
 
     async def _read(self, response: httpx2.Response) -> bytes:
         body = bytearray()
@@ -232,7 +236,11 @@ def _forms(secret: str) -> list[str]:
     """
     key = secret.encode()
     encoded = [(base64.b64encode(bytes(before) + key).decode(), before) for before in range(3)]
-    return [secret, json.dumps(secret)[1:-1], *(text[(4 * before + 2) // 3 : (len(key) + before) // 3 * 4] for text, before in encoded)]
+    return [
+        secret,
+        json.dumps(secret)[1:-1],
+        *(text[(4 * before + 2) // 3 : (len(key) + before) // 3 * 4] for text, before in encoded),
+    ]
 
 
 def may_pass(response: httpx2.Response) -> bool:

@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     HttpUrl,
+    JsonValue,
     TypeAdapter,
     ValidationError,
     ValidationInfo,
@@ -33,7 +34,7 @@ class ModelError(ClaimwiseError):
 class Options(BaseModel):
     """Base of the kinds' options."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
     @classmethod
     def read(cls, kind: str, settings: Mapping[str, Any]) -> Self:
@@ -56,7 +57,7 @@ class Options(BaseModel):
         if error["type"] == "missing":
             return f"option {name!r} is missing"
         found = re.sub(r"//\S*@", "//", repr(error["input"]))  # an address that is no address may hold a password
-        return f"option {name!r}: found {found}; {error['msg']}"
+        return f"option {name!r}: found {found}; {error['msg'].removeprefix('Value error, ')}"
 
 
 class LanguageModelOptions(Options):
@@ -120,7 +121,7 @@ class TransformersOptions(LanguageModelOptions):
     device: str = "auto"
     template: Literal["auto", "none", "stablebeluga2"] = "auto"
     system: str | None = None
-    template_options: dict[str, Any] = Field(default_factory=dict)
+    template_options: dict[str, JsonValue] = Field(default_factory=dict)
     batch_tokens: int | None = Field(default=None, gt=0)
     share_prefix: bool = True
 
@@ -142,6 +143,8 @@ def _addresses(found: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(found)) < len(found):
         raise ValueError("an address stands twice; keep one")
     for address in found:
+        if "://" not in address:
+            raise ValueError("expected an address that begins with http:// or https://")
         try:
             _HTTP.validate_python(address)
         except ValidationError as error:
@@ -203,7 +206,7 @@ class OpenAIOptions(LanguageModelOptions):
     logprobs: bool = True
     top_logprobs: int = Field(default=20, ge=2, le=20)
     json_schema: bool = True
-    extra_body: dict[str, Any] = Field(default_factory=dict)
+    extra_body: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 #: The kinds of language models, by what params.yaml calls them.

@@ -109,7 +109,12 @@ def _explained(options: TransformersOptions) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ModelError(f"kind transformers: {error}; `pip install accelerate` for device: spread") from error
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    except SafetensorError as error:
+        raise ModelError(
+            f"kind transformers: the weights of {options.model!r} are cut off or damaged ({first_line(error)}); copy or "
+            "download them again"
+        ) from error
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ModelError(
             f"kind transformers: cannot load {options.model!r}"
             f"{f' at revision {options.revision!r}' if options.revision else ''}: {' '.join(str(error).split())}; expected a folder with "
@@ -245,7 +250,8 @@ def _device(name: str) -> torch.device:
         return torch.empty(0, device=name).device
     except (AssertionError, RuntimeError, ImportError) as error:  # of another build, or none there
         raise ModelError(
-            f"kind transformers: `device: {name}` cannot be used: {first_line(error)}. `device: auto` takes what there is"
+            f"kind transformers: `device: {name}` cannot be used here: {first_line(error).split('. ')[0][:100]}. `device: auto` "
+            "takes what there is; for another, install the build of torch that knows it"
         ) from error
 
 

@@ -324,7 +324,8 @@ _FIVE = tuple(re.compile(place, re.IGNORECASE) for place in _FIVE_PLACES)
 _HUNDRED = tuple(re.compile(place, re.IGNORECASE) for place in _HUNDRED_PLACES)
 _FIVE_SCALE, _HUNDRED_SCALE = _scale("1|one", "5|five"), _scale("0|zero", "100|one hundred")
 _OTHER_SCALE = re.compile(
-    r"\bscale\W+(?:of\W+|from\W+)*(?:\w+\W*(?:-|–|to)\W*(?:\d+|ten|seven|hundred)|(?:7|10|100|seven|ten))\b", re.IGNORECASE
+    r"\bscale\W+(?:of\W+|from\W+)*(?:\w+\W*(?:-|–|to)\W*(?:\d+|ten|seven|hundred)|(?:7|10|100|seven|ten))\b",
+    re.IGNORECASE,
 )
 _BREAKDOWN = re.compile(r"\bbreak\s?down\b", re.IGNORECASE)
 _WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}

@@ -42,6 +42,7 @@ ENVIRONMENT.globals.clear()
 _FILTERS = "capitalize default first join last length lower reverse sort title trim truncate unique upper wordcount"
 ENVIRONMENT.filters = {name: ENVIRONMENT.filters[name] for name in _FILTERS.split()}
 
+_DEEPEST = 2  # loops in one another: over demonstrations, and the claims of each
 _DEMONSTRATIONS = "demonstrations"  # every template may loop over them
 
 
@@ -194,6 +195,14 @@ def check_template(found: PromptFile, header: Header) -> None:
         expected += f" and {'one or more' if one_of else 'perhaps some'} of {_braced(choice)}"
     try:
         tree = ENVIRONMENT.parse(found.template)
+        stored = frozenset(name.name for name in tree.find_all(nodes.Name) if name.ctx == "store")
+        if grows := _grows(tree, stored):
+            line = found.start + grows.lineno - 1
+            raise _error(
+                found.file,
+                line,
+                f"`set` takes what is written out there, and no more than {_DEEPEST} loops stand in one another",
+            )
         ENVIRONMENT.compile(found.template)  # finds unknown filters, too
     except jinja2.TemplateSyntaxError as error:
         line = found.start + error.lineno - 1
@@ -214,6 +223,15 @@ def check_template(found: PromptFile, header: Header) -> None:
         raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
     if one_of and not shown & choice:
         raise _error(found.file, found.start, f"the text lacks one of {_braced(choice)}; {expected}")
+
+
+def _grows(node: nodes.Node, stored: frozenset[str], depth: int = 0) -> nodes.Node | None:
+    """What may make a text of any size, or take any time: a ``set`` of what was set before, loops in loops in loops."""
+    depth += isinstance(node, nodes.For)
+    sets = isinstance(node, nodes.Assign | nodes.AssignBlock)
+    if depth > _DEEPEST or (sets and any(n.ctx == "load" and n.name in stored for n in node.find_all(nodes.Name))):
+        return node
+    return next(filter(None, (_grows(child, stored, depth) for child in node.iter_child_nodes())), None)
 
 
 def fill(template: str, demonstrations: Sequence[Demonstration], variables: Mapping[str, Any]) -> str:

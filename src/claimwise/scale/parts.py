@@ -183,7 +183,8 @@ def _calls(job: Job, part: Part) -> ResponseCache:
 
 def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
     """Scores of a part's examples, one row each, with their claims and verdicts."""
-    claims = output.claim_table(found, examples, bands.of_claims(job.spec, job.entry))
+    claim_band = bands.of_claims(job.spec, job.entry)
+    claims = output.claim_table(found, examples, claim_band)
     claims = claims.assign(sentences=found.judged_claims()["evidence"])
     band = bands.of_summaries(job.metric, job.spec, job.entry)
     scores = found.scores.drop(columns=["example_id", "metric"])
@@ -191,7 +192,9 @@ def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
         metric=job.metric,
         scorer=job.scorer,
         **scores,
-        verdict=decisions.row_verdicts(examples.assign(score=scores["score"]), band) if band else None,
+        verdict=decisions.row_verdicts(examples.assign(score=scores["score"]), band, output.doubted(claims, claim_band))
+        if band
+        else None,
     )
     columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else [])
     rows = output.with_claims(scores, claims, [name for name, _ in columns])

@@ -44,7 +44,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     >>> parse_shard("2/5")
     (2, 5)
     """
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
     share, of = map(int, found.groups()) if found else (0, 0)
     if not 1 <= share <= of:
         raise ClaimwiseError(f"--shard: expected I/N with I from 1 to N, as in 2/5, got {text!r}")
@@ -247,7 +247,8 @@ def merge(folder: Path, out: Path) -> int:
         raise ClaimwiseError(
             f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
         )
-    output.check([*files, folder / _RUN, *map(Path, record["asked"]["files"])], out, None, None)
+    own = dict.fromkeys([*files, folder / _RUN], "a part of the run")
+    output.check([Path(file) for file in record["asked"]["files"]], out, others=own)
     tables = _in_order(folder, files, record["counts"]["rows"])
     if out.suffix == ".parquet":
         with paths.whole(out) as new:

@@ -5,6 +5,7 @@ bands.csv is what ``tools/bands.py`` fitted on public validation rows; of anothe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -47,6 +48,24 @@ class Band(NamedTuple):
         if pd.isna(value):
             return ""
         return no if value < self.low else yes if value >= self.high else NOT_SURE
+
+
+_DENIES = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|hardly|barely"
+    r"|(?:den|fail|refus|declin|reject)(?:y|ies|ied|e|es|s|ed|ing)?)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+def only_one_denies(claim: str, sentence: str) -> bool:
+    """Whether one of two sentences has a "not" or the like that the other lacks: the embedded model overlooks it often.
+
+    >>> only_one_denies("The suspect had confessed.", "Police denied that the suspect had confessed.")
+    True
+    >>> only_one_denies("It did not rain.", "It never rained.")
+    False
+    """
+    return bool(_DENIES.search(claim)) != bool(_DENIES.search(sentence))
 
 
 #: Of a claim by any other model than that of bands.csv.

@@ -22,6 +22,8 @@ from claimwise.user_file.warnings import english
 #: The column of what the default bounds say, in words.
 VERDICT = "verdict"
 
+YES = "faithful"
+
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
 
@@ -46,17 +48,21 @@ def verdicts(scores: pd.Series, band: Band) -> list[str]:
     >>> verdicts(pd.Series([0.95, 0.5, 0.1, None]), Band(0.2, 0.9))
     ['faithful', 'not sure', 'not faithful', '']
     """
-    return [band.word(score, "faithful", "not faithful") for score in scores]
+    return [band.word(score, YES, "not faithful") for score in scores]
 
 
-def row_verdicts(rows: pd.DataFrame, band: Band) -> list[str]:
+def row_verdicts(rows: pd.DataFrame, band: Band, doubted: Collection[str] = ()) -> list[str]:
     """The same of scored rows; nothing of texts in another language, for the bounds were fitted on English.
 
-    >>> rows = pd.DataFrame({"document": ["It rained.", "雨が降った。"], "summary": ["It rained.", "雨。"], "score": 0.95})
-    >>> row_verdicts(rows, Band(0.2, 0.9))
-    ['faithful', '']
+    Rows whose ``id`` is ``doubted`` (``output.doubted``) are not sure where their score makes them faithful.
+
+    >>> rows = pd.DataFrame({"id": ["a", "b", "c"], "score": 0.95, "document": ["It rained.", "It rained.", "雨が降った。"]})
+    >>> row_verdicts(rows.assign(summary=rows["document"]), Band(0.2, 0.9), doubted={"b"})
+    ['faithful', 'not sure', '']
     """
-    return verdicts(rows["score"].where(english(rows["document"]) & english(rows["summary"])), band)
+    words = verdicts(rows["score"].where(english(rows["document"]) & english(rows["summary"])), band)
+    doubt = rows["id"].isin(set(doubted))
+    return [NOT_SURE if word == YES and unsure else word for word, unsure in zip(words, doubt, strict=True)]
 
 
 def band_report(words: Sequence[str], band: Band) -> str:

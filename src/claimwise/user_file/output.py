@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TextIO
 
 import pandas as pd
@@ -22,7 +23,7 @@ from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
 from claimwise.metrics.verify import probability
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import ranked
-from claimwise.user_file.bands import HALF, Band
+from claimwise.user_file.bands import HALF, NOT_SURE, Band, only_one_denies
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3
@@ -50,7 +51,7 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     'mine.acueval.org-gpt.v1.2.csv'
     """
     names = [Path(name).stem if name.endswith(".txt") else name for name in others]
-    parts = [re.sub(r"[^\w.-]+", "-", name) for name in (metric, *names)]
+    parts = [re.sub(r"[^\w.-]+", "-", name).strip(".-") for name in (metric, *names)]
     alone = all(stem(other) != stem(file) for other in files_in(file.parent) if other != file)
     return file.parent / ".".join([stem(file) if alone else file.name, *parts, "csv"])
 
@@ -68,28 +69,38 @@ def record_beside(out: Path) -> Path | None:
     """Where stands what made the scores; nowhere, if they go into no file.
 
     >>> record_beside(Path("mine.acueval.csv")).name, record_beside(Path("/dev/null")), record_beside(STDOUT)
-    ('mine.acueval.run.json', None, None)
+    ('mine.acueval.csv.run.json', None, None)
     """
     into_a_file = out != STDOUT and (out.is_file() or not out.exists())
-    return out.with_name(f"{stem(out)}.run.json") if into_a_file else None
+    return out.with_name(f"{out.name}.run.json") if into_a_file else None
 
 
-def check(files: Sequence[Path], out: Path, claims: Path | None, page: Path | None) -> None:
-    """Refuse a place for scores, claims or page that is taken, by the files of examples too, or cannot be written to.
+def check(
+    files: Sequence[Path],
+    out: Path,
+    claims: Path | None = None,
+    page: Path | None = None,
+    others: Mapping[Path, str] = MappingProxyType({}),
+) -> None:
+    """Refuse a place for scores, claims or page that is taken, or cannot be written to.
+
+    The files of examples are taken, and ``others``, which say what they are.
 
     Raises:
         ClaimwiseError: a result would be written over the examples or another result, or cannot be written there at all.
         IsADirectoryError: one of the places is a folder.
 
-    >>> check([Path("mine.csv")], Path("scores.csv"), Path("scores.csv"), None)
+    >>> check([Path("mine.csv")], Path("scores.csv"), Path("scores.csv"))
     Traceback (most recent call last):
     ...
     claimwise.errors.ClaimwiseError: scores.csv: the claims would be written over the scores; name another file for the claims
     """
-    taken = {file.resolve(): "the examples" for file in files}
+    taken = {file.resolve(): what for file, what in {**dict.fromkeys(files, "the examples"), **others}.items()}
     for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
         if path in (None, STDOUT):
             continue
+        if not path.name.isprintable():
+            raise ClaimwiseError(f"{str(path)!a}: expected a name of printable characters for {what}")
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
         if other := taken.get(path.resolve()):
@@ -194,7 +205,8 @@ def _missing(value: Any) -> bool:
 def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
     """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first.
 
-    ``evaluation`` is what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure".
+    ``evaluation`` is what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure",
+    and of the embedded model also where only one of claim and nearest sentence has a "not".
 
     >>> from claimwise import api
     >>> claims = claim_table(*api.evaluated("It rained.", "It rained. Ann left.", "sentences", "lexical"))
@@ -211,8 +223,24 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     for row in rows.itertuples():
         sentences = text.sentences(documents[row.example_id])
         evidence.append([sentences[i].text for i in nearest(documents[row.example_id], row.claim, row)])
-    verdicts = [band.word(value, *SUPPORT) for value in probability(rows)]
+    words = [band.word(value, *SUPPORT) for value in probability(rows)]
+    verdicts = [
+        NOT_SURE if band != HALF and word == SUPPORT[0] and read and only_one_denies(claim, read[0]) else word
+        for word, claim, read in zip(words, rows["claim"], evidence, strict=True)
+    ]
     return rows.assign(verdict=verdicts, evidence=pd.Series(evidence, rows.index, dtype=object))
+
+
+def doubted(claims: pd.DataFrame, band: Band) -> set[str]:
+    """Ids of examples of which no mean makes a faithful one: a claim of theirs (``claim_table``) is unsupported, or is
+    not sure although its support is high enough.
+
+    >>> claims = pd.DataFrame({"example_id": ["a", "a", "b"], "verdict": ["supported", "not sure", "not sure"]})
+    >>> doubted(claims.assign(support=[0.95, 0.95, 0.5]), Band(0.2, 0.9))
+    {'a'}
+    """
+    high = probability(claims) >= band.high
+    return set(claims.loc[(claims["verdict"] == SUPPORT[1]) | ((claims["verdict"] == NOT_SURE) & high), "example_id"])
 
 
 #: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).

@@ -21,7 +21,7 @@ from claimwise.metrics.verify import probability
 from claimwise.models.base import WordMarker
 from claimwise.user_file.bands import HALF, NOT_SURE, Band
 from claimwise.user_file.decisions import decisions, row_verdicts
-from claimwise.user_file.output import SUPPORT, nearest
+from claimwise.user_file.output import SUPPORT, claim_table, doubted, nearest
 
 #: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
 #: good time.
@@ -58,18 +58,19 @@ def render(
     >>> "&lt;b&gt;Lee&lt;/b&gt; lost." in page, "<b>Lee" in page
     (True, False)
     """
+    told = claim_table(evaluation, examples, claim_band)
     scored = examples.merge(evaluation.scores, left_on="id", right_on="example_id", suffixes=("", "_score"))
     words: pd.Series | list[str] | str = ""
     if threshold is not None:
         words = decisions(scored["score"], threshold).map({1: "faithful", 0: "not faithful"}).fillna("")
     elif band:
-        words = row_verdicts(scored, band)
+        words = row_verdicts(scored, band, doubted(told, claim_band))
     scored = scored.assign(decision=words, place=range(len(scored))).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
     shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
     judged = evaluation.judged_claims()
     judged["probability"] = probability(judged)
-    judged["verdict"] = [claim_band.word(value, *SUPPORT) or "unread" for value in judged["probability"]]
+    judged["verdict"] = told["verdict"].replace("", "unread")
     judged["unsupported_words"] = _marked(judged, shown, marker) if marker else None
     by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
     found = [_example(row, by_example.get(row.id)) for row in shown.itertuples()]

@@ -75,7 +75,7 @@ def score(
     read = expanded([fetched(path) for path in files])
     if len(read) > len(files):
         typer.echo(f"{len(read)} files: {', '.join(map(str, read))}", err=True)
-    output.check(read, out, claims, page)
+    output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
 
     found = read_files(read, columns)
     file = Path(STDIN_NAME) if file == STDIN else file
@@ -113,11 +113,10 @@ def score(
     if cut is not None:
         scores[decisions.DECISION] = decisions.decisions(scores["score"], cut)
     band = band if cut is None else None
+    judged = output.claim_table(evaluation, examples, claim_band)
     if band:
-        scores[decisions.VERDICT] = decisions.row_verdicts(rows, band)
+        scores[decisions.VERDICT] = decisions.row_verdicts(rows, band, output.doubted(judged, claim_band))
     written = pd.concat([scores, carried], axis=1)
-    if output.nests(out) or claims is not None:
-        judged = output.claim_table(evaluation, examples, claim_band)
     output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
     record = output.record_beside(out)
     if record is not None:

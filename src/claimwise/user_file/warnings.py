@@ -19,6 +19,8 @@ from claimwise.words import FUNCTION_WORDS
 
 #: What such a model takes of a prompt, by kind.
 _READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
+#: What programs write where nothing is.
+_EMPTY = ["nan", "none", "null", "na", "n/a", "<na>"]
 #: Words in which the share of English function words is counted, at least; fewer may have none by chance.
 _WORDS = 50
 #: Function words of other languages in Latin script that English lacks; so many of them in place of English ones tell
@@ -60,7 +62,13 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
         examples: the examples table.
         prompts: the user's, by name or path.
     """
-    if kind not in _READ:  # a language model
+    for name in ("document", "summary"):
+        if count := int(examples[name].str.strip().str.lower().isin(_EMPTY).sum()):
+            yield (
+                f"{counted(count, name)} {'is' if count == 1 else 'are'} a word for nothing (NaN, None, null), which is scored "
+                "as a text; leave such cells empty"
+            )
+    if kind not in list(_READ):  # a language model, or a list from YAML, which is refused later
         return
     another, summaries = "take a language model (--model, in Python model=)", examples["summary"]
     if prompts:
@@ -103,6 +111,8 @@ def english(texts: pd.Series) -> pd.Series:
     >>> english(pd.Series(["It rained.", "雨が降った。", "Der Regen ist nicht für die Stadt."])).tolist()
     [True, False, False]
     """
+    if _not_english(texts):  # all together may tell what each by itself is too short for
+        return pd.Series(False, texts.index)
     return texts.map(lambda text: not (_not_latin(text) or _not_english([text]))).astype(bool)
 
 
