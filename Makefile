@@ -39,6 +39,7 @@ train: .venv/ready ## train the embedded verifier anew from the public corpora, 
 
 adapter: build/first-round/adapter_model.safetensors ## fine-tune the language model anew, into the package (two hours); a killed run goes on
 	python -m training.adapter src/claimwise/models/adapters/claimwise-0.5b --start build/first-round
+	cd src/claimwise/models/adapters && sha256sum claimwise-*/* > SHA256SUMS
 
 build/first-round/adapter_model.safetensors: | .venv/ready
 	python -m training.adapter build/first-round

@@ -6,6 +6,7 @@ import sys
 import warnings
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import pytest
 from fakes import FakeModel
@@ -256,3 +257,17 @@ def test_the_package_imports_nothing_for_it_before_it_is_asked_for():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     with pytest.raises(AttributeError, match="module 'claimwise' has no attribute 'scor'"):
         claimwise.scor  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("It rained.", np.array("It rained.")), {}, "summary: expected a text or several"),
+        (("It rained.", "It rained.\udc00"), {}, "summary: half a character"),
+        (("It rained.", "It rained."), {"metric": {"judge": "x"}}, "unknown metric"),
+        (("It rained.", "It rained."), {"metric": None}, "unknown metric"),
+    ],
+)
+def test_what_is_no_text_and_no_metric_is_told_of(arguments, options, message):
+    with pytest.raises(ClaimwiseError, match=message):
+        claimwise.score(*arguments, model="lexical", **options)

@@ -397,3 +397,36 @@ def test_a_value_of_another_shape_is_set_aside_too():
         {"n": 2},
     ]
     assert cache.get(["a"]) == {"a": {"n": 3}}
+
+
+def test_an_export_takes_the_place_of_an_export_only(tmp_path):
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    cache.put({"a": "one\u2028two"}, model="m", role="r")
+    (tmp_path / "mine.jsonl").write_text('{"document": "It rained."}\n')
+    for name in ("calls.sqlite", "mine.jsonl"):
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(CacheError, match="holds something else than finished calls"):
+            cache.export("m", tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
+    for _ in range(2):
+        assert cache.export("m", tmp_path / "m.jsonl") == 1
+    other = ResponseCache(":memory:")
+    other.read(tmp_path / "m.jsonl")
+    assert other.get(["a"]) == {"a": "one\u2028two"}
+
+
+def test_an_export_leaves_out_what_cannot_be_read(tmp_path):
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    cache.put({"a": 1, "b": 2}, model="m", role="r")
+    with sqlite3.connect(tmp_path / "calls.sqlite") as other:
+        other.execute("UPDATE calls SET value = '{' WHERE key = 'a'")
+    assert cache.export("m", tmp_path / "m.jsonl") == 1
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\n", b"[]\n", b'{"key": "\\ud83d", "model": "m", "role": "r", "value": 1}\n']
+)
+def test_a_file_of_recorded_calls_that_is_none_is_told_of_by_its_line(tmp_path, content):
+    (tmp_path / "m.jsonl").write_bytes(b'{"key": "a", "model": "m", "role": "r", "value": 1}\n' + content)
+    with pytest.raises(CacheError, match=r"m\.jsonl, line 2: found"):
+        ResponseCache(":memory:").read(tmp_path / "m.jsonl")

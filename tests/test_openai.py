@@ -798,3 +798,32 @@ def test_what_has_come_is_kept_by_a_run_that_is_killed_while_it_waits_for_the_re
 
 def kept(path):
     return sum(calls for _, _, calls, _ in ResponseCache(path).stats())
+
+
+def test_a_key_in_the_escapes_of_json_goes_nowhere_either(serve, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    escaped = "".join(f"\\u{ord(one):04x}" for one in SECRET)
+    body = f'{{"choices": [{{"message": {{"content": "- It says {escaped} too."}}, "finish_reason": "stop"}}]}}'
+    model = connect(serve(faults=[lambda h: h.reply(200, body.encode())]), key_variable="SOME_KEY")
+    [claim] = model.decompose(["It rained."], prompts.load("acueval-decompose-0shot"))[0].claims
+    assert claim.text == "It says *** too."
+
+
+def test_a_redirect_is_named(serve):
+    server = serve(faults=[lambda h: h.reply(307, {})])
+    with pytest.raises(ModelError, match=r"sends the request on to another address \(status 307\)"):
+        connect(server).verify(["D."], [["A."]], ZERO)
+
+
+@pytest.mark.parametrize("address", ["http://localhost/v1\n", "http://localhost/v1?api_key=1", "http://local host/v1"])
+def test_an_address_has_no_blanks_and_no_query(address):
+    with pytest.raises(ModelError, match="option 'base_url'"):
+        openai_model(ResponseCache(":memory:"), model="m", base_url=address)
+
+
+@pytest.mark.parametrize(
+    "options", [{"extra_body": {"a": {1, 2}}}, {"extra_body": {"a": b"x"}}, {"temperature": float("nan")}]
+)
+def test_an_option_that_no_json_holds_is_told_of(options):
+    with pytest.raises(ModelError, match=f"kind openai: option '{next(iter(options))}"):
+        openai_model(ResponseCache(":memory:"), model="m", base_url="http://localhost/v1", **options)

@@ -812,3 +812,37 @@ def test_any_reply_has_a_value_of_its_kind_or_a_reason(kind, reply, cut):
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         assert value
         assert all(isinstance(item, str) and item.strip() for item in value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply"),
+    [
+        ("yes-no", "Yes... actually no."),
+        ("yes-no", "Yes (No)"),
+        ("yes-no", "[Yes, No]"),
+        ("yes-no", "Yes, the claim is not supported."),
+        ("yes-no", "No, it is supported."),
+        ("true-false", "TRUE & FALSE"),
+        ("supported-label", "far from supported"),
+        ("supported-label", "It would be supported if the date were given."),
+        ("rating-1-5", "Score: 5 (on a scale of 10)"),
+        ("rating-1-5", "Score: <5"),
+        ("rating-1-5", "Score: 4 minus 1"),
+        ("rating-1-5", "Score: 4 5"),
+    ],
+)
+def test_a_reply_that_leaves_its_answer_open_has_none(kind, reply):
+    assert parse(kind, reply).value is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "value"),
+    [
+        ("yes-no", "Yes, no error was found.", 1.0),
+        ("yes-no", "No, not all of it is supported.", 0.0),
+        ("rating-1-5", "Score: 4\n\n2 errors were found.", 0.75),
+        ("rating-1-5", "Score: 5 (on a scale of 1 to 5)", 1.0),
+    ],
+)
+def test_a_reply_that_says_more_than_its_answer_has_it(kind, reply, value):
+    assert parse(kind, reply).value == value

@@ -324,3 +324,18 @@ def test_a_prompt_file_is_of_the_size_that_it_seems_to_have(mine, header, text, 
     with pytest.raises(prompts.PromptError, match=r"mine\.txt, line \d+: ") as caught:
         prompts.load(mine(VERIFY.replace("max_tokens: 5\n", f"max_tokens: 5\n{header}") + text))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "growing",
+    [
+        "{% set a = Document %}" + "{% set a = a ~ a %}" * 60,
+        "{% for a in demonstrations %}{% for b in a %}{% for c in b %}x{% endfor %}{% endfor %}{% endfor %}",
+        "{% for a in Document %}" * 25 + "{% endfor %}" * 25,
+    ],
+)
+def test_a_prompt_that_could_grow_without_end_is_refused(tmp_path, growing):
+    file = tmp_path / "mine.txt"
+    file.write_text(f"---\nsource: me\nrole: verify\nreply: yes-no\n---\n{{{{ Document }}}} {{{{ ACU }}}} {growing}")
+    with pytest.raises(prompts.PromptError, match="line 6: no `set` is made of what was set before"):
+        prompts.load(str(file))

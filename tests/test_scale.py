@@ -584,3 +584,27 @@ def test_the_pipelines_tables_are_those_of_one_process(tmp_path, examples_table,
     for name in ("claims", "verdicts", "scores"):
         pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
     assert not (tmp_path / "parts").exists()
+
+
+def test_a_merge_writes_all_rows_or_says_what_is_missing(file, tmp_path):
+    folder = tmp_path / "s"
+    scored(file, folder)
+    parts = sorted(folder.glob("part-*.parquet"))
+    kept = [part.read_bytes() for part in parts]
+    for place in (parts[0], folder / "_run.json", file):
+        before = place.read_bytes()
+        with pytest.raises(ClaimwiseError, match=r"would be written over|cannot be written in this form"):
+            merge(folder, place)
+        assert place.read_bytes() == before
+    for part in (parts[-1], parts[1]):
+        part.unlink()
+        with pytest.raises(ClaimwiseError, match="rows are in its parts, expected 24, each once"):
+            merge(folder, tmp_path / "all.parquet")
+        part.write_bytes(kept[parts.index(part)])
+    parts[1].write_bytes(kept[1][:100])
+    with pytest.raises(ClaimwiseError, match=f"{parts[1].name}: the part is damaged"):
+        merge(folder, tmp_path / "all.parquet")
+    for record in ("[]", "5", '{"asked": 5}', '{"parts": 1}'):
+        (folder / "_run.json").write_text(record)
+        with pytest.raises(ClaimwiseError, match="holds no scores"):
+            merge(folder, tmp_path / "all.parquet")

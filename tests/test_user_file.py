@@ -774,3 +774,40 @@ def test_a_hub_out_of_reach_is_asked_once(no_hub):
     with pytest.raises(ClaimwiseError, match=message):
         score("hf://datasets/ann/news/a.csv")
     assert len(no_hub) == 1
+
+
+def test_a_summary_is_not_called_faithful_while_a_claim_of_it_is_doubted():
+    document = "Police denied that the suspect had confessed. The trial began on Monday in Oslo."
+    write([{"document": document, "summary": s} for s in ("The suspect had confessed.", "The trial began in Oslo.")])
+    scores = score(metric="acueval", claims=Path("claims.csv"), page=Path("mine.html"))
+    assert scores["score"].min() > 0.86  # the model itself overlooks the denial
+    assert scores["verdict"].tolist() == ["not sure", "faithful"]
+    assert pd.read_csv("claims.csv")["verdict"].tolist() == ["not sure", "supported"]
+
+
+def test_a_file_in_another_language_has_no_verdicts_however_short_its_rows():
+    rows = ["Der Hund schläft.", *(f"Der Regen ist nicht für die Stadt Nummer {i} gekommen." for i in range(9))]
+    write([{"document": text, "summary": text} for text in rows])
+    assert set(score(metric="acueval")["verdict"]) == {""}
+
+
+def test_two_results_beside_each_other_have_records_of_their_own():
+    write(ROWS)
+    score(out=Path("r.csv"))
+    score(out=Path("r.jsonl"), metric="sentences", model="lexical")
+    names = [json.loads(Path(f"r.{kind}.run.json").read_text())["metric"]["name"] for kind in ("csv", "jsonl")]
+    assert names == ["word-overlap", "sentences"]
+
+
+def test_a_word_for_nothing_is_warned_of(capsys):
+    write([{"document": "It rained.", "summary": "NaN"}, {"document": "It rained.", "summary": "It rained."}])
+    score(metric="sentences", model="lexical")
+    assert "warning: 1 summary is a word for nothing (NaN, None, null)" in capsys.readouterr().err
+
+
+def test_nothing_is_written_over_the_settings_or_the_finished_calls():
+    write(ROWS)
+    Path("params.yaml").write_text("cache: calls\n")
+    for name, what in (("params.yaml", "the settings"), ("calls", "the finished calls")):
+        with pytest.raises(ClaimwiseError, match=f"written over {what}|cannot be written in this form"):
+            score(out=Path(name))

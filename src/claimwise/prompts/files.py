@@ -201,7 +201,7 @@ def check_template(found: PromptFile, header: Header) -> None:
             raise _error(
                 found.file,
                 line,
-                f"`set` takes what is written out there, and no more than {_DEEPEST} loops stand in one another",
+                f"no `set` is made of what was set before, and no more than {_DEEPEST} loops stand in one another",
             )
         ENVIRONMENT.compile(found.template)  # finds unknown filters, too
     except jinja2.TemplateSyntaxError as error:
