@@ -89,6 +89,6 @@ def test_a_misspelt_recorded_decomposer_is_told_which_there_are():
 @pytest.mark.parametrize("recorded", [None, pd.DataFrame({"decomposer": []})])
 def test_recorded_claims_that_are_not_there(recorded):
     with pytest.raises(
-        ValueError, match=r"'recorded:t5' needs recorded claims, and these examples have none; take a metric whose"
+        ValueError, match=r"'t5' names claims that the examples have to bring, and these bring none; take a metric that"
     ):
         claims.decomposer("recorded:t5", FakeModel(), recorded)

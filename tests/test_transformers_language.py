@@ -497,7 +497,7 @@ def test_a_cut_off_file_of_weights_is_one_line(folders, tmp_path):
     folder = shutil.copytree(folders(), tmp_path / "cut")
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(ModelError, match=r"cannot load .*cut") as caught:
+    with pytest.raises(ModelError, match=r"the weights of .*cut. are cut off or damaged") as caught:
         load(str(folder)).verify(DOCUMENTS, CLAIMS, ZERO)
     assert len(str(caught.value).splitlines()) == 1
 

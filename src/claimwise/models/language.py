@@ -7,6 +7,7 @@ call, and a changed prompt repeats its own calls only.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -258,7 +259,7 @@ def _stored(value: Any, choices: int) -> Reply:
     """A reply of what is stored of it; one that no model can have given is an error, as another shape is."""
     reply = reader(Reply)(value)
     found = reply.probabilities
-    if found is not None and not (len(found) == choices and all(0 <= one < 1.01 for one in found)):  # sums are rounded
+    if found is not None and not (len(found) == choices and all(0 <= one < math.inf for one in found)):
         raise ValueError(f"expected {choices} probabilities, found {found}")
     return reply
 

@@ -106,10 +106,12 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
 
 
 def english(texts: pd.Series) -> pd.Series:
-    """Which texts, each by itself, seem to be English, as far as so much text can tell.
+    """Which texts seem to be English, as far as so much text can tell: each by itself, or none where all together do not.
 
-    >>> english(pd.Series(["It rained.", "雨が降った。", "Der Regen ist nicht für die Stadt."])).tolist()
-    [True, False, False]
+    >>> english(pd.Series(["It rained.", "雨が降った。"])).tolist()
+    [True, False]
+    >>> english(pd.Series(["Der Hund schläft.", "Der Regen ist nicht für die Stadt."])).tolist()
+    [False, False]
     """
     if _not_english(texts):  # all together may tell what each by itself is too short for
         return pd.Series(False, texts.index)
