@@ -429,6 +429,10 @@ def test_a_reply_that_leaves_open_which_answer_is_meant_has_none(kind, reply):
         ("rating-1-5", "It names 2 or 3 dates. Score: 4", 0.75),
         ("rating-0-100", "85 (out of 100)", 0.85),
         ("choice-a-e", "B - a date is wrong.", 0.25),
+        ("yes-no", "Yes, no error was found.", 1.0),
+        ("yes-no", "No, not all of it is supported.", 0.0),
+        ("rating-1-5", "Score: 4\n\n2 errors were found.", 0.75),
+        ("rating-1-5", "Score: 5 (on a scale of 1 to 5)", 1.0),
     ],
 )
 def test_an_answer_beside_what_could_be_taken_for_another(kind, reply, value):
@@ -833,16 +837,3 @@ def test_any_reply_has_a_value_of_its_kind_or_a_reason(kind, reply, cut):
 )
 def test_a_reply_that_leaves_its_answer_open_has_none(kind, reply):
     assert parse(kind, reply).value is None
-
-
-@pytest.mark.parametrize(
-    ("kind", "reply", "value"),
-    [
-        ("yes-no", "Yes, no error was found.", 1.0),
-        ("yes-no", "No, not all of it is supported.", 0.0),
-        ("rating-1-5", "Score: 4\n\n2 errors were found.", 0.75),
-        ("rating-1-5", "Score: 5 (on a scale of 1 to 5)", 1.0),
-    ],
-)
-def test_a_reply_that_says_more_than_its_answer_has_it(kind, reply, value):
-    assert parse(kind, reply).value == value
