@@ -25,7 +25,7 @@ from typing import Any
 import pandas as pd
 
 from claimwise.metrics import Evaluation
-from claimwise.user_file import page
+from claimwise.user_file import output, page
 
 _TIMES = """(() => { const [load] = performance.getEntriesByType("navigation");
 const [paint] = performance.getEntriesByType("paint");
@@ -60,7 +60,10 @@ def write(rows: int, file: Path) -> None:
         {"id": result.scores["example_id"], "document": documents, "system": "made up", "label": None}
     )
     examples["summary"] = [_sentence(chance, words, 55) for _ in range(rows)]
-    html = page.render(result, examples, metric="acueval", model="made up", source=file.name, marker=Marker())
+    told = output.claim_table(result, examples)
+    html = page.render(
+        result.scores, told, examples, metric="acueval", model="made up", source=file.name, marker=Marker()
+    )
     file.write_text(html, encoding="utf-8")
 
 

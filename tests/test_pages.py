@@ -15,9 +15,9 @@ from bs4 import BeautifulSoup
 from claimwise.metrics import Evaluation
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import retrieve
-from claimwise.user_file import output
+from claimwise.user_file import decisions, output
 from claimwise.user_file import page as pages
-from claimwise.user_file.bands import Band
+from claimwise.user_file.bands import HALF, Band
 
 EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
 
@@ -36,9 +36,33 @@ def evaluation(claims, scores):
     return Evaluation(table[[*keys, "claim"]], table[[*keys, "support", "reason", "evidence"]], scores)
 
 
-def render(result, table, threshold=None):
-    page = pages.render(result, table, metric="acueval", model="fake", source="mine.jsonl", threshold=threshold)
-    return BeautifulSoup(page, "html.parser")
+def html(result, table, threshold=None, band=None, claim_band=HALF, marker=None):
+    claims = output.claim_table(result, table, claim_band)
+    rows = table.assign(score=result.scores["score"])
+    called = None
+    if threshold is not None:
+        called = [
+            "" if pd.isna(score) else "faithful" if score > threshold else "not faithful" for score in rows["score"]
+        ]
+    elif band:
+        called = decisions.row_verdicts(rows, band, output.doubted(claims, claim_band))
+    return pages.render(
+        result.scores,
+        claims,
+        table,
+        called,
+        metric="acueval",
+        model="fake",
+        source="mine.jsonl",
+        threshold=threshold,
+        band=band,
+        claim_band=claim_band,
+        marker=marker,
+    )
+
+
+def render(*args, **settings):
+    return BeautifulSoup(html(*args, **settings), "html.parser")
 
 
 @pytest.fixture
@@ -235,8 +259,8 @@ def test_a_page_is_cut_to_a_decision_or_to_doubtful_claims_without_a_script():
     claims.append(("no", "It rained.", 0.9, None, [0]))
     scores = [(key, value, 0, None if value else "empty summary") for key, value in values.items()]
     result, band = evaluation(claims, scores), Band(0.3, 0.7)
-    settings = {"metric": "m", "model": "m", "source": "s", "claim_band": band}
-    page = BeautifulSoup(pages.render(result, examples(*rows), band=band, **settings), "html.parser")
+    settings = {"claim_band": band}
+    page = render(result, examples(*rows), band=band, **settings)
     assert [text.strip() for text in texts(page, "nav fieldset:first-of-type label")] == [
         "all (5)",
         "not faithful (2)",
@@ -250,7 +274,7 @@ def test_a_page_is_cut_to_a_decision_or_to_doubtful_claims_without_a_script():
     assert list(shown_with(page, "no score")) == ["blank"]
     doubtful = {"no": ["Lee won."], "too": ["Lee won."], "doubt": ["Lee won."]}
     assert shown_with(page, "only claims that are not supported") == doubtful
-    undecided = BeautifulSoup(pages.render(result, examples(*rows), **settings), "html.parser")
+    undecided = render(result, examples(*rows), **settings)
     assert list(shown_with(undecided, "an unsupported claim")) == ["no", "too"]
     assert list(shown_with(undecided, "no unsupported claim")) == ["doubt", "yes"]
 
@@ -274,8 +298,8 @@ def test_words_that_the_model_calls_unsupported_are_marked_in_claims_that_it_doe
     claims = [(key, "<b> Lee won, won.", value, None, [0]) for key, value in values.items()]
     claims.append(("no", "unread, won", None, "no reply", []))
     result = evaluation(claims, [(key, value, 0, None) for key, value in values.items()])
-    marker, settings = Marker(), {"metric": "m", "model": "m", "source": "s", "claim_band": Band(0.3, 0.7)}
-    page = BeautifulSoup(pages.render(result, examples(*rows), marker=marker, **settings), "html.parser")
+    marker, settings = Marker(), {"claim_band": Band(0.3, 0.7)}
+    page = render(result, examples(*rows), marker=marker, **settings)
     assert marker.asked == [(f"It rained. {key}.", "<b> Lee won, won.") for key in ("no", "doubt")]
     assert {article.h2.get_text(): texts(article, ".claim mark") for article in page.select("article")} == {
         "no": ["won", "won"],
@@ -285,7 +309,7 @@ def test_words_that_the_model_calls_unsupported_are_marked_in_claims_that_it_doe
     assert page.select_one("li .claim").get_text() == "unsupported 0.10<b> Lee won, won."
     assert all(mark["title"] for mark in page.select(".claim mark"))
     assert "Half of these marks were right." in page.select_one(".about").get_text()
-    without = BeautifulSoup(pages.render(result, examples(*rows), **settings), "html.parser")
+    without = render(result, examples(*rows), **settings)
     assert without.select("mark") == []
     assert without.select_one("li .claim").get_text() == "unsupported 0.10<b> Lee won, won."
 
@@ -297,7 +321,7 @@ def test_of_examples_that_are_not_shown_no_words_are_asked_for(monkeypatch):
         [(key, f"{key} won.", 0.1, None, [0]) for key in "ab"], [("a", 0.3, 0, None), ("b", 0.1, 0, None)]
     )
     marker = Marker()
-    pages.render(result, examples(*rows), metric="m", model="m", source="s", marker=marker)
+    html(result, examples(*rows), marker=marker)
     assert [claim for _, claim in marker.asked] == ["b won."]
 
 
@@ -317,9 +341,9 @@ _CLAIMS = """[...document.querySelectorAll("li")].map((claim) =>
 def test_claims_open_by_mouse_and_keys_one_at_a_time_and_all_are_open_in_print_and_without_a_script(browser, tmp_path):
     table = examples(("a", "It rained. Lee lost.", "Lee won. Ann won.", "s", None))
     claims = [("a", "Lee won.", 0.2, None, [1]), ("a", "It rained.", 0.9, None, [0])]
-    settings = {"metric": "m", "model": "m", "source": "s", "marker": Marker()}
+    settings = {"marker": Marker()}
     file = tmp_path / "page.html"
-    file.write_text(pages.render(evaluation(claims, [("a", 0.2, 0, None)]), table, **settings), encoding="utf-8")
+    file.write_text(html(evaluation(claims, [("a", 0.2, 0, None)]), table, **settings), encoding="utf-8")
     tab = browser.open(file)
 
     def shown():
@@ -358,6 +382,29 @@ def test_claims_open_by_mouse_and_keys_one_at_a_time_and_all_are_open_in_print_a
     assert [visible for visible, _ in browser.value(tab, _CLAIMS)] == [True, True]
 
 
+def test_examples_are_found_by_system_id_or_words_of_any_of_their_texts(browser, tmp_path):
+    table = examples(("a", "It rained.", "Lee won.", "bart", None), ("b", "Ann slept.", "Ann won.", "t5", None))
+    file = tmp_path / "page.html"
+    file.write_text(html(evaluation([], [("a", 0.2, 0, None), ("b", 0.3, 0, None)]), table), encoding="utf-8")
+    tab = browser.open(file)
+
+    def found(words):
+        typed = f"field = document.getElementById('find'); field.value = {words!r}; "
+        typed += "field.dispatchEvent(new Event('input', {bubbles: true}));"
+        shown = "[...document.querySelectorAll('article')].filter((article) => article.checkVisibility())"
+        return browser.value(
+            tab,
+            f"{typed} [{shown}.map((article) => article.querySelector('h2').textContent), "
+            "document.querySelector('output').value]",
+        )
+
+    assert found("BART") == [["a"], "1 found"]
+    assert found(" ann ") == [["b"], "1 found"]
+    assert found("won") == [["a", "b"], "2 found"]
+    assert found("snow") == [[], "0 found"]
+    assert found("") == [["a", "b"], ""]
+
+
 def test_the_order_of_the_file_is_kept_beside_that_of_the_scores(page):
     assert [(article.h2.get_text(), article["style"]) for article in page.select("article")] == [
         ("bad", "--place: 1"),
@@ -369,18 +416,12 @@ def test_a_thousand_news_articles_are_one_page_of_less_than_15_mb():
     words = "It rained in Rome & they left the old town again today. "
     rows = [(str(n), words * 80, words * 3, "s", None) for n in range(1000)]  # 4,500 characters, as CNN/DM's
     claims = [(str(n), words, 0.5, None, [1, 2, 3]) for n in range(1000) for _ in range(10)]
-    html = pages.render(
-        evaluation(claims, [(str(n), 0.5, 0, None) for n in range(1000)]),
-        examples(*rows),
-        metric="m",
-        model="m",
-        source="s",
-    )
-    assert html.count("<article") == 1000
-    assert len(html.encode()) < 15_000_000
+    text = html(evaluation(claims, [(str(n), 0.5, 0, None) for n in range(1000)]), examples(*rows))
+    assert text.count("<article") == 1000
+    assert len(text.encode()) < 15_000_000
     # What costs a browser time (benchmarks/page.py): <details>, and :has() of what all elements stand in.
-    assert "<details" not in html
-    assert set(re.findall(r"(\w+):has", html)) == {"nav"}
+    assert "<details" not in text
+    assert set(re.findall(r"(\w+):has", text)) == {"nav"}
 
 
 def test_of_long_documents_a_page_has_as_many_as_it_can_hold(monkeypatch):

@@ -29,8 +29,20 @@ document.addEventListener("click", (event) => {
   if (claim && getSelection().isCollapsed) toggle(claim); // words may be selected to copy them
 });
 
+// The examples that hold these words anywhere: id, system, summary, claims or document.
+document.addEventListener("input", (event) => {
+  if (!event.target.matches("#find")) return;
+  const words = event.target.value.trim().toLowerCase();
+  let found = 0;
+  for (const article of document.querySelectorAll("article")) {
+    article.hidden = !article.textContent.toLowerCase().includes(words);
+    found += !article.hidden;
+  }
+  event.target.nextElementSibling.value = words && `${found} found`;
+});
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("#find") || event.ctrlKey || event.metaKey || event.altKey) return;
   if ((event.key === "Enter" || event.key === " ") && event.target.matches(".claim")) {
     event.preventDefault(); // the space would scroll
     toggle(event.target);

@@ -22,7 +22,7 @@ from claimwise.user_file.warnings import english
 #: The column of what the default bounds say, in words.
 VERDICT = "verdict"
 
-YES = "faithful"
+YES, NO = "faithful", "not faithful"
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
@@ -48,7 +48,7 @@ def verdicts(scores: pd.Series, band: Band) -> list[str]:
     >>> verdicts(pd.Series([0.95, 0.5, 0.1, None]), Band(0.2, 0.9))
     ['faithful', 'not sure', 'not faithful', '']
     """
-    return [band.word(score, YES, "not faithful") for score in scores]
+    return [band.word(score, YES, NO) for score in scores]
 
 
 def row_verdicts(rows: pd.DataFrame, band: Band, doubted: Collection[str] = ()) -> list[str]:

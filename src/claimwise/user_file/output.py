@@ -205,7 +205,7 @@ def _missing(value: Any) -> bool:
 def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
     """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first.
 
-    ``evaluation`` is what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure",
+    ``nearest`` has their places in the document, and ``singled_out`` whether the model named any of them. ``evaluation`` is what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure",
     and of the embedded model also where only one of claim and nearest sentence has a "not".
 
     >>> from claimwise import api
@@ -219,16 +219,22 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     """
     rows = evaluation.judged_claims()
     documents = examples.set_index("id")["document"]
-    evidence = []
+    places, evidence = [], []
     for row in rows.itertuples():
         sentences = text.sentences(documents[row.example_id])
-        evidence.append([sentences[i].text for i in nearest(documents[row.example_id], row.claim, row)])
+        places.append(nearest(documents[row.example_id], row.claim, row))
+        evidence.append([sentences[i].text for i in places[-1]])
     words = [band.word(value, *SUPPORT) for value in probability(rows)]
     verdicts = [
         NOT_SURE if band != HALF and word == SUPPORT[0] and read and only_one_denies(claim, read[0]) else word
         for word, claim, read in zip(words, rows["claim"], evidence, strict=True)
     ]
-    return rows.assign(verdict=verdicts, evidence=pd.Series(evidence, rows.index, dtype=object))
+    lists = {"nearest": places, "evidence": evidence}
+    return rows.assign(
+        verdict=verdicts,
+        singled_out=[named is not None and len(named) > 0 for named in rows["evidence"]],
+        **{name: pd.Series(values, rows.index, dtype=object) for name, values in lists.items()},
+    )
 
 
 def doubted(claims: pd.DataFrame, band: Band) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 
@@ -16,12 +16,10 @@ import jinja2
 import pandas as pd
 
 from claimwise import text
-from claimwise.metrics import Evaluation
 from claimwise.metrics.verify import probability
 from claimwise.models.base import WordMarker
 from claimwise.user_file.bands import HALF, NOT_SURE, Band
-from claimwise.user_file.decisions import decisions, row_verdicts
-from claimwise.user_file.output import SUPPORT, claim_table, doubted, nearest
+from claimwise.user_file.output import SUPPORT
 
 #: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
 #: good time.
@@ -30,8 +28,10 @@ _EVIDENCE = 2  # sentences that are shown of a claim's
 
 
 def render(
-    evaluation: Evaluation,
+    scores: pd.DataFrame,
+    claims: pd.DataFrame,
     examples: pd.DataFrame,
+    called: Sequence[str] | None = None,
     *,
     metric: str,
     model: str,
@@ -41,36 +41,30 @@ def render(
     claim_band: Band = HALF,
     marker: WordMarker | None = None,
 ) -> str:
-    """The page of an evaluation of examples, lowest scores first.
+    """The page of examples and what was found of them, lowest scores first.
 
-    The title says metric, model (empty where none was asked) and where the examples came from. A summary is shown as
-    faithful above the threshold, or without one as the band says; without either nothing is decided. ``claim_band`` says
-    the same of claims, and ``marker`` is asked for the words that a document does not support, of the claims shown that
-    are not called supported.
+    ``scores`` are an evaluation's, a row an example in the examples' order, ``claims`` its ``output.claim_table``, and
+    ``called`` what each summary is called, by the threshold or, without one, by the band. The title says metric, model
+    (empty where none was asked) and where the examples came from. ``claim_band`` is what claims were called by, and
+    ``marker`` is asked for the words that a document does not support, of the claims shown that are not called supported.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})
-    >>> claims = pd.DataFrame({"example_id": ["a"], "claim_index": [0], "claim": ["Lee won."]})
-    >>> verdicts = pd.DataFrame({"example_id": ["a"], "claim_index": [0], "support": [0.1], "reason": [None],
-    ...                          "evidence": [[1]]})
-    >>> scores = pd.DataFrame({"example_id": ["a"], "score": [0.1], "n_unparsed": [0], "reason": [None]})
-    >>> page = render(Evaluation(claims, verdicts, scores), examples, metric="acueval", model="m", source="a.jsonl")
+    >>> claims = pd.DataFrame({"example_id": ["a"], "claim": ["Lee won."], "support": [0.1], "verdict": ["unsupported"],
+    ...                        "reason": [None], "nearest": [[1]], "evidence": [["<b>Lee</b> lost."]], "singled_out": [True]})
+    >>> scores = pd.DataFrame({"score": [0.1], "n_unparsed": [0], "reason": [None]})
+    >>> page = render(scores, claims, examples, metric="acueval", model="m", source="a.jsonl")
     >>> "&lt;b&gt;Lee&lt;/b&gt; lost." in page, "<b>Lee" in page
     (True, False)
     """
-    told = claim_table(evaluation, examples, claim_band)
-    scored = examples.merge(evaluation.scores, left_on="id", right_on="example_id", suffixes=("", "_score"))
-    words: pd.Series | list[str] | str = ""
-    if threshold is not None:
-        words = decisions(scored["score"], threshold).map({1: "faithful", 0: "not faithful"}).fillna("")
-    elif band:
-        words = row_verdicts(scored, band, doubted(told, claim_band))
-    scored = scored.assign(decision=words, place=range(len(scored))).sort_values("score", kind="stable")
+    scored = examples.assign(
+        **{name: scores[name].to_numpy() for name in ("score", "n_unparsed", "reason")},
+        decision="" if called is None else called,
+        place=range(len(examples)),
+    ).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
     shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
-    judged = evaluation.judged_claims()
-    judged["probability"] = probability(judged)
-    judged["verdict"] = told["verdict"].replace("", "unread")
+    judged = claims.assign(probability=probability(claims), verdict=claims["verdict"].replace("", "unread"))
     judged["unsupported_words"] = _marked(judged, shown, marker) if marker else None
     by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
     found = [_example(row, by_example.get(row.id)) for row in shown.itertuples()]
@@ -81,8 +75,8 @@ def render(
         n=len(scored),
         mean=scored["score"].mean(),
         unscored=int(scored["score"].isna().sum()),
-        unread=int((evaluation.verdicts["support"].isna() if len(evaluation.verdicts) else scored["n_unparsed"]).sum()),
-        n_claims=len(evaluation.verdicts),
+        unread=int((judged["support"].isna() if len(judged) else scored["n_unparsed"]).sum()),
+        n_claims=len(judged),
         aligned="p_entail" in judged,
         n_unsupported=int((judged["verdict"] == SUPPORT[1]).sum()),
         n_not_sure=int((judged["verdict"] == NOT_SURE).sum()),
@@ -110,7 +104,7 @@ def _marked(judged: pd.DataFrame, shown: pd.DataFrame, marker: WordMarker) -> pd
 
 def _example(row, claims: pd.DataFrame | None) -> dict:
     sentences = text.sentences(row.document)
-    found = [] if claims is None else [_claim(claim, row.document, sentences) for claim in claims.itertuples()]
+    found = [] if claims is None else [_claim(claim) for claim in claims.itertuples()]
     words = {claim["row"].verdict for claim in found}
     named = {i for claim in found for i in claim["evidence"]}
     state = f"{'an' if SUPPORT[1] in words else 'no'} unsupported claim" if words else "scored"
@@ -124,16 +118,15 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
     }
 
 
-def _claim(claim, document: str, sentences: list[text.Span]) -> dict:
-    evidence = nearest(document, claim.claim, claim)[:_EVIDENCE]
+def _claim(claim) -> dict:
     return {
         "row": claim,
-        "evidence": evidence,
+        "evidence": claim.nearest[:_EVIDENCE],
+        "sentences": claim.evidence[:_EVIDENCE],
         # Aligned by a model that knows the class; of other models it cannot be told from absent.
         "contradicted": (getattr(claim, "p_contradict", None) or 0) > 0.5,
         # A language model reads all of a document and singles nothing out.
-        "related": bool(evidence) and not len(claim.evidence or ()),
-        "sentences": [sentences[i].text for i in evidence],
+        "related": bool(claim.nearest) and not claim.singled_out,
         "pieces": _pieces(claim.claim, dict(enumerate(claim.unsupported_words or ()))),
     }
 

@@ -110,12 +110,15 @@ def score(
     scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)[_COLUMNS]
     rows = examples.assign(score=scores["score"])
     cut = threshold if threshold is not None else decisions.tuned(rows)
-    if cut is not None:
-        scores[decisions.DECISION] = decisions.decisions(scores["score"], cut)
     band = band if cut is None else None
     judged = output.claim_table(evaluation, examples, claim_band)
+    called = None
+    if cut is not None:
+        scores[decisions.DECISION] = decisions.decisions(scores["score"], cut)
+        called = scores[decisions.DECISION].map({1: decisions.YES, 0: decisions.NO}).fillna("").tolist()
     if band:
-        scores[decisions.VERDICT] = decisions.row_verdicts(rows, band, output.doubted(judged, claim_band))
+        called = decisions.row_verdicts(rows, band, output.doubted(judged, claim_band))
+        scores[decisions.VERDICT] = called
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
     record = output.record_beside(out)
@@ -135,8 +138,10 @@ def score(
     if page is not None:
         with paths.whole(page) as new:
             html = render(
-                evaluation,
+                evaluation.scores,
+                judged,
                 examples,
+                called,
                 metric=metric,
                 model=asked,
                 source=file.name,
