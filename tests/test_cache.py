@@ -372,17 +372,28 @@ def test_opening_leaves_nothing_in_the_file(tmp_path):
     assert ResponseCache(tmp_path / "calls.sqlite").stats() == []
 
 
+@pytest.mark.parametrize("stored", ["?", "CAST(? AS TEXT)"])
 @pytest.mark.parametrize("value", ["{", b"\xff\x00", "[" * 100_000])
-def test_a_value_that_cannot_be_read_is_set_aside_and_computed_again(tmp_path, caplog, value):
+def test_a_value_that_cannot_be_read_is_set_aside_and_computed_again(tmp_path, caplog, value, stored):
     cache = ResponseCache(tmp_path / "calls.sqlite")
     cache.put({"a": 1, "b": 2}, model="m", role="r")
     with sqlite3.connect(tmp_path / "calls.sqlite") as other:
-        other.execute("UPDATE calls SET value = ? WHERE key = 'a'", [value])
+        other.execute(f"UPDATE calls SET value = {stored} WHERE key = 'a'", [value])
     for _ in range(2):
         assert cached(cache, ["a", "b"], lambda at: [(0, 3)], model="m", role="r") == [3, 2]
     [line] = caplog.messages
     assert "calls.sqlite: 1 finished calls cannot be read: they are set aside" in line
     assert sorted(row[:3] for row in cache.stats()) == [("m", "r", 2), (unread_name("m"), "r", 1)]
+
+
+def test_a_damaged_name_of_a_model_hides_no_other_calls(tmp_path):
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    cache.put({"a": 1}, model="damaged", role="r")
+    cache.put({"b": 2}, model="m", role="r")
+    with sqlite3.connect(tmp_path / "calls.sqlite") as other:
+        other.execute("UPDATE calls SET model = CAST(? AS TEXT) WHERE key = 'a'", [b"\xff"])
+    assert sorted(row[0] for row in cache.stats()) == ["m", "\ufffd"]
+    assert cache.export("m", tmp_path / "calls.jsonl") == 1
 
 
 def test_a_value_of_another_shape_is_set_aside_too():

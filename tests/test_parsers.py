@@ -365,6 +365,10 @@ def test_a_model_that_has_lost_its_way_is_read_to_the_end(kind, reply, value):
 UNDECIDED = [
     ("yes-no", "Answer: Yes/No"),
     ("yes-no", "Yes or no?"),
+    ("yes-no", "Yes? No?"),
+    ("yes-no", "Is it there? Yes?"),
+    ("final-yes-no", "Answer: Yes? No?"),
+    ("supported-label", "The claim is anything but supported."),
     ("yes-no", "No doubt, the passage supports this."),
     ("yes-no", "No contradiction was found."),
     ("true-false", "True/False"),

@@ -121,7 +121,7 @@ def test_a_very_long_line_and_a_sentence_longer_than_the_window():
 
 
 @pytest.mark.parametrize(
-    "item", ["a) b) c) d) ", "1. a 2. b ", "Dr. ", "U.S. ", "[a. ", "i. ii. iii. iv. ", "a) It b) We "]
+    "item", ["a) b) c) d) ", "1. a 2. b ", "Dr. ", "U.S. ", "[a. ", "i. ii. iii. iv. ", "a) It b) We ", "!a ", "a! "]
 )
 def test_a_line_of_list_marks_and_abbreviations_alone_is_read_in_seconds(item):
     """pysbd compares each of them with all others: 5,000 characters took 1 to 80 seconds, ten times as many a minute."""

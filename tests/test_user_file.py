@@ -205,7 +205,7 @@ def test_every_cell_of_a_csv_is_read_back_as_it_was_written(tmp_path_factory, ro
     assert again[["note", "mo\rre"]].to_numpy().tolist() == [list(row) for row in rows]
 
 
-FORMULAS = ("=1+1", "@SUM(A1)", "+cmd|x", "-1+2", "\t=1", "\r=1")
+FORMULAS = ("=1+1", "@SUM(A1)", "+cmd|x", "-1+2", "\t=1", "\r=1", "＝1+1")
 
 
 def test_cells_that_begin_like_a_formula_stay_or_are_made_safe_for_spreadsheets(folder):

@@ -31,9 +31,10 @@ _WINDOW = 10_000
 #: A sentence of more characters, such as a transcript without full stops, is cut between words.
 _LONGEST = 20_000
 _WHOLE_WORDS = re.compile(r".*\S\s", re.DOTALL)
-#: What pysbd takes for an abbreviation or a list's item, each of which it compares with all others. Where more than
-#: ``_MARKS`` stand closer than every ``_APART`` characters there are no sentences to find, and a full stop ends one.
-_MARK = re.compile(r"\b(?!(?<!\S)[A-Z]\.\s[A-Z])\w{1,3}[.)](?!\w)")  # no initials, no decimals
+#: What pysbd takes for an abbreviation or a list's item, each of which it compares with all others, and sentences of one
+#: short word. Where more than ``_MARKS`` stand closer than every ``_APART`` characters there are no sentences to find, and
+#: a full stop ends one.
+_MARK = re.compile(r"\b(?!(?<!\S)[A-Z]\.\s[A-Z])\w{1,3}[.)!?](?!\w)|[!?]\w{1,3}\b")  # no initials, no decimals
 _MARKS, _APART = 20, 20
 _STOP = re.compile(r"(?<=[.!?])\s+")
 

@@ -109,6 +109,8 @@ class ResponseCache:
         with self._explained():
             # A writer waits for another process's commit instead of failing; commits take milliseconds.
             self._connection = sqlite3.connect(path, timeout=120, isolation_level="IMMEDIATE", check_same_thread=False)
+            # A damaged text must not make all others unreadable; values are read as bytes, and set aside one by one.
+            self._connection.text_factory = lambda found: found.decode(errors="replace")
             columns = [row[1] for row in self._connection.execute("PRAGMA table_info(calls)")]
             if columns not in ([], _COLUMNS):
                 raise self._error(f"a table of calls with the columns {', '.join(columns)}")
@@ -143,7 +145,7 @@ class ResponseCache:
             part = unique[at : at + 500]
             marks = ",".join("?" * len(part))
             with self._explained():
-                rows = self._connection.execute(f"SELECT key, value FROM calls WHERE key IN ({marks})", part)
+                rows = self._connection.execute(f"SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN ({marks})", part)
                 for key, value in rows:
                     try:
                         found[key] = json.loads(value)
@@ -229,7 +231,7 @@ class ResponseCache:
         """
         if file.exists() and not _holds_calls(file):
             raise CacheError(f"{file} holds something else than finished calls; name a new file")
-        query = "SELECT key, model, role, value FROM calls WHERE model = ? ORDER BY role, key"
+        query = "SELECT key, model, role, CAST(value AS BLOB) FROM calls WHERE model = ? ORDER BY role, key"
         with self._explained():
             rows = [dict(zip(_COLUMNS, row, strict=True)) for row in self._connection.execute(query, (model,))]
         lines, unreadable = [], []

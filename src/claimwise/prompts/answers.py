@@ -21,9 +21,9 @@ def last(pattern: re.Pattern, text: str) -> re.Match | None:
 # -- yes or no -------------------------------------------------------------------------------------
 
 _PREFIX = r"(?:(?:the |my |final |short )*(?:answer|verdict|response|statement)(?: is)?\s*[:\-]?\s*)?"
-#: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1".
+#: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1" or "No?".
 _END = (
-    r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!?)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
+    r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
     r"|(?=\s+(?:the|it|this|that|there|because|since|as|not)\b))"
 )
 
@@ -51,10 +51,10 @@ def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
     Parsed(value=None, reason='neither yes nor no')
     """
     first = re.compile(
-        rf"\W*{_PREFIX}(?:({yes})\b|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_either(yes, no)}",
+        rf"\W*{_PREFIX}(?:({yes})\b(?!\s*\?)|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_either(yes, no)}",
         re.IGNORECASE,
     )
-    end = re.compile(rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)(?:({yes})|({no}))\W*$", re.IGNORECASE)
+    end = re.compile(rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)(?:({yes})|({no}))[^\w?]*$", re.IGNORECASE)
 
     def read(reply: str, cut: bool) -> Parsed:
         text = _MARKUP.sub("", reply)
@@ -213,7 +213,7 @@ _OPENING = re.compile(r"\W*(?:(?:not|partially|fully|un)[\s_-]*)?supported(?![a-
 #: The words before a label that it stands with: those of its clause.
 _BEFORE = re.compile(r"(?:[\w'’]+[^\w.;:!?\n<>]+){0,8}$")
 _CLAUSE = re.compile(
-    r"^.*(?:\b(?:but|only|and|rather|while|although|though|because|since|so)\b|,(?=[^,]*\b(?:is|are|was|were|be)\b[^,]*$))",
+    r"^.*(?:\b(?:(?<!anything )but|only|and|rather|while|although|though|because|since|so)\b|,(?=[^,]*\b(?:is|are|was|were|be)\b[^,]*$))",
     re.IGNORECASE | re.DOTALL,
 )
 _PART = re.compile(r"\bpart(?:ial)?ly\b", re.IGNORECASE)

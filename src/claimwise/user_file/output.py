@@ -29,7 +29,7 @@ from claimwise.user_file.bands import HALF, NOT_SURE, Band, only_one_denies
 SHOWN = 3
 
 #: What a spreadsheet takes for a formula: no number has more than one sign.
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.,]+%?$)")
+_FORMULA = re.compile(r"[=@＝＠\t\r]|[+＋－-](?![\d.,]+%?$)")
 
 #: What a result's name may end in: a reader takes it for what its name says.
 _KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
