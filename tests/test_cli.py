@@ -1,10 +1,12 @@
 """The command line end to end on users' files, without a model: what is written, and what a mistake is told."""
 
+import hashlib
 import io
 import json
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -142,7 +144,10 @@ def test_a_trial_scores_the_first_rows_only():
     assert "mine.word-overlap.first-2.csv: 2 summaries, mean 0.625" in trial.stdout
     assert pd.read_csv("mine.word-overlap.first-2.csv")[["id", "label"]].to_numpy().tolist() == [["a", 1], ["b", 0]]
     assert len(pd.read_csv("mine.word-overlap.csv")) == 5  # those of the whole file stay
-    assert json.loads(Path("mine.word-overlap.csv.run.json").read_text())["limit"] is None
+    record = json.loads(Path("mine.word-overlap.csv.run.json").read_text())
+    assert record["limit"] is None
+    assert record["files"] == {"mine.jsonl": hashlib.sha256(Path("mine.jsonl").read_bytes()).hexdigest()}
+    assert record["made"] <= datetime.now(UTC).isoformat()
     assert "(--limit)" not in score("mine.jsonl", "--limit", "5").stdout
     assert score("mine.jsonl", "--limit", "0").exit_code == 2
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -124,7 +127,9 @@ def score(
     record = output.record_beside(out)
     if record is not None:
         made = {
-            "files": [str(path) for path in read],
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "files": {str(path): _sha256(path) for path in read},
             "columns": dict(columns or {}),
             "limit": limit,
             "examples": len(scores),
@@ -166,7 +171,7 @@ def score(
         *decisions.by_system(rows),
         *decisions.ranking(rows),
         *([decided] if decided else []),
-        *([decisions.band_report(scores[decisions.VERDICT].tolist(), band)] if band else []),
+        *([decisions.band_report(called, band)] if band and unscored.sum() < len(scores) else []),
         *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):
         say(line)
@@ -209,6 +214,14 @@ def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engi
         return found
     options = {key: value for key, value in entry.items() if key not in ("base_url", "extra_body")}
     return found | {"model": models.describe(entry), "options": options, "fingerprint": engine.fingerprint}
+
+
+def _sha256(file: Path) -> str | None:
+    """Of a file that can be read again; of the standard input or a pipe None."""
+    if not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _called(files: Sequence[Path]) -> Path:
