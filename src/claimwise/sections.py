@@ -142,22 +142,31 @@ class AcuVerification(Drawn):
         return self
 
 
-class MetaEvaluation(Drawn):
-    """Metrics compared on corpora that they were scored on."""
+class Compared(Drawn):
+    """Metrics on corpora that they were scored on; ``further`` ones on some of these."""
 
     corpora: dict[Corpus, Grouping]
     metrics: list[ScoredMetric]
     further: dict[Corpus, list[Metric]]
     baseline: str
     pairs: list[Pair]
-    by_documents: list[Corpus]
 
     @model_validator(mode="after")
-    def _names_are_those_of_metrics(self, info: ValidationInfo) -> MetaEvaluation:
-        listed(self.baseline, self.metrics, "`metrics` of this section")
+    def _further_ones_were_scored(self, info: ValidationInfo) -> Compared:
         for corpus, names in self.further.items():
             for name in names:
                 listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
+        return self
+
+
+class MetaEvaluation(Compared):
+    """Which metric agrees with people."""
+
+    by_documents: list[Corpus]
+
+    @model_validator(mode="after")
+    def _baseline_is_compared(self) -> MetaEvaluation:
+        listed(self.baseline, self.metrics, "`metrics` of this section")
         return self
 
 
@@ -278,15 +287,11 @@ class EmbeddedModel(Drawn):
     pooling: Literal["min", "mean"]
 
 
-class Verifier(Drawn):
+class Verifier(Compared):
     """What fine-tuning makes of a language model."""
 
-    corpora: dict[Corpus, Grouping]
     tuned: Model
-    metrics: list[ScoredMetric]
     beside: list[ScoredMetric]
-    baseline: str
-    pairs: list[Pair]
 
     @model_validator(mode="after")
     def _baseline_stands_beside(self) -> Verifier:

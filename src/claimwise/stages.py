@@ -145,8 +145,9 @@ def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.D
 
 def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     """The corpora that the metric is run on, each cut to the documents asked for."""
-    model = specification(metric, settings.metrics).model or settings.model
-    learned = learned_documents(settings.model_entry(model).get("adapter"))
+    # Of all models, not the metric's alone: so metrics that are cut alike are tuned on the same documents.
+    adapters = {entry.get("adapter") for entry in settings.models.values()}
+    learned = frozenset().union(*map(learned_documents, adapters))
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
             corpus = corpora.read(paths.corpus_folder(settings.data, name))
