@@ -95,7 +95,16 @@ def test_an_interval_stands_with_its_value_and_large_numbers_have_fewer_decimals
 )
 def test_of_a_table_without_rows_only_the_caption_is_shown(caption, told):
     empty = pd.DataFrame({"p": [], "name": []})
-    assert tables.show(empty, caption).data == f"<p><b>{told}</b></p>"
+    [found] = BeautifulSoup(tables.show(empty, caption).data, "html.parser").div.contents
+    assert str(found) == f"<p><b>{told}</b></p>"
+
+
+def test_dollars_make_no_formula():
+    frame = pd.DataFrame({"claim": ["The fee went from $19 to $23."]})
+    shown = BeautifulSoup(tables.show(frame, "From $1 to $2").data, "html.parser")
+    assert len(shown.contents) == 1
+    assert {"mathjax_ignore", "tex2jax_ignore"} <= set(shown.div["class"])  # MathJax 3's name and MathJax 2's
+    assert "from $19 to $23" in shown.get_text()
 
 
 EVIL = (
@@ -111,7 +120,9 @@ def test_texts_in_a_report_run_nothing_and_fetch_nothing_as_a_web_page():
     outputs = [{"text/html": shown}, {"text/html": "".join(EVIL)}, {"text/markdown": "\n".join(EVIL)}]
     cells = [new_code_cell("1", outputs=[new_output("display_data", data=data) for data in outputs])]
     html, _ = HTMLExporter(config=config).from_notebook_node(new_notebook(cells=cells))
-    page = BeautifulSoup(html, "html.parser").body
+    whole = BeautifulSoup(html, "html.parser")
+    assert not whole.select("[src^=http], link[href^=http]")
+    page = whole.body
     cells = [cell.get_text() for cell in page.select("td")]
     assert cells == [text for pair in zip(EVIL, ("0.500", "0.600", "0.700"), strict=True) for text in pair]
     assert page.select("td[style*=right]")

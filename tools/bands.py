@@ -28,6 +28,16 @@ RIGHT = 0.75
 FEWEST = 10
 GRID = np.arange(1, 100) / 100
 
+#: What a page calls a group's corpus and origin.
+NAMES = {
+    "aggrefact_ftsota": "AggreFact FtSota",
+    "cnndm": "CNN/DM",
+    "xsum": "XSum",
+    "summeval": "SummEval",
+    "qags": "QAGS",
+    "wice": "WiCE",
+}
+
 
 def scored(metric: str) -> pd.DataFrame:
     """Labelled validation rows with ``score`` and ``group``, the corpus and origin; none where it was not scored on all."""
@@ -87,7 +97,7 @@ def measured(name: str, rows: pd.DataFrame) -> dict:
         decided.append(verdict.notna().mean())
         rightly.append(right(part, verdict))
     low, high = band(rows)
-    groups = "; ".join(sorted(group.strip() for group in rows["group"].unique()))
+    groups = "; ".join(sorted(" ".join(NAMES.get(part, part) for part in g.split()) for g in rows["group"].unique()))
     row = {"metric": name, "low": low, "high": high, "n": len(rows), "fitted_on": groups}
     return row | {"decided": np.nanmean(decided), "right": np.nanmean(rightly)}
 

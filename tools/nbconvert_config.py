@@ -3,6 +3,7 @@
 from bleach import ALLOWED_TAGS
 
 c = get_config()  # noqa: F821
+c.HTMLExporter.mathjax_url = c.HTMLExporter.require_js_url = ""
 c.HTMLExporter.preprocessors = ["nbconvert.preprocessors.sanitize.SanitizeHTML"]
 blocks = "p pre div span br table thead tbody tr th td"
 c.SanitizeHTML.tags = [*ALLOWED_TAGS, *blocks.split()]  # no images: figures are data of their own

@@ -74,10 +74,11 @@ def interval_plot(
                 axis.plot(entry[published], y, "D", color=PUBLISHED, markersize=5, label="published", zorder=2)
         if chance is not None:
             axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
-        axis.set(title=name, xlabel=xlabel)
+        axis.set(title=name)
         axis.set_yticks(range(len(rows)), rows)
         axis.set_ylim(len(rows) - 0.5, -0.5)
     legend(figure)
+    figure.supxlabel(xlabel, size="medium")
     figure.suptitle(title, x=0.01, ha="left", weight="bold")
     figure.tight_layout()
     return figure

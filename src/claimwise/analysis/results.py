@@ -26,7 +26,7 @@ METHODS = {
     "word-overlap": "word overlap",
 }
 #: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
-COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False))
+COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False)) | {"word overlap": "black"}
 # By language models beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
 _LANGUAGE_MODELS = {
     "qwen": "Qwen 1.5B",
@@ -39,6 +39,7 @@ for _name, _method in {"sentences": "sentences", "holistic": "whole summary", "s
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
         COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[_method]
 METHODS["weakest-claimwise"] = "weakest sentence, claimwise 0.5B"
+COLOURS[METHODS["weakest-claimwise"]] = sns.color_palette("colorblind")[-1]
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 

@@ -20,7 +20,8 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
     ``x``, ``x_low`` and ``x_high`` become one column ``x (95 %)``; ``low`` and ``high`` belong to the column before them.
     A column of p-values (``p``, ``step_p``, ``p_holm``, but not ``p_entail``) has three decimals or ``< .001``, never a zero.
     Of a table without rows there is only the caption: a whole sentence as it is, else with "none in this run".
-    Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes.
+    Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes; ``$19 to $23`` is no
+    formula in it.
 
     All numbers have so many ``digits`` after the point, for what must stand as it was printed. Without it each column has
     as many as its largest number bears: one from 10 on, two above 1, else three.
@@ -29,12 +30,12 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
     >>> import re
     >>> re.findall(r">([^<>]+)</t[dh]>", show(frame).data)
     ['auc (95 %)', 'accuracy', '0.732 (0.700 to 0.760)', '71.2', '0.500', '9.5']
-    >>> show(frame[:0], "Errors").data, show(frame[:0]).data
-    ('<p><b>Errors: none in this run.</b></p>', '<p><b>None in this run.</b></p>')
+    >>> [re.search("<b>.*</b>", show(frame[:0], caption).data)[0] for caption in ("Errors", "")]
+    ['<b>Errors: none in this run.</b>', '<b>None in this run.</b>']
     """
     if table.empty:
         none = f"{caption}: none in this run." if caption else "None in this run."
-        return HTML(_title(caption if caption.endswith(".") else none))
+        return _html(_title(caption if caption.endswith(".") else none))
     table = table.reset_index(drop=True)
     numeric, columns = [], {}
     ends = {end for column in table for end in _ends(table, column) or ()}
@@ -58,7 +59,12 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
         for row in shown.itertuples(index=False)
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return HTML(f"{_title(caption)}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>")
+    return _html(f"{_title(caption)}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def _html(content: str) -> HTML:
+    """Not read by MathJax, of whose versions each has a name of its own for what it leaves alone."""
+    return HTML(f'<div class="mathjax_ignore tex2jax_ignore">{content}</div>')
 
 
 def _title(caption: str) -> str:

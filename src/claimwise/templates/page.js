@@ -29,16 +29,17 @@ document.addEventListener("click", (event) => {
   if (claim && getSelection().isCollapsed) toggle(claim); // words may be selected to copy them
 });
 
-// The examples that hold these words anywhere: id, system, summary, claims or document.
+// The examples that hold all of these words, in id, system, summary or document.
 document.addEventListener("input", (event) => {
   if (!event.target.matches("#find")) return;
-  const words = event.target.value.trim().toLowerCase();
+  const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
   let found = 0;
   for (const article of document.querySelectorAll("article")) {
-    article.hidden = !article.textContent.toLowerCase().includes(words);
+    const texts = [...article.querySelectorAll("h2, .system, .text")].map((part) => part.textContent.toLowerCase());
+    article.hidden = !words.every((word) => texts.some((text) => text.includes(word)));
     found += !article.hidden;
   }
-  event.target.nextElementSibling.value = words && `${found} found`;
+  event.target.nextElementSibling.value = words.length ? `${found} found` : "";
 });
 
 document.addEventListener("keydown", (event) => {
@@ -58,5 +59,5 @@ document.addEventListener("keydown", (event) => {
   const next = shown[shown.indexOf(document.activeElement.closest("article")) + step];
   if (!next) return;
   next.scrollIntoView();
-  next.focus({ preventScroll: true });
+  next.querySelector("h2").focus({ preventScroll: true });
 });

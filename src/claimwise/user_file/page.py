@@ -59,7 +59,7 @@ def render(
     """
     scored = examples.assign(
         **{name: scores[name].to_numpy() for name in ("score", "n_unparsed", "reason")},
-        decision="" if called is None else called,
+        decision=None if called is None else called,
         place=range(len(examples)),
     ).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
@@ -96,7 +96,8 @@ def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
 
 def _marked(judged: pd.DataFrame, shown: pd.DataFrame, marker: WordMarker) -> pd.Series:
     """Of claims that are unsupported or not sure the spans of the words that are."""
-    asked = judged[judged["verdict"].isin([SUPPORT[1], NOT_SURE]) & judged["example_id"].isin(shown["id"])]
+    decided = shown[shown["decision"] != ""]  # of texts in another language nothing is known
+    asked = judged[judged["verdict"].isin([SUPPORT[1], NOT_SURE]) & judged["example_id"].isin(decided["id"])]
     documents = asked["example_id"].map(shown.set_index("id")["document"])
     spans = marker.unsupported_words(documents.tolist(), asked["claim"].tolist())
     return pd.Series(spans, asked.index, dtype=object)
@@ -111,7 +112,7 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
     return {
         "row": row,
         # What the page can be cut to: the decision, or where there is none, whether there is an unsupported claim.
-        "state": "no score" if row.score is None else row.decision or state,
+        "state": "no score" if row.score is None else "no verdict" if row.decision == "" else row.decision or state,
         "doubted": bool(words - {SUPPORT[0]}),
         "document": _pieces(row.document, {i: sentences[i][:2] for i in sorted(named)}),
         "claims": found,
