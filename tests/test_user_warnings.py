@@ -60,6 +60,7 @@ def test_a_file_in_another_language_of_latin_script_is_warned_of(language):
         "Am Montag kündigte der Bürgermeister von Köln die Schließung der Schule an, was das Dorf nicht will.",
         "Le maire de la ville a annoncé la fermeture des écoles du village.",
         "El alcalde anunció el martes el cierre de las escuelas del pueblo.",
+        "Die Brücke bleibt bis Mai gesperrt, sagte die Stadt am Dienstag. Der Bürgermeister bat um Geduld.",
     ],
 )
 def test_one_row_is_enough_where_its_function_words_are_another_languages(text):

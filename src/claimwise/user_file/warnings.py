@@ -24,11 +24,12 @@ _EMPTY = ["nan", "none", "null", "na", "n/a", "<na>"]
 #: Words in which the share of English function words is counted, at least; fewer may have none by chance.
 _WORDS = 50
 #: Function words of other languages in Latin script that English lacks; so many of them in place of English ones tell
-#: even a short text (none of 10,000 English documents and summaries of public corpora has them in its first 15 words).
+#: even a short text (none of 6,113 English documents and summaries of public corpora has them in its first 15 words).
 _FOREIGN = frozenset(
     "und du och uma con til il att jest ikke niet af des las le den eine sur der di gli um van en på pour zu ist por ein "
     "para em della som que qui von mit los dem nie una sich nicht la das auf og não est het für dans del che är les el "
-    "się une dat da een".split()
+    "się une dat da een bis bei zum zur wird werden wurde sind aus durch über nach dass au aux cette dans est par ses avec été "
+    "fue más pero como al su uma foi pelo ao não sono nel alla è wordt zijn bij aan naar och att som på är".split()
 )
 _FEW = 3
 #: Share under which a text is not English: prose has over a fifth, headlines about .06, Romance and Germanic languages none.
