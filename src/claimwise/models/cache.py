@@ -145,7 +145,9 @@ class ResponseCache:
             part = unique[at : at + 500]
             marks = ",".join("?" * len(part))
             with self._explained():
-                rows = self._connection.execute(f"SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN ({marks})", part)
+                rows = self._connection.execute(
+                    f"SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN ({marks})", part
+                )
                 for key, value in rows:
                     try:
                         found[key] = json.loads(value)

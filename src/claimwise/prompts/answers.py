@@ -54,7 +54,9 @@ def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
         rf"\W*{_PREFIX}(?:({yes})\b(?!\s*\?)|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_either(yes, no)}",
         re.IGNORECASE,
     )
-    end = re.compile(rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)(?:({yes})|({no}))[^\w?]*$", re.IGNORECASE)
+    end = re.compile(
+        rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)(?:({yes})|({no}))[^\w?]*$", re.IGNORECASE
+    )
 
     def read(reply: str, cut: bool) -> Parsed:
         text = _MARKUP.sub("", reply)
