@@ -198,6 +198,26 @@ def test_a_metric_that_takes_long_scores_few_validation_documents(model, setting
     assert sizes == [6, 4]
 
 
+def test_metrics_that_are_cut_leave_out_what_a_model_of_any_of_them_learned_from(model, settings, monkeypatch):
+    prepare("one", 3)
+    folder = paths.corpus_folder("sample", "one")
+    corpus = corpora.read(folder)
+    corpora.write(replace(corpus, examples=corpus.examples.assign(split="validation")), folder)
+    first = min(corpus.examples["document_id"])
+    monkeypatch.setattr(stages, "learned_documents", lambda name: frozenset({first} if name == "mine" else ()))
+    given = scored(settings, one={"metrics": ["acueval", "factored"], "validation_documents": {"factored": 1}})
+    given.models["tuned"] = {"kind": "embedded", "adapter": "mine"}  # no metric's model
+
+    def documents():
+        return set(next(stages._scored(given, "factored"))[1].examples["document_id"])
+
+    assert documents() == {first}
+    given.metrics["tuned"] = DEFAULT_METRICS["sentences"] | {"model": "tuned"}
+    given.dataset.score["one"].validation_documents["tuned"] = 1
+    assert documents() == {sorted(corpus.examples["document_id"].unique())[1]}
+    assert len(next(stages._scored(given, "acueval"))[1].examples) == 6
+
+
 def test_a_metric_with_a_model_of_its_own_is_scored_by_it_beside_the_others(settings):
     prepare("one", 2)
     settings(corpora=["one"])

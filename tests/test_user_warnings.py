@@ -72,6 +72,12 @@ def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
     assert warned(summaries=headlines, documents=[ENGLISH]) == []
     assert warned(summaries=[*headlines, "Le maire a annoncé la fermeture.", "雨が降った。"] * 2)[1:] == []
     assert warned(summaries=["Il pleut."], documents=["Il pleut."]) == []  # too few words to know
+    names = [
+        "Al Gore met Al Franken; Al Sharpton spoke.",
+        "Van Gogh, van Dyck and van Eyck.",
+        "8pm EST, 9pm EST, 7pm EST",
+    ]
+    assert [warned(summaries=[name]) for name in names] == [[]] * 3
 
 
 def test_summaries_in_another_script_are_counted():

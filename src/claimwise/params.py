@@ -28,7 +28,7 @@ class ScoredCorpus(Strict):
     """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
 
     ``validation_documents``: of a metric that takes long the validation rows of so many documents of each origin only,
-    none of which an adapter of `models` learned from.
+    none of which the model of any metric named here learned from.
     """
 
     metrics: list[str]

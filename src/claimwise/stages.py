@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -145,13 +145,20 @@ def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.D
 
 def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     """The corpora that the metric is run on, each cut to the documents asked for."""
-    # Of all models, not the metric's alone: so metrics that are cut alike are tuned on the same documents.
-    adapters = {entry.get("adapter") for entry in settings.models.values()}
-    learned = frozenset().union(*map(learned_documents, adapters))
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
             corpus = corpora.read(paths.corpus_folder(settings.data, name))
-            yield name, corpus.first(wanted.documents, wanted.validation_documents.get(metric), learned)
+            cut = wanted.validation_documents
+            yield (
+                name,
+                corpus.first(wanted.documents, cut.get(metric), _learned(settings, cut if metric in cut else ())),
+            )
+
+
+def _learned(settings: Settings, metrics: Iterable[str]) -> frozenset[str]:
+    """Documents that the models of any of these metrics learned from: so all of them are tuned on the same others."""
+    models = [specification(metric, settings.metrics).model or settings.model for metric in metrics]
+    return frozenset().union(*(learned_documents(settings.model_entry(model).get("adapter")) for model in models))
 
 
 # notebook

@@ -34,10 +34,14 @@ _LANGUAGE_MODELS = {
     "smollm2": "SmolLM2 135M",
     "claimwise": "claimwise 0.5B",
 }
-for _name, _method in {"sentences": "sentences", "holistic": "whole summary", "summary": "whole summary"}.items():
+for _name, _method, _alike in (
+    ("sentences", "sentences", "sentences"),
+    ("holistic", "whole summary", "whole summary"),
+    ("summary", "summary as one claim", "whole summary"),
+):
     for _entry, _model in _LANGUAGE_MODELS.items():
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
-        COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[_method]
+        COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[_alike]
 METHODS["weakest-claimwise"] = "weakest sentence, claimwise 0.5B"
 COLOURS[METHODS["weakest-claimwise"]] = sns.color_palette("colorblind")[-1]
 #: Of numbers that the papers published.

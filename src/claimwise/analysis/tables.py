@@ -63,7 +63,7 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
 
 
 def _html(content: str) -> HTML:
-    """Not read by MathJax, of whose versions each has a name of its own for what it leaves alone."""
+    """MathJax leaves these classes alone: version 3 the first, version 2 the second."""
     return HTML(f'<div class="mathjax_ignore tex2jax_ignore">{content}</div>')
 
 

@@ -21,11 +21,15 @@ def last(pattern: re.Pattern, text: str) -> re.Match | None:
 # -- yes or no -------------------------------------------------------------------------------------
 
 _PREFIX = r"(?:(?:the |my |final |short )*(?:answer|verdict|response|statement)(?: is)?\s*[:\-]?\s*)?"
-#: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1" or "No?".
+#: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1".
 _END = (
-    r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
+    r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!?)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
     r"|(?=\s+(?:the|it|this|that|there|because|since|as|not)\b))"
 )
+
+
+#: What does not follow an answer: "Yes?" and "Yes? No?" ask; "No? It does not say so." answers.
+_UNASKED = r"(?![^\w\n]*\?[^\w\n]*(?:$|\n|(?:yes|no)\b))"
 
 
 def _either(yes: str, no: str) -> str:
@@ -51,7 +55,7 @@ def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
     Parsed(value=None, reason='neither yes nor no')
     """
     first = re.compile(
-        rf"\W*{_PREFIX}(?:({yes})\b(?!\s*\?)|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_either(yes, no)}",
+        rf"\W*{_PREFIX}(?:({yes})\b|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_UNASKED}{_either(yes, no)}",
         re.IGNORECASE,
     )
     end = re.compile(
@@ -86,11 +90,11 @@ def hallucinated(reply: str, cut: bool) -> Parsed:
 _ANSWER = re.compile(
     r"\b(?:answer|verdict)(?: to (?:the|this|your) question)?(?:\s*\(yes(?: or |/)no\))?"
     r"(?:\s+(?:is|would be|must be)\b(?:\W{0,3}(?:therefore|thus|\w+ly)\b)?|\s*[:=>–—-]|\s*\n)\W{0,4}"
-    rf"(yes|no)\b{_either('yes', 'no')}(?:{_END}|(?=\s*[^\w\s.]))",
+    rf"(yes|no)\b{_UNASKED}{_either('yes', 'no')}(?:{_END}|(?=\s*[^\w\s.]))",
     re.IGNORECASE,
 )
 _SAID = re.compile(
-    rf"(?:^|[.!?:\n][\s(\[]{{0,9}}|\b(?:conclusion|therefore|thus|so|hence|overall),?\s+)(yes|no)\b{_END}",
+    rf"(?:^|[.!?:\n][\s(\[]{{0,9}}|\b(?:conclusion|therefore|thus|so|hence|overall),?\s+)(yes|no)\b{_UNASKED}{_END}",
     re.IGNORECASE,
 )
 _CONSISTENT = re.compile(
@@ -162,7 +166,7 @@ def _consistency(text: str) -> tuple[int, float, bool] | None:
 SUPPORTED = re.compile(
     r"(?<!not )(?<!Not )(?:(?P<label>\bS|(?<!\w )\bs)|\bs)(?i:upported)(?:\s*[\[(]\s*(?i:yes\s*(?:/|or)\s*no)\s*[\])])?"
     r"(?:(?P<colon>[^\w.,;!\n]{0,8}?[:?=>|–—(\[-][^\w.;]{0,12}?)|(?(label)\W{1,12}?|(?!)))"
-    rf"(?P<answer>(?i:yes|no))\b(?i:{_either('yes', 'no')})(?! doubt\b| question\b)(?(colon)(?(label)|{_END})|{_END})"
+    rf"(?P<answer>(?i:yes|no))\b(?i:{_UNASKED}{_either('yes', 'no')})(?! doubt\b| question\b)(?(colon)(?(label)|{_END})|{_END})"
 )
 
 
@@ -215,7 +219,7 @@ _OPENING = re.compile(r"\W*(?:(?:not|partially|fully|un)[\s_-]*)?supported(?![a-
 #: The words before a label that it stands with: those of its clause.
 _BEFORE = re.compile(r"(?:[\w'’]+[^\w.;:!?\n<>]+){0,8}$")
 _CLAUSE = re.compile(
-    r"^.*(?:\b(?:(?<!anything )but|only|and|rather|while|although|though|because|since|so)\b|,(?=[^,]*\b(?:is|are|was|were|be)\b[^,]*$))",
+    r"^.*(?:\b(?:(?<!anything )but|but(?= (?:it|this|that|the)\b)|only|and|rather|while|although|though|because|since|so)\b|,(?=[^,]*\b(?:is|are|was|were|be)\b[^,]*$))",
     re.IGNORECASE | re.DOTALL,
 )
 _PART = re.compile(r"\bpart(?:ial)?ly\b", re.IGNORECASE)
@@ -224,7 +228,7 @@ _OPEN = re.compile(r"\b(?:fully|completely|entirely|wholly|totally|all|that|whet
 _IS = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
 #: Neither a label nor its denial: "far from supported", "it would be supported if".
 _HARDLY = re.compile(
-    r"\b(?:far from|anything but|poorly|insufficiently|inadequately|weakly|rarely|scarcely|little|fail(?:s|ed)? to be"
+    r"\b(?:far from|anything but(?: \w+)?|poorly|insufficiently|inadequately|weakly|rarely|scarcely|little|fail(?:s|ed)? to be"
     r"|(?:would|could|might|may) be)\W*$",
     re.IGNORECASE,
 )
@@ -251,7 +255,8 @@ def supported_label(reply: str, cut: bool) -> Parsed:
 
 def _label(text: str, found: re.Match) -> float | None:
     """The value of one label; None where it is denied, but not outright ("not fully supported")."""
-    before = _CLAUSE.sub("", _BEFORE.search(text[max(0, found.start() - 200) : found.start()])[0])
+    before = _BEFORE.search(text[max(0, found.start() - 200) : found.start()])[0]
+    before = _CLAUSE.sub("", re.sub(r"\s+", " ", before))
     answer = SUPPORTED.match(text, found.start())
     if _HARDLY.search(before):
         return None

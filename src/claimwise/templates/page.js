@@ -30,17 +30,19 @@ document.addEventListener("click", (event) => {
 });
 
 // The examples that hold all of these words, in id, system, summary or document.
-document.addEventListener("input", (event) => {
-  if (!event.target.matches("#find")) return;
-  const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+function find() {
+  const field = document.getElementById("find");
+  if (!field) return;
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   let found = 0;
   for (const article of document.querySelectorAll("article")) {
     const texts = [...article.querySelectorAll("h2, .system, .text")].map((part) => part.textContent.toLowerCase());
     article.hidden = !words.every((word) => texts.some((text) => text.includes(word)));
-    found += !article.hidden;
+    found += article.checkVisibility(); // what another filter hides is not found
   }
-  event.target.nextElementSibling.value = words.length ? `${found} found` : "";
-});
+  document.querySelector("output").value = words.length ? `${found} found` : "";
+}
+document.addEventListener("input", find);
 
 document.addEventListener("keydown", (event) => {
   if (event.target.matches("#find") || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -205,8 +205,9 @@ def _missing(value: Any) -> bool:
 def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
     """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first.
 
-    ``nearest`` has their places in the document, and ``singled_out`` whether the model named any of them. ``evaluation`` is what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure",
-    and of the embedded model also where only one of claim and nearest sentence has a "not".
+    ``nearest`` has their places in the document, ``singled_out`` whether the model named any sentence. ``evaluation`` is
+    what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure", and of the
+    embedded model also where only one of claim and nearest sentence has a "not".
 
     >>> from claimwise import api
     >>> claims = claim_table(*api.evaluated("It rained.", "It rained. Ann left.", "sentences", "lexical"))

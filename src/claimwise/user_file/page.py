@@ -83,6 +83,7 @@ def render(
         claim_band=claim_band,
         band=band if threshold is None else None,
         decided=scored["decision"].value_counts().to_dict(),
+        no_verdict=int(((scored["decision"] == "") & scored["score"].notna()).sum()),
         threshold=threshold,
         words_measured=marker.words_measured if marker else "",
         states=Counter(example["state"] for example in found),
@@ -96,7 +97,7 @@ def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
 
 def _marked(judged: pd.DataFrame, shown: pd.DataFrame, marker: WordMarker) -> pd.Series:
     """Of claims that are unsupported or not sure the spans of the words that are."""
-    decided = shown[shown["decision"] != ""]  # of texts in another language nothing is known
+    decided = shown[shown["decision"] != ""]  # without a score, or by a band in another language
     asked = judged[judged["verdict"].isin([SUPPORT[1], NOT_SURE]) & judged["example_id"].isin(decided["id"])]
     documents = asked["example_id"].map(shown.set_index("id")["document"])
     spans = marker.unsupported_words(documents.tolist(), asked["claim"].tolist())

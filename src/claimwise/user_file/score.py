@@ -81,6 +81,9 @@ def score(
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
 
     found = read_files(read, columns)
+    hashes = {
+        str(path): None if path == STDIN else _sha256(path) for path in read
+    }  # as read, not as they are at the end
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
     if found.claims is not None:
@@ -129,7 +132,7 @@ def score(
         made = {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "python": platform.python_version(),
-            "files": {str(path): _sha256(path) for path in read},
+            "files": hashes,
             "columns": dict(columns or {}),
             "limit": limit,
             "examples": len(scores),
@@ -217,7 +220,7 @@ def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engi
 
 
 def _sha256(file: Path) -> str | None:
-    """Of a file that can be read again; of the standard input or a pipe None."""
+    """Of a file that can be read again; of a pipe None."""
     if not file.is_file():
         return None
     with file.open("rb") as stream:
