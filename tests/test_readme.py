@@ -31,10 +31,12 @@ def _row(start: str) -> str:
         ("whole summary by SmolLM2", [None, None, "holistic-smollm2"]),
         ("sentences, *fine-tuned*", ["sentences-claimwise"] * 3),
         ("the whole summary, *fine-tuned*", ["summary-claimwise"] * 3),
+        ("sentences by Qwen", ["sentences-qwen", "sentences-qwen", None]),
+        ("summary as one claim by Qwen", ["summary-qwen", "summary-qwen", None]),
     ],
 )
 def test_the_results_are_the_committed_ones(row, metrics):
-    of_notebook = "verifier" if "fine-tuned" in row else "meta_evaluation"
+    of_notebook = "verifier" if str(metrics[0]).endswith(("-claimwise", "-qwen")) else "meta_evaluation"
     table = pd.read_csv(PUBLIC / of_notebook / "balanced_accuracy.csv").set_index(["corpus", "group", "metric"])
     columns = (("aggrefact_ftsota", "cnndm"), ("aggrefact_ftsota", "xsum"), ("summeval", "all"))
     for place, metric in zip(columns, metrics, strict=True):
