@@ -47,14 +47,17 @@ def _be(noun: Token, *, past: bool = False) -> str:
 
 def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     """ "David Gold, the chairman" -> "David Gold is the chairman"; "Kendall, 19" -> "Kendall is 19"."""
-    who = [i for i in _bare(name) if i != description.i]
+
+    def who() -> list[int]:  # late: in a line without end every word may be an apposition of the one before
+        return [i for i in _bare(name) if i != description.i]
+
     if description.text.isdigit():
         if (
             is_name(name)
             and name.ent_type_ not in ("DATE", "TIME", "CARDINAL", "GPE", "LOC")
             and description.i > name.i
         ):
-            yield Candidate([*who, _be(name), description.i], "age", {"age": 1.0})
+            yield Candidate([*who(), _be(name), description.i], "age", {"age": 1.0})
         return
     if not aside(description) or description.pos_ not in ("NOUN", "PROPN") or name.pos_ not in ("NOUN", "PROPN"):
         return
@@ -84,7 +87,7 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     be = _be(name)
     if is_name(description) and any(c.dep_ == "poss" or c.tag_ == "CD" for c in name.lefts) and plural(name):
         return
-    yield Candidate([*who, be, *told], "apposition", {"name": float(is_name(name))})
+    yield Candidate([*who(), be, *told], "apposition", {"name": float(is_name(name))})
 
 
 def _bare(name: Token) -> list[int]:
