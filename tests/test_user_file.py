@@ -762,7 +762,7 @@ def test_a_file_of_the_hub_is_scored_beside_the_working_folder(hub, name):
     assert pd.read_csv("test.word-overlap.csv")["id"].tolist() == ["a", "b", "c", "d"]
     assert json.loads(Path("test.word-overlap.csv.run.json").read_text())["files"].keys() == {
         str(hub)
-    }  # it names the commit
+    }  # names the commit
     assert [found.name for found in hub.parent.iterdir()] == ["test.parquet"]
 
 

@@ -148,11 +148,9 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
             corpus = corpora.read(paths.corpus_folder(settings.data, name))
-            cut = wanted.validation_documents
-            yield (
-                name,
-                corpus.first(wanted.documents, cut.get(metric), _learned(settings, cut if metric in cut else ())),
-            )
+            few = wanted.validation_documents
+            learned = _learned(settings, few) if metric in few else ()
+            yield name, corpus.first(wanted.documents, few.get(metric), learned)
 
 
 def _learned(settings: Settings, metrics: Iterable[str]) -> frozenset[str]:

@@ -30,7 +30,7 @@ document.addEventListener("click", (event) => {
 });
 
 // The examples that hold all of these words, in id, system, summary or document.
-function find() {
+function search() {
   const field = document.getElementById("find");
   if (!field) return;
   const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -42,7 +42,7 @@ function find() {
   }
   document.querySelector("output").value = words.length ? `${found} found` : "";
 }
-document.addEventListener("input", find);
+document.addEventListener("input", search);
 
 document.addEventListener("keydown", (event) => {
   if (event.target.matches("#find") || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -230,11 +230,11 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
         NOT_SURE if band != HALF and word == SUPPORT[0] and read and only_one_denies(claim, read[0]) else word
         for word, claim, read in zip(words, rows["claim"], evidence, strict=True)
     ]
-    lists = {"nearest": places, "evidence": evidence}
     return rows.assign(
         verdict=verdicts,
         singled_out=[named is not None and len(named) > 0 for named in rows["evidence"]],
-        **{name: pd.Series(values, rows.index, dtype=object) for name, values in lists.items()},
+        nearest=pd.Series(places, rows.index, dtype=object),
+        evidence=pd.Series(evidence, rows.index, dtype=object),
     )
 
 

@@ -59,7 +59,7 @@ def render(
     """
     scored = examples.assign(
         **{name: scores[name].to_numpy() for name in ("score", "n_unparsed", "reason")},
-        decision=None if called is None else called,
+        decision=called,
         place=range(len(examples)),
     ).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES

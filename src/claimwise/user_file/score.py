@@ -81,9 +81,8 @@ def score(
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
 
     found = read_files(read, columns)
-    hashes = {
-        str(path): None if path == STDIN else _sha256(path) for path in read
-    }  # as read, not as they are at the end
+    # Now: at the end, perhaps hours later, a file may be another.
+    hashes = {str(path): None if path == STDIN else _sha256(path) for path in read}
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
     if found.claims is not None:
