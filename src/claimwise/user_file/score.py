@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pooch
 import typer
 
 from claimwise import api, models, paths, prompts
@@ -81,8 +81,8 @@ def score(
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
 
     found = read_files(read, columns)
-    # Now: at the end, perhaps hours later, a file may be another.
-    hashes = {str(path): None if path == STDIN else _sha256(path) for path in read}
+    # Now: at the end, perhaps hours later, a file may be another. Of a pipe there is nothing to read again.
+    hashes = {str(path): pooch.file_hash(path) if path.is_file() and path != STDIN else None for path in read}
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
     if found.claims is not None:
@@ -216,14 +216,6 @@ def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engi
         return found
     options = {key: value for key, value in entry.items() if key not in ("base_url", "extra_body")}
     return found | {"model": models.describe(entry), "options": options, "fingerprint": engine.fingerprint}
-
-
-def _sha256(file: Path) -> str | None:
-    """Of a file that can be read again; of a pipe None."""
-    if not file.is_file():
-        return None
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _called(files: Sequence[Path]) -> Path:
