@@ -91,7 +91,7 @@ def writing(model: LanguageModel, replies: int, repeats: int) -> dict[str, float
     asked = [prompt.render(Summary=summary) for summary in summaries]
     ids = sorted(map(model._checkpoint.encode, asked), key=len, reverse=True)
     shared = model._shared.beginning(ids).get_seq_length()
-    size = model._batch_tokens // (len(ids[0]) + how.max_tokens - shared)
+    size = model._reply_tokens // (len(ids[0]) + how.max_tokens - shared)
 
     def ours() -> int:
         before = model.tally.reply_tokens

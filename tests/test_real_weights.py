@@ -10,7 +10,7 @@ from fakes import openai_model, transformers_model
 from servers import llama_cpp
 
 from claimwise import models, prompts
-from claimwise.models import gguf_file
+from claimwise.models import continuous, gguf_file
 from claimwise.models.cache import CacheError, ResponseCache
 from claimwise.models.options import ModelError
 from claimwise.prompts import Decoding
@@ -118,7 +118,7 @@ def test_sharing_in_bfloat16_is_no_further_from_float32_than_one_prompt_at_a_tim
 def test_replies_are_those_that_transformers_itself_generates(model, monkeypatch):
     language = model.language_model
     checkpoint, how = language._checkpoint, Decoding(24, stop=(".", "London"))
-    monkeypatch.setattr(language, "_batch_tokens", 120)  # a few rows at once, which later prompts join
+    monkeypatch.setattr(language, "_reply_tokens", 120)  # a few rows at once, which later prompts join
     asked = [*QUESTIONS, DOCUMENT, "It rained.", "List three rivers of Europe."]
     found, expected = dict(language.replies(asked, how)), {}
     for index, question in enumerate(asked):
@@ -131,6 +131,18 @@ def test_replies_are_those_that_transformers_itself_generates(model, monkeypatch
         expected[index] = re.split(r"\.|London", text)[0]
     assert {index: reply.text for index, reply in found.items()} == expected
     assert len({len(text) for text in expected.values()}) > 3
+
+
+def test_a_reply_that_goes_in_circles_is_cut_off_there(model, monkeypatch):
+    asked = ["Continue the list.\n" + "- It rained in Rome.\n" * 6]
+    [stopped] = dict(model.language_model.replies(asked, Decoding(80))).values()
+    monkeypatch.setattr(continuous, "goes_in_circles", lambda reply: False)
+    [whole] = dict(model.language_model.replies(asked, Decoding(80))).values()
+    assert stopped.cut
+    assert whole.cut
+    rest = whole.text.removeprefix(stopped.text)
+    assert rest != whole.text
+    assert rest.count("It rained in Rome") >= 3  # nothing new came behind
 
 
 # -- the same file behind llama.cpp's server ----------------------------------------------------------

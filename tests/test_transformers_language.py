@@ -15,7 +15,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from claimwise import prompts
-from claimwise.models import ModelError
+from claimwise.models import ModelError, continuous
 from claimwise.models.base import Feedback, Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
@@ -130,6 +130,15 @@ def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, architecture, m
     assert dict(language.replies(asked, Decoding(4))) == expected
     assert "out of memory" in caplog.text
     assert max(ran) in (2, 3, 4)
+
+
+@given(st.lists(st.integers(0, 2), max_size=8), st.lists(st.integers(0, 2), min_size=1, max_size=12), st.integers(1, 6))
+def test_going_in_circles_is_one_passage_three_times_over_at_the_end(before, passage, times):
+    reply = before + passage * times
+    lengths = range(8, len(reply) // 3 + 1)
+    expected = any(reply[-n:] == reply[-2 * n : -n] == reply[-3 * n : -2 * n] for n in lengths)
+    assert continuous.goes_in_circles(reply) == expected
+    assert expected or times < 3 * -(-8 // len(passage))
 
 
 def test_memory_that_does_not_suffice_for_one_reply_is_an_error(folders, monkeypatch):

@@ -19,6 +19,7 @@ class Reason(StrEnum):
     NO_EXAMPLES = "this model does not learn from examples of whole summaries"
 
     EMPTY_REPLY = "empty reply"
+    #: Also beside claims: the list went on.
     CUT = "cut off at its length limit"
     REFUSAL = "refusal"
     NO_LIST = "no list in the reply"

@@ -201,6 +201,7 @@ class Refinement(Drawn):
     corpus: Corpus
     metric: ScoredMetric
     beside: list[Metric]
+    judge: Model
     per_origin: Count
     revise_claims: Revise
     critique: Critique

@@ -318,7 +318,7 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     score = aggregate(np.array(decides, float), how)
     reason = None
     if np.isnan(score):
-        reason = decomposition.reason or (verdicts[0].reason if verdicts else Reason.NO_CLAIMS)
+        reason = verdicts[0].reason if verdicts else decomposition.reason or Reason.NO_CLAIMS
     # of a claim that leaves the aligner no room for a premise nothing was asked
     asked = [v for v in verdicts if not isinstance(v, AlignedVerdict) or v.reason in (None, NO_PROBABILITY)]
     lost = [_lost(v.support, v.reason) for v in asked]

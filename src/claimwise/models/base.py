@@ -49,7 +49,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The claims of one passage, or none and the reason why.
+    """The claims of one passage, or none and the reason why; beside claims the reason why there may be more.
 
     ``unread`` replies about a part of the passage (a sentence, a chunk, all of it) gave none: what stands there is in no
     claim, and a score says nothing of it.

@@ -73,6 +73,22 @@ def write(
                     batch.move(len(rows), row)
 
 
+def goes_in_circles(reply: Tokens, times: int = 3, least: int = 24) -> bool:
+    """Whether a reply ends in one passage three times over, of so many tokens in all: it would go on so to its limit.
+
+    Of 192 lists of claims by Qwen2.5-Coder-1.5B 36 did, up to 256 tokens, and no further claim came of it.
+
+    >>> goes_in_circles([1, 2, *range(3, 11), *range(3, 11), *range(3, 11)]), goes_in_circles(list(range(30)))
+    (True, False)
+    """
+    for length in range(-(-least // times), len(reply) // times + 1):
+        if reply[-1] == reply[-1 - length]:  # most lengths are none
+            passage, before = reply[-length:], reply[-times * length : -length]
+            if list(before) == list(passage) * (times - 1):
+                return True
+    return False
+
+
 def _adjusting(model: PreTrainedModel, prompt: Tokens, longest_reply: int) -> LogitsProcessorList:
     """What ``generate`` does to logits before it takes the greatest: checkpoints may ask for a repetition penalty."""
     ids = torch.tensor([prompt], device=model.device)

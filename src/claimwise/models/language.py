@@ -285,7 +285,7 @@ def _claims(group: Sequence[text.Span | Chunk], found: list[Parsed]) -> Decompos
         place = (part.start, part.end) if isinstance(part, text.Span) else (None, None)
         for claim in parsed.value or ():
             claims.setdefault(claim, Claim(claim, *place))
-    reason = None if claims else next((parsed.reason for parsed in found if parsed.reason), None)
+    reason = next((parsed.reason for parsed in found if parsed.reason), None)
     return Decomposition(tuple(claims.values()), reason, unread=sum(parsed.value is None for parsed in found))
 
 

@@ -22,6 +22,7 @@ from claimwise.prompts import Decoding
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
 _CPU_CHUNK = 1024
+_CPU_REPLIES = 16_384  # more rows at once pay when replies are written: a step reads all weights for each token
 _FRAME = 2048  # bytes that no chat template adds to a prompt
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
@@ -64,6 +65,12 @@ class TransformersLanguageModel:
     @cached_property
     def _batch_tokens(self) -> int:
         return self._options.batch_tokens or _batch_tokens(self._model)
+
+    @cached_property
+    def _reply_tokens(self) -> int:
+        """Most tokens of all replies that are written at once, with their prompts."""
+        cpu = self._model.device.type == "cpu"
+        return self._options.batch_tokens or (_CPU_REPLIES if cpu else self._batch_tokens)
 
     @cached_property
     def _shared(self) -> SharedPrefix | None:
@@ -157,7 +164,8 @@ class TransformersLanguageModel:
         run = self._continuous if self._shared else self._generated
         for index, row in self._in_memory(lambda asked: run(asked, how), ids, self._halve):
             length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
-            reply = Reply(self._checkpoint.decode(row[:length]), cut=length >= how.max_tokens).before(how.stop)
+            cut = length >= how.max_tokens or continuous.goes_in_circles(row[:length])
+            reply = Reply(self._checkpoint.decode(row[:length]), cut=cut).before(how.stop)
             self._count(len(ids[index]), length)
             yield index, reply
 
@@ -166,12 +174,13 @@ class TransformersLanguageModel:
 
         def ended(reply: list[int]) -> bool:
             end = self._checkpoint.decode(reply[-last:]) if how.stop else ""
-            return reply[-1] in self._ends or any(stop in end for stop in how.stop)
+            stopped = reply[-1] in self._ends or any(stop in end for stop in how.stop)
+            return stopped or continuous.goes_in_circles(reply)
 
         def room(length: int, known: int) -> int:
             # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator each row's copy takes
             # memory.
-            return self._batch_tokens // (length - (known if self._model.device.type == "cpu" else 0))
+            return self._reply_tokens // (length - (known if self._model.device.type == "cpu" else 0))
 
         return continuous.write(self._shared, ids, how.max_tokens, ended, room)
 
@@ -232,7 +241,7 @@ class TransformersLanguageModel:
                 _log.warning("%s: out of memory; going on in pieces of half the size", self.name)
 
     def _halve(self) -> bool:
-        self._batch_tokens //= 2
+        self._batch_tokens, self._reply_tokens = self._batch_tokens // 2, self._reply_tokens // 2
         return self._batch_tokens > 0
 
     def _count(self, prompt_tokens: int, reply_tokens: int = 0) -> None:

@@ -136,7 +136,8 @@ def _bare(item: str) -> str:
 def _unique(items: Iterable[str], cut: bool) -> Parsed:
     cleaned = (_QUOTED.sub(r"\1", item) if _QUOTED.fullmatch(item) else item for item in map(_bare, items))
     unique = tuple(dict.fromkeys(item for item in cleaned if re.search(r"\w", item)))
-    return Parsed(unique) if unique else Parsed(None, Reason.CUT if cut else Reason.NO_LIST)
+    unfinished = Reason.CUT if cut else None
+    return Parsed(unique, unfinished) if unique else Parsed(None, unfinished or Reason.NO_LIST)
 
 
 def sentences(reply: str, cut: bool) -> Parsed:
