@@ -35,6 +35,7 @@ _LANGUAGE_MODELS = {
     "claimwise": "claimwise 0.5B",
 }
 for _name, _method, _alike in (
+    ("acueval", "ACUEval", "ACUEval"),
     ("sentences", "sentences", "sentences"),
     ("holistic", "whole summary", "whole summary"),
     ("summary", "summary as one claim", "whole summary"),
