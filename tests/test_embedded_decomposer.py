@@ -12,20 +12,15 @@ import pytest
 from claimwise import corpora, prompts
 from claimwise.analysis.easiness import easiness
 from claimwise.words import stem
-from claimwise_embedded.decomposer import Decomposer, adapted, propose
+from claimwise_embedded.decomposer import adapted, decompose, propose
 from training.decomposer import _Everything
 
 FEW = prompts.load("acueval-decompose-5shot")
 NONE = prompts.load("acueval-decompose-0shot")
 
 
-@pytest.fixture(scope="module")
-def decomposer() -> Decomposer:
-    return Decomposer()
-
-
-def claims(decomposer: Decomposer, summary: str, prompt=FEW) -> list[str]:
-    [found] = decomposer.decompose([summary], prompt)
+def claims(summary: str, prompt=FEW) -> list[str]:
+    [found] = decompose([summary], prompt)
     return [claim.text for claim in found.claims]
 
 
@@ -44,25 +39,25 @@ SUMMARY = (
         "The club said that the deal runs until 2031",
     ],
 )
-def test_facts_of_a_summary_become_claims(decomposer, expected):
-    assert expected in claims(decomposer, SUMMARY)
+def test_facts_of_a_summary_become_claims(expected):
+    assert expected in claims(SUMMARY)
 
 
-def test_an_apposition_becomes_a_statement(decomposer):
-    found = claims(decomposer, "David Gold , the chairman of West Ham , hopes that Winston will sign .")
+def test_an_apposition_becomes_a_statement():
+    found = claims("David Gold , the chairman of West Ham , hopes that Winston will sign .")
     assert "David Gold is the chairman of West Ham" in found
 
 
-def test_a_relative_clause_gets_its_subject(decomposer):
-    found = claims(decomposer, "Police arrested a man who stole two bicycles from the station .")
+def test_a_relative_clause_gets_its_subject():
+    found = claims("Police arrested a man who stole two bicycles from the station .")
     assert any(c.lower().startswith("a man stole two bicycles") for c in found)
 
 
-def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_scope(decomposer):
+def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_scope():
     text = "Paul Goldstein photographs animals . Travels the world every summer ."
-    assert any(c.startswith("Paul Goldstein travels the world") for c in claims(decomposer, text))
+    assert any(c.startswith("Paul Goldstein travels the world") for c in claims(text))
     by_sentence = NONE.__class__(**{**NONE.__dict__, "scope": "sentence"})
-    found = claims(decomposer, text, by_sentence)
+    found = claims(text, by_sentence)
     assert found
     assert not any("Goldstein travels" in c for c in found)
 
@@ -74,38 +69,38 @@ def test_what_stands_before_a_clause_has_no_trait_of_a_detail_after_it():
     assert "trait:place" not in found["In May, the council met voters"]
 
 
-def test_a_relative_clause_is_not_given_what_stands_in_itself(decomposer):
-    found = claims(decomposer, "She left Monday, which surprised Bo.")
+def test_a_relative_clause_is_not_given_what_stands_in_itself():
+    found = claims("She left Monday, which surprised Bo.")
     assert "She left Monday" in found
     assert not any(claim.startswith("Bo") for claim in found)
 
 
-def test_an_ambiguous_pronoun_is_left_as_it_is(decomposer):
-    found = claims(decomposer, "John Marsh and Peter Lowe met in Oslo . Fans were told that he had left .")
+def test_an_ambiguous_pronoun_is_left_as_it_is():
+    found = claims("John Marsh and Peter Lowe met in Oslo . Fans were told that he had left .")
     assert found
     assert not any(("Marsh had left" in c) or ("Lowe had left" in c) for c in found)
 
 
-def test_a_reported_fact_keeps_its_attribution(decomposer):
-    found = claims(decomposer, "The mayor claims that the bridge is unsafe .")
+def test_a_reported_fact_keeps_its_attribution():
+    found = claims("The mayor claims that the bridge is unsafe .")
     assert found
     assert all(c.startswith("The mayor claims") for c in found)
 
 
-def test_an_attribution_after_the_facts_holds_for_all_of_them(decomposer):
-    found = claims(decomposer, "The van hit a wall but nobody was hurt , police said .")
+def test_an_attribution_after_the_facts_holds_for_all_of_them():
+    found = claims("The van hit a wall but nobody was hurt , police said .")
     assert found
     assert all("police said" in c.lower() for c in found)
 
 
-def test_a_condition_is_never_dropped(decomposer):
-    found = claims(decomposer, "Tobias will drive to Oslo on Friday if his brother brings back the car .")
+def test_a_condition_is_never_dropped():
+    found = claims("Tobias will drive to Oslo on Friday if his brother brings back the car .")
     assert found
     assert all("if his brother" in c for c in found)
 
 
-def test_a_negation_is_never_dropped(decomposer):
-    found = claims(decomposer, "Hannah did n't give Betty the number because Betty was rude .")
+def test_a_negation_is_never_dropped():
+    found = claims("Hannah did n't give Betty the number because Betty was rude .")
     assert any("n't" in c for c in found)
     assert not any(c.startswith("Hannah did give") or c.startswith("Hannah give") for c in found)
 
@@ -135,8 +130,8 @@ def test_a_negation_is_never_dropped(decomposer):
         ("Jo will ring the hall before the agent hears of it.", "^The agent hears"),
     ],
 )
-def test_no_claim_is_made_that_the_sentence_does_not_state(decomposer, summary, wrong):
-    found = claims(decomposer, summary)
+def test_no_claim_is_made_that_the_sentence_does_not_state(summary, wrong):
+    found = claims(summary)
     assert found
     assert not [c for c in found if re.search(wrong, c)]
 
@@ -152,38 +147,36 @@ def test_no_claim_is_made_that_the_sentence_does_not_state(decomposer, summary, 
         ("Doctors say the fall bruised her leg and arm.", "bruised her arm"),
     ],
 )
-def test_facts_joined_in_one_sentence_are_told_apart(decomposer, summary, expected):
-    assert any(expected in c for c in claims(decomposer, summary))
+def test_facts_joined_in_one_sentence_are_told_apart(summary, expected):
+    assert any(expected in c for c in claims(summary))
 
 
-def test_a_hedged_reason_is_never_claimed_without_its_hedge(decomposer):
-    found = claims(decomposer, "Bats hunted beneath the white lamps, probably because the lamps draw moths.")
+def test_a_hedged_reason_is_never_claimed_without_its_hedge():
+    found = claims("Bats hunted beneath the white lamps, probably because the lamps draw moths.")
     assert "Bats hunted beneath the white lamps" in found
     assert not [c for c in found if "because" in c and "probably" not in c]
 
 
-def test_a_pronoun_is_left_alone_where_two_people_were_named(decomposer):
-    found = claims(
-        decomposer, "Robert Wells was charged with assault on Karl Haug , and police said that he was armed ."
-    )
+def test_a_pronoun_is_left_alone_where_two_people_were_named():
+    found = claims("Robert Wells was charged with assault on Karl Haug , and police said that he was armed .")
     assert found
     assert not [c for c in found if "Wells was armed" in c or "Haug was armed" in c]
 
 
-def test_a_sentence_whose_verb_cannot_be_found_is_kept_whole(decomposer):
+def test_a_sentence_whose_verb_cannot_be_found_is_kept_whole():
     sentence = "The job he does the firm he left needs"
-    assert claims(decomposer, sentence + ".") == [sentence]
+    assert claims(sentence + ".") == [sentence]
 
 
-def test_a_sentence_is_not_said_again_beside_all_its_facts(decomposer):
-    found = claims(decomposer, "The council sold the mill and Kara Lund bought the barn .")
+def test_a_sentence_is_not_said_again_beside_all_its_facts():
+    found = claims("The council sold the mill and Kara Lund bought the barn .")
     assert "The council sold the mill" in found
     assert "Kara Lund bought the barn" in found
     assert len(found) == 2
 
 
-def test_spans_lie_in_the_summary_and_hold_the_claims_own_words(decomposer):
-    [found] = decomposer.decompose([SUMMARY], FEW)
+def test_spans_lie_in_the_summary_and_hold_the_claims_own_words():
+    [found] = decompose([SUMMARY], FEW)
     assert found.claims
     for claim in found.claims:
         source = SUMMARY[claim.start : claim.end]
@@ -192,22 +185,22 @@ def test_spans_lie_in_the_summary_and_hold_the_claims_own_words(decomposer):
         assert last in source or last == "old"
 
 
-def test_no_two_claims_have_the_same_stemmed_words(decomposer):
-    found = claims(decomposer, SUMMARY + " " + SUMMARY)
+def test_no_two_claims_have_the_same_stemmed_words():
+    found = claims(SUMMARY + " " + SUMMARY)
     words = [frozenset(stem(w) for w in c.lower().replace("'", " ").split()) for c in found]
     assert len(set(words)) == len(words)
 
 
 @pytest.mark.parametrize(("summary", "reason"), [("", "empty"), ("  \n", "empty"), (" ... -- !", "no words")])
-def test_nothing_to_say_gives_no_claims_and_a_reason(decomposer, summary, reason):
-    [found] = decomposer.decompose([summary], FEW)
+def test_nothing_to_say_gives_no_claims_and_a_reason(summary, reason):
+    [found] = decompose([summary], FEW)
     assert found.claims == ()
     assert reason in found.reason
 
 
-def test_another_script_is_split_into_sentences(decomposer):
+def test_another_script_is_split_into_sentences():
     summary = "市长辞职了。议会将选出继任者。"
-    [found] = decomposer.decompose([summary], FEW)
+    [found] = decompose([summary], FEW)
     assert [c.text for c in found.claims] == ["市长辞职了。", "议会将选出继任者。"]
     assert [summary[c.start : c.end] for c in found.claims] == [c.text for c in found.claims]
 
@@ -220,27 +213,26 @@ def test_demonstrations_change_the_choice():
         for d in demonstrations
     ]
     coarse = NONE.with_demonstrations(whole * 12)
-    model = Decomposer()
     text = "The band played in Leeds on Monday night . It sold 400 tickets for the show in two days ."
-    assert len(claims(model, text, coarse)) != len(claims(model, text, FEW))
+    assert len(claims(text, coarse)) != len(claims(text, FEW))
 
 
-def test_a_long_summary_is_read_to_its_end(decomposer):
+def test_a_long_summary_is_read_to_its_end():
     text = "The council met in Delton on Monday . " * 300 + "The mayor resigned in June ."
-    assert any("mayor resigned" in c for c in claims(decomposer, text))
+    assert any("mayor resigned" in c for c in claims(text))
 
 
-def test_a_sentence_without_end_is_read_in_pieces(decomposer):
-    [found] = decomposer.decompose(["word " * 3000], FEW)
+def test_a_sentence_without_end_is_read_in_pieces():
+    [found] = decompose(["word " * 3000], FEW)
     assert found.claims
 
 
 @pytest.mark.skipif(not os.environ.get("CLAIMWISE_MIRROR"), reason="CLAIMWISE_MIRROR is not set: ROSE is not at hand")
-def test_claims_of_real_references_meet_those_of_people(decomposer):
+def test_claims_of_real_references_meet_those_of_people():
     rose = corpora.load("rose")
     part = rose.examples[(rose.examples["split"] == "validation") & (rose.examples["origin"] == "cnndm")][:150]
     gold = rose.gold_claims.groupby("example_id")["claim"].agg(list)
-    found = decomposer.decompose(part["summary"].tolist(), FEW)
+    found = decompose(part["summary"].tolist(), FEW)
     rows = [easiness([c.text for c in f.claims], gold[i]) for f, i in zip(found, part["id"], strict=True)]
     precision, recall, f1 = np.mean(rows, axis=0)
     assert f1 > 0.75  # splitting into sentences gives 0.685, the distilled T5 0.715
@@ -261,5 +253,5 @@ def test_no_soup_of_words_breaks_it():
         " ".join(draw.choice(_FUNCTION_WORDS if draw.random() < 0.5 else content) for _ in range(draw.randint(1, 25)))
         for _ in range(3000)
     ]
-    for found in Decomposer().decompose(soups, FEW):
+    for found in decompose(soups, FEW):
         assert bool(found.claims) != bool(found.reason)

@@ -24,6 +24,7 @@ from claimwise.metrics.factored.sentences import statements
 from claimwise.models.base import Critique, Text
 from claimwise.models.lexical import LexicalModel
 from claimwise.prompts.sources import Source, joined
+from claimwise.reasons import Reason
 
 PAPERS = joined(
     [
@@ -204,7 +205,7 @@ def test_the_lexical_model_finds_and_drops_a_sentence_of_other_words():
         [document], [["A mill flooded.", "Bribes.", "It was."]], prompts.load("factored-verify-fewshot")
     )
     assert [v.support for v in verdicts[0][:2]] == [1.0, 0.0]
-    assert verdicts[0][2].reason == "no content words"
+    assert verdicts[0][2].reason == Reason.CLAIM_WITHOUT_WORDS
     with pytest.raises(models.ModelError, match="lexical has no options"):
         models.load({"kind": "lexical", "cut": 1})
 

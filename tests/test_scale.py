@@ -124,6 +124,19 @@ def test_a_folder_holds_what_a_file_of_scores_holds(file, tmp_path):
         ] == [claim | {"reason": None, "sentences": None} for claim in row["claims"]]
 
 
+def test_a_part_whose_rows_have_no_claims_is_scored_too(tmp_path):
+    rows = [
+        {"document": "It rained in Rome.", "claims": ["It rained."]},
+        {"document": "Ann slept all day long.", "claims": []},
+    ]
+    own = tmp_path / "own.jsonl"
+    own.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    scored(own, tmp_path / "s", metric="acueval", part_tokens=1)
+    found = pd.read_parquet(tmp_path / "s").sort_values("row")
+    assert found["score"].fillna(-1).tolist() == [1, -1]
+    assert found["reason"].fillna("").tolist() == ["", "no claims"]
+
+
 def test_merged_rows_stand_as_in_the_files(file, tmp_path):
     scored(file, tmp_path / "s")
     assert merge(tmp_path / "s", tmp_path / "all.csv") == 24

@@ -66,7 +66,7 @@ def test_faithful_summaries_by_language_models_are_supported_and_edits_of_them_a
         rows.score(rows.example(name, document=DOCUMENT, summary=summary, split="train"), "hhem", score)
     corpora = {"vectara_training": rows.corpus()}
     [told] = claims.summarised(corpora)
-    assert told.summaries == (retelling,)  # the other is not faithful enough
+    assert told == (DOCUMENT, (retelling,))  # the other is not faithful enough
     found = claims.summarised_rows([told], ["Cara sang in Lima during the war."])
     assert {(row.corpus, row.summary) for row in found if row.label} == {
         (

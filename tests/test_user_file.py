@@ -73,6 +73,13 @@ def write(rows, name="mine.jsonl"):
     Path(name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
+def test_claims_of_the_users_own_are_not_written_over_by_the_report_on_them():
+    Path("own.claims.csv").write_text("document,claims\nIt rained.,It rained.\n", encoding="utf-8")
+    with pytest.raises(ClaimwiseError, match=r"own\.claims\.csv: the claims would be written over the examples"):
+        score("own.claims.csv", "acueval", model="lexical", out=Path("own.csv"))
+    assert Path("own.claims.csv").read_text(encoding="utf-8").startswith("document,claims\n")
+
+
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize(
     ("names", "message"),
@@ -154,7 +161,8 @@ def test_label_split_and_system_stand_beside_the_score():
         ),
         ({"claims": "claims.XLSX"}, r"the claims cannot be written .* ends in \.csv, got '\.xlsx'"),
         ({"claims": "claims.jsonl"}, r"the claims cannot be written"),
-        ({"out": "scores.parquet.gz"}, r"got '\.parquet'"),
+        ({"out": "scores.parquet.gz"}, r"got '\.parquet\.gz'"),
+        ({"page": "mine.html.gz"}, r"got '\.html\.gz'"),
     ],
 )
 def test_what_cannot_be_written_is_said_before_anything_is_asked(folder, names, message, monkeypatch):

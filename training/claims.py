@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from claimwise import prompts
 from claimwise.corpora import Corpus
-from claimwise_embedded.decomposer import Decomposer
+from claimwise_embedded.decomposer import decompose
 from claimwise_embedded.verifier import document_hash
 from training.data import LOWERED, RETOLD, Row, edited_rows, own_sentences, sentences, training_examples
 from training.retelling import retold
@@ -40,14 +40,6 @@ class Telling(NamedTuple):
     statements: int
 
 
-class Summarised(NamedTuple):
-    """A document of a corpus, and summaries that tell it faithfully."""
-
-    corpus: str
-    document: str
-    summaries: tuple[str, ...]
-
-
 def judged_once(rows: Sequence[Row]) -> list[Row]:
     """Each summary that somebody has judged, with the statements that it came with first, equal documents together."""
     once: dict[tuple[str, str, str], Row] = {}
@@ -62,7 +54,7 @@ def decomposed_rows(judged: Sequence[Row]) -> list[Row]:
 
     Of an unfaithful summary it is only known that one of its claims is wrong.
     """
-    done = Decomposer().decompose([row.summary for row in judged], prompts.load(_PROMPT))
+    done = decompose([row.summary for row in judged], prompts.load(_PROMPT))
     claims = [tuple(claim.text for claim in decomposition.claims) for decomposition in done]
     return [
         replace(row, statements=own, wrong=() if row.label else None, decomposed=True)
@@ -91,62 +83,58 @@ def retold_rows(told: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
         told: documents.
         strangers: claims of other documents, for errors from outside.
     """
-    decomposer = Decomposer()
     rows: list[Row] = []
     for corpus, document, statements in told:
         rng = random.Random(document_hash(document) + 1)
         half = math.ceil(statements / 2)
         true = [retold(sentence, rng) for sentence in own_sentences(document, half, rng)]
-        claims = _own_claims(decomposer, document, half, rng)
+        claims = _own_claims(document, half, rng)
         true += [retold(claim, rng) if rng.random() < 0.5 else claim for claim in claims]
         lowered = corpus == "rose" and rng.random() < LOWERED
         rows += edited_rows(corpus + RETOLD, document, list(dict.fromkeys(true)), strangers, rng, lowered)
     return rows
 
 
-def summarised(corpora: Mapping[str, Corpus]) -> list[Summarised]:
+def summarised(corpora: Mapping[str, Corpus]) -> list[tuple[str, tuple[str, ...]]]:
     """Documents that language models have summarised, with the summaries that a published detector finds faithful."""
-    found: list[Summarised] = []
-    for name, source, examples in training_examples(corpora):
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for name, _, examples in training_examples(corpora):
         if name == _SUMMARIES:
             scores = corpora[name].scores.set_index("example_id")["score"]
             faithful = examples[examples["id"].map(scores) >= _FAITHFUL]
-            found += [
-                Summarised(source, d, tuple(own["summary"])) for d, own in faithful.groupby("document", sort=False)
-            ]
-    return sorted(found, key=lambda item: document_hash(item.document))
+            found += [(d, tuple(own["summary"])) for d, own in faithful.groupby("document", sort=False)]
+    return sorted(found, key=lambda item: document_hash(item[0]))
 
 
-def summarised_rows(told: Sequence[Summarised], strangers: Sequence[str]) -> list[Row]:
+def summarised_rows(told: Sequence[tuple[str, tuple[str, ...]]], strangers: Sequence[str]) -> list[Row]:
     """Half of the statements are sentences of the summaries that are not the document's own, half the decomposer's claims
     of others; with edits of each. ``strangers`` as in ``retold_rows``."""
-    decomposer = Decomposer()
     rows: list[Row] = []
-    for corpus, document, summaries in told:
+    for document, summaries in told:
         rng = random.Random(document_hash(document) + 2)
         theirs = dict.fromkeys(s for summary in summaries for s in sentences(summary) if s not in document)
         fitting = [sentence for sentence in theirs if 6 <= len(sentence.split()) <= 40]
         drawn = rng.sample(fitting, min(_OF_SUMMARIES, len(fitting)))
         half = math.ceil(len(drawn) / 2)
-        true = drawn[:half] + _claims_of(decomposer, drawn[half:], rng)
-        rows += edited_rows(corpus + RETOLD, document, list(dict.fromkeys(true)), strangers, rng, False)
+        true = drawn[:half] + _claims_of(drawn[half:], rng)
+        rows += edited_rows(_SUMMARIES + RETOLD, document, list(dict.fromkeys(true)), strangers, rng, False)
     return rows
 
 
-def _own_claims(decomposer: Decomposer, document: str, count: int, rng: random.Random) -> list[str]:
+def _own_claims(document: str, count: int, rng: random.Random) -> list[str]:
     """One claim of each of so many pairs of neighbouring sentences."""
     own = sentences(document)
     if not own:
         return []
     starts = [rng.randrange(len(own)) for _ in range(count)]
     pairs = [" ".join(own[start : start + 2]) for start in starts]
-    return _claims_of(decomposer, [pair for pair in pairs if 8 <= len(pair.split()) <= 70], rng)
+    return _claims_of([pair for pair in pairs if 8 <= len(pair.split()) <= 70], rng)
 
 
-def _claims_of(decomposer: Decomposer, passages: Sequence[str], rng: random.Random) -> list[str]:
+def _claims_of(passages: Sequence[str], rng: random.Random) -> list[str]:
     """One claim of each passage that has one of middling length."""
     claims = []
-    for done in decomposer.decompose(passages, prompts.load(_PROMPT)):
+    for done in decompose(passages, prompts.load(_PROMPT)):
         fitting = [claim.text for claim in done.claims if 4 <= len(claim.text.split()) <= 30]
         if fitting:
             claims.append(rng.choice(fitting))

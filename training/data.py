@@ -140,7 +140,9 @@ def strange_claims(corpora: Mapping[str, Corpus]) -> list[str]:
         claim
         for name, _, examples in training_examples(corpora)
         if name == "rose"
-        for claim in _claims_of(examples, corpora[name].gold_claims)
+        for claims in [_by_example(corpora[name].gold_claims)]
+        for key in examples["id"]
+        for claim in claims[key]
     ]
 
 
@@ -262,16 +264,8 @@ def _sample(items: Sequence[str], count: int, rng: random.Random) -> list[str]:
     return rng.sample(list(items), min(count, len(items)))
 
 
-def _claims_of(examples: pd.DataFrame, table: pd.DataFrame) -> list[str]:
-    claims = _by_example(table)
-    return [claim for example in examples["id"] for claim in claims[example]]
-
-
 def _by_example(table: pd.DataFrame) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for row in table.itertuples():
-        found[row.example_id].append(row.claim)
-    return found
+    return defaultdict(list, table.groupby("example_id")["claim"].agg(list).to_dict())
 
 
 def edited_rows(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,12 +47,7 @@ def proposals(pairs: list[tuple[str, list[str]]]) -> list[list[Proposal]]:
 
 def vocabulary(groups: list[list[Proposal]]) -> tuple[str, ...]:
     """Feature names that enough candidates have; the first is the constant."""
-    counts: dict[str, int] = {}
-    for group in groups:
-        for proposal in group:
-            for found in proposal.features:
-                for name in found:
-                    counts[name] = counts.get(name, 0) + 1
+    counts = Counter(name for group in groups for proposal in group for found in proposal.features for name in found)
     return ("constant", *sorted(name for name, count in counts.items() if count >= _RARE))
 
 

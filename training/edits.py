@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from claimwise.words import FUNCTION_WORDS, stem
-from claimwise_embedded.lexicon import OPPOSITES, SWAPS
+from training.lexicon import OPPOSITES, SWAPS
 
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w’']*(?:[ -][A-Z][\w’']*)*")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w])")

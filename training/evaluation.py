@@ -55,11 +55,7 @@ def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.
     """AUC on each type of SummEdits' edits: how often an edited summary has less support than a consistent one of the
     same domain, mean over edited summaries. A summary with two types counts for both.
 
-    Args:
-        rows: what was learned from.
-        table: its statements.
-        logits: their cross-fitted log odds, (n, 2): of checkers, of trees.
-        alone: the same, (n,), of trees on evidence features alone.
+    Arguments are those of ``ablation``.
 
     Returns:
         ``error, n, model, pooling, auc``.

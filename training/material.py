@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from claimwise.corpora import Corpus
-from claimwise_embedded.encoder import shared_encoder
 from claimwise_embedded.reading import Reader
 from claimwise_embedded.verifier import document_hash
 from training.claims import decomposed_rows, judged_once, retold_rows, summarised, summarised_rows, tellings
@@ -89,10 +88,9 @@ def read(rows: Sequence[Row]) -> Material:
 
 
 def _read_part(rows: Sequence[Row]) -> tuple[Found, Found]:
-    encoder = shared_encoder()
     # Read together, statements and summaries of a document share its passages: what was read must fit into memory.
     asked = [row.statements if row.synthetic else (*row.statements, row.summary) for row in rows]
-    found = Reader(encoder, keep=True).read([row.document for row in rows], asked)
+    found = Reader(keep=True).read([row.document for row in rows], asked)
     pairs = list(zip(rows, found, strict=True))
     return [items[: len(row.statements)] for row, items in pairs], [
         items[len(row.statements) :] for row, items in pairs

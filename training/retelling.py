@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 
 from claimwise.words import FUNCTION_WORDS
-from claimwise_embedded.lexicon import SYNONYMS
 from training.edits import exchangeable, names
+from training.lexicon import SYNONYMS
 
 _DIGITS = dict(
     zip(

@@ -346,7 +346,7 @@ class UserSettings(BaseModel):
     cache: Path = Field(default_factory=lambda: Path(pooch.os_cache("claimwise"), "calls.sqlite"))
 
 
-def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
+def read_settings(params: Path = PARAMS) -> UserSettings:
     """Read what there is of a settings file; its models and metrics are added to the default ones.
 
     Args:
@@ -363,7 +363,7 @@ def read_settings(params: Path = Path(PARAMS)) -> UserSettings:
     >>> found.model, list(found.models), "acueval" in found.metrics
     ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'claimwise-0.5b', 'gpt'], True)
     """
-    given = read_yaml(params) if params.is_file() or params != Path(PARAMS) else {}
+    given = read_yaml(params) if params.is_file() or params != PARAMS else {}
     if "data" in given:
         absent = UserSettings.model_fields.keys() - given.keys()
         given = {

@@ -12,6 +12,7 @@ import typer
 
 from claimwise import __version__
 from claimwise.errors import ClaimwiseError, counted, near
+from claimwise.paths import PARAMS
 
 HELP = """Break summaries into claims, verify each against its document, and score.
 
@@ -24,7 +25,6 @@ cache_app = typer.Typer(no_args_is_help=True, help="The file of finished calls."
 app.add_typer(cache_app, name="cache")
 
 Params = Annotated[Path, typer.Option(help="the settings file")]
-PARAMS = Path("params.yaml")
 DRY_RUN = "say how many calls and tokens of a language model it takes, and what they cost; ask nothing"
 
 

@@ -103,7 +103,7 @@ class Settings(WithSections):
     cache: str
     engine: Engine = Engine()
 
-    _file: Path = PrivateAttr(Path(PARAMS))
+    _file: Path = PrivateAttr(PARAMS)
 
     @model_validator(mode="after")
     def _names_are_listed(self) -> Settings:

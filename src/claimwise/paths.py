@@ -13,7 +13,7 @@ from pathlib import Path
 from claimwise.errors import ClaimwiseError
 
 #: The settings file, in the project's folder.
-PARAMS = "params.yaml"
+PARAMS = Path("params.yaml")
 
 
 def root() -> Path:

@@ -30,15 +30,17 @@ def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
     return tqdm(total=total, desc=what, unit=unit, leave=False, **pace)
 
 
-def batches(rows: pd.DataFrame, what: str, unit: str = "summary", size: int = 64) -> Iterator[pd.DataFrame]:
-    """Rows of a table, so many (``size``) at a time, under a ``bar``: for what a notebook asks of a model itself.
+def batches(
+    rows: pd.DataFrame, what: str, unit: str = "summary", size: int = 64, *, show: bool = True
+) -> Iterator[pd.DataFrame]:
+    """Rows of a table, so many (``size``) at a time, under a ``bar``.
 
     Finished parts are in the response cache whatever happens later.
 
     >>> [len(part) for part in batches(pd.DataFrame({"id": range(5)}), "toy", size=2)]
     [2, 2, 1]
     """
-    with bar(len(rows), what, unit) as steps:
+    with bar(len(rows), what, unit, show=show) as steps:
         for start in range(0, len(rows), size):
             part = rows.iloc[start : start + size]
             yield part

@@ -13,6 +13,8 @@ class Reason(StrEnum):
     EMPTY_DOCUMENT = "empty document"
     EMPTY_CLAIM = "empty claim"
     NO_WORDS = "the summary has no words"
+    DOCUMENT_WITHOUT_WORDS = "the document has no words"
+    CLAIM_WITHOUT_WORDS = "the claim has no words"
     NO_CLAIMS = "no claims"
     TOO_LONG = "longer than the model's context"
     NO_REASONING = "this model does not reason in words"
@@ -41,6 +43,8 @@ NOT_ASKED = frozenset(
         Reason.EMPTY_DOCUMENT,
         Reason.EMPTY_CLAIM,
         Reason.NO_WORDS,
+        Reason.DOCUMENT_WITHOUT_WORDS,
+        Reason.CLAIM_WITHOUT_WORDS,
         Reason.TOO_LONG,
         Reason.NO_REASONING,
         Reason.NO_EXAMPLES,

@@ -80,12 +80,6 @@ class EmbeddedModel:
         return f"{self.name}:{VERSION}:{digest.hexdigest()}"
 
     @cached_property
-    def _decomposer(self):
-        from claimwise_embedded.decomposer import Decomposer
-
-        return Decomposer()
-
-    @cached_property
     def _verifier(self):
         from claimwise_embedded.verifier import Verifier
 
@@ -106,7 +100,9 @@ class EmbeddedModel:
 
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``."""
-        return self._decomposer.decompose(passages, prompt)
+        from claimwise_embedded.decomposer import decompose
+
+        return decompose(passages, prompt)
 
     def verify(
         self,

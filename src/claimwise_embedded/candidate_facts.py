@@ -61,15 +61,7 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
         return
     if not aside(description) or description.pos_ not in ("NOUN", "PROPN") or name.pos_ not in ("NOUN", "PROPN"):
         return
-    if {name.ent_type_, description.ent_type_} & {
-        "DATE",
-        "TIME",
-        "CARDINAL",
-        "MONEY",
-        "PERCENT",
-        "QUANTITY",
-        "ORDINAL",
-    }:
+    if {name.ent_type_, description.ent_type_} & _MEASURES:
         return
     if name.ent_type_ in ("GPE", "LOC") and description.ent_type_ in ("GPE", "LOC"):
         return  # "Leeds, England"

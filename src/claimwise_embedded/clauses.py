@@ -65,7 +65,6 @@ class Clause:
     pre: list[list[int]]
     before: list[Piece] = field(default_factory=list)
     after: list[Piece] = field(default_factory=list)
-    plural: bool = False
     told: bool = False  # what it says is told by the clauses that it reports
 
 
@@ -110,7 +109,7 @@ def _clause(
     splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
     beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
     if known and (splits or reported is None or reported.i > head.i):
-        yield Clause(head, kind, subjects, group, must, free, pre, before, after, many, told=splits and not beside)
+        yield Clause(head, kind, subjects, group, must, free, pre, before, after, told=splits and not beside)
     elif kind == "main" and not subjects and head.tag_ == "VBN" and not _auxiliaries(head):
         return
     if beside:
@@ -459,10 +458,21 @@ TIES = frozenset(
 )
 #: Verbs that say nothing without the state after them.
 _STATES = frozenset("get become feel look seem remain stay go do keep appear fare stand".split())
+
+
+def _bound(rows: str) -> frozenset[str]:
+    """Each verb with each of its prepositions.
+
+    >>> sorted(_bound("agree:to,on"))
+    ['agree on', 'agree to']
+    """
+    pairs = (row.split(":") for row in rows.split())
+    return frozenset(f"{verb} {preposition}" for verb, prepositions in pairs for preposition in prepositions.split(","))
+
+
 #: Verbs that say nothing, or something else, without their preposition.
-BOUND_TO = frozenset(
-    f"{row.split(':')[0]} {preposition}"
-    for row in """turn:to,into agree:to,on,with amount:to ask:for,about refer:to depend:on consist:of rely:on lead:to
+BOUND_TO = _bound(
+    """turn:to,into agree:to,on,with amount:to ask:for,about refer:to depend:on consist:of rely:on lead:to
     come:from,into,under,with,to go:to,into,through,on belong:to result:in,from focus:on,upon deal:with look:at,for,like,into,after
     aim:at,for call:for,on apply:for,to account:for contribute:to respond:to relate:to range:from stem:from suffer:from
     benefit:from live:in,with,at,on concentrate:on consist:in,of participate:in engage:in specialise:in specialize:in
@@ -476,16 +486,13 @@ BOUND_TO = frozenset(
     compose:of consider:as know:as,for locate:in,at situate:in,at associate:with involve:in dedicate:to commit:to
     intend:for expose:to subject:to attach:to limit:to confine:to devote:to attribute:to end:with,in,at,as,on
     catch:with keep:with deal:with meet:with compare:with,to base:on,in
-    fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into""".split()
-    for preposition in row.split(":")[1].split(",")
+    fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into"""
 )
 #: The same with an object before it.
-OBJECT_BOUND = frozenset(
-    f"{row.split(':')[0]} {preposition}"
-    for row in """put:at,on,in,into,to,under place:on,in,under base:on accuse:of ask:for attribute:to turn:into deprive:of
+OBJECT_BOUND = _bound(
+    """put:at,on,in,into,to,under place:on,in,under base:on accuse:of ask:for attribute:to turn:into deprive:of
     rob:of provide:with replace:with,by divide:into compare:with,to prevent:from stop:from keep:from regard:as
-    describe:as see:as treat:as view:as name:as credit:with remind:of strip:of clear:of link:to,with""".split()
-    for preposition in row.split(":")[1].split(",")
+    describe:as see:as treat:as view:as name:as credit:with remind:of strip:of clear:of link:to,with"""
 )
 #: Directions and the phrase that says where from or to.
 DIRECTIONS = frozenset("away ahead down up out back over off forward along through".split())

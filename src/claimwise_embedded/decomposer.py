@@ -53,41 +53,38 @@ class Proposal:
     kept: np.ndarray
 
 
-class Decomposer:
-    """Breaks summaries into claims; nothing is loaded before the first call.
+def decompose(passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+    """The claims of each passage, in the order of the passage; none, and a reason, where it has no words.
+
+    Args:
+        passages: summaries; lower-cased or tokenised text and headlines are fine.
+        prompt: its ``demonstrations`` and ``scope`` are used.
 
     >>> from claimwise import prompts
     >>> prompt = prompts.load("acueval-decompose-5shot")
-    >>> [found] = Decomposer().decompose(["David Gold , the chairman , praised Reid ."], prompt)
+    >>> found, empty = decompose(["David Gold , the chairman , praised Reid .", " ... "], prompt)
     >>> [claim.text for claim in found.claims]
     ['David Gold praised Reid', 'David Gold is the chairman']
-    >>> Decomposer().decompose([" ... "], prompt)
-    [Decomposition(claims=(), reason='the summary has no words')]
+    >>> empty
+    Decomposition(claims=(), reason='the summary has no words')
     """
+    selector = adapted(prompt.demonstrations)
+    return [_decomposed(passage, prompt.scope == "sentence", selector) for passage in passages]
 
-    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
-        """The claims of each passage, in the order of the passage; none, and a reason, where it has no words.
 
-        Args:
-            passages: summaries; lower-cased or tokenised text and headlines are fine.
-            prompt: its ``demonstrations`` and ``scope`` are used.
-        """
-        selector = adapted(prompt.demonstrations)
-        return [self._one(passage, prompt.scope == "sentence", selector) for passage in passages]
-
-    def _one(self, passage: str, by_sentence: bool, selector: selection.Selector) -> Decomposition:
-        if not passage.strip():
-            return Decomposition((), "the summary is empty")
-        if not _WORD.search(passage):
-            return Decomposition((), Reason.NO_WORDS)
-        if len(_LATIN.findall(passage)) * 2 < len(_WORD.findall(passage)) - sum(c.isdigit() for c in passage):
-            return Decomposition(tuple(_sentences_as_claims(passage)))
-        claims: list[Claim] = []
-        seen: set[frozenset[str]] = set()
-        proposals = propose(passage, selector, by_sentence=by_sentence)
-        while group := list(islice(proposals, 1 if by_sentence else _TOGETHER)):
-            claims.extend(select(group, selector, seen))
-        return Decomposition(tuple(claims), None if claims else "the summary states nothing that could be read")
+def _decomposed(passage: str, by_sentence: bool, selector: selection.Selector) -> Decomposition:
+    if not passage.strip():
+        return Decomposition((), Reason.EMPTY_SUMMARY)
+    if not _WORD.search(passage):
+        return Decomposition((), Reason.NO_WORDS)
+    if len(_LATIN.findall(passage)) * 2 < len(_WORD.findall(passage)) - sum(c.isdigit() for c in passage):
+        return Decomposition(tuple(_sentences_as_claims(passage)))
+    claims: list[Claim] = []
+    seen: set[frozenset[str]] = set()
+    proposals = propose(passage, selector, by_sentence=by_sentence)
+    while group := list(islice(proposals, 1 if by_sentence else _TOGETHER)):
+        claims.extend(select(group, selector, seen))
+    return Decomposition(tuple(claims), None if claims else "the summary states nothing that could be read")
 
 
 def propose(passage: str, selector: selection.Selector, *, by_sentence: bool) -> Iterator[Proposal]:

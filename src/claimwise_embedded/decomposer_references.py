@@ -218,19 +218,14 @@ class Referents:
             if is_subject and previous is not None and previous in known:
                 return previous
             return None
-        if lower in _IT:
-            if is_subject and previous is not None and previous.gender == "n" and previous.number == "singular":
-                after = tokens[i + 1].lower_ if i + 1 < len(tokens) else ""
-                window = [t.lower_ for t in tokens[i + 1 : i + 8]]
-                if after in ("is", "was", "'s", "will", "has") and ("that" in window or "to" in window):
-                    return None
-                return previous
+        if not is_subject or previous is None:
             return None
-        if lower in _THEY:
-            if is_subject and previous is not None and previous.number == "plural":
-                return previous
-            return None
-        return None
+        if lower in _IT and previous.gender == "n" and previous.number == "singular":
+            after = tokens[i + 1].lower_ if i + 1 < len(tokens) else ""
+            window = [t.lower_ for t in tokens[i + 1 : i + 8]]
+            opens = after in ("is", "was", "'s", "will", "has") and ("that" in window or "to" in window)
+            return None if opens else previous
+        return previous if lower in _THEY and previous.number == "plural" else None
 
 
 def _person_between(tokens: Doc, i: int, out: Resolution) -> bool:

@@ -43,7 +43,6 @@ class Match:
     """Content words of the claim (rows) against those of the pool (columns)."""
 
     content: np.ndarray  # positions in the claim
-    stems: list[str]
     weight: np.ndarray
     share: np.ndarray  # weights that sum to 1
     numbers: np.ndarray
@@ -92,7 +91,6 @@ def match_words(claim: EncodedClaim, index: Index, pool: Pool) -> Match:
     weight = claim.weights[content] + 0.1
     return Match(
         content=content,
-        stems=stems,
         weight=weight,
         share=weight / weight.sum(),
         numbers=np.array([is_number(s) for s in stems]),
@@ -122,8 +120,7 @@ def _content(stems: Sequence[str]) -> np.ndarray:
 class Passages:
     """How much of the claim single pieces, two neighbouring pieces and all pieces hold; ``ranked`` rows, best first."""
 
-    by_piece: np.ndarray  # (n_content, n_pieces) best match in each piece
-    soft: np.ndarray  # the same as a degree in [0, 1]
+    soft: np.ndarray  # (n_content, n_pieces) best match in each piece, as a degree in [0, 1]
     hard: np.ndarray  # whether the word itself is there
     pair_soft: np.ndarray  # (n_content, n_neighbours)
     pair_hard: np.ndarray
@@ -146,7 +143,6 @@ def find_passages(claim: EncodedClaim, match: Match, pool: Pool) -> Passages:
     adjacent = np.flatnonzero(np.diff(np.array(pool.numbers)) == 1)
     rank = 0.5 * (match.share @ soft) + 0.2 * (match.share @ hard) + 0.3 * cosine
     return Passages(
-        by_piece,
         soft,
         hard,
         _windows(soft, adjacent),

@@ -8,15 +8,13 @@ from functools import lru_cache
 import numpy as np
 
 from claimwise import text
+from claimwise.reasons import Reason
 from claimwise_embedded.checker import Checker, check
 from claimwise_embedded.checker_inputs import Reading, Words
-from claimwise_embedded.encoder import Encoded, Encoder, shared_encoder
+from claimwise_embedded.encoder import Encoded, shared_encoder
 from claimwise_embedded.evidence import FUNCTION_STEMS, PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
 from claimwise_embedded.features import Evidence, measure
 from claimwise_embedded.features_match import EncodedClaim, Pool
-
-NO_DOCUMENT = "the document has no words"
-NO_CLAIM = "the claim has no words"
 
 #: Documents whose pieces are encoded in one go: enough to fill batches, few enough to bound memory.
 _DOCUMENTS_AT_ONCE = 64
@@ -28,13 +26,12 @@ class Reader:
     """Turns (document, claims) into features; holds the encoder, weights of words, and the checkers that it asks.
 
     Args:
-        encoder: the shared one, if not given.
         checkers: word checkers, whose findings go into the evidence.
         keep: leave in the evidence what checkers see, to train them.
     """
 
-    def __init__(self, encoder: Encoder | None = None, checkers: Sequence[Checker] = (), *, keep: bool = False) -> None:
-        self._encoder = encoder or shared_encoder()
+    def __init__(self, checkers: Sequence[Checker] = (), *, keep: bool = False) -> None:
+        self._encoder = shared_encoder()
         self._checkers, self._keep = checkers, keep
         self._weight = lru_cache(maxsize=200_000)(self._rarity)
         self._known: dict[tuple[str, str, int, str], Evidence | str] = {}
@@ -130,7 +127,7 @@ class Reader:
                     evidence.reading = Reading(words, tuple(passages[n] for n in numbers))
                 found[claim] = evidence
             for claim in claims:
-                found.setdefault(claim, NO_CLAIM if index.pieces else NO_DOCUMENT)
+                found.setdefault(claim, Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS)
             yield found
 
     def _check(self, evidence: Iterable[Evidence]) -> None:

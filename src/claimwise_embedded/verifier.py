@@ -25,13 +25,13 @@ from safetensors.numpy import load_file, save_file
 from claimwise.errors import shorten
 from claimwise.models.base import NAN, Judgement, Verdict
 from claimwise.prompts import Prompt
-from claimwise_embedded.calibration import Calibration
+from claimwise.reasons import Reason
+from claimwise_embedded.calibration import Calibration, sigmoid
 from claimwise_embedded.checker import Checker
 from claimwise_embedded.checker import load as load_checkers
 from claimwise_embedded.checksums import WEIGHTS, WeightsError, checked, digest
 from claimwise_embedded.evidence import PIECES_PER_CLAIM
 from claimwise_embedded.features import Evidence
-from claimwise_embedded.features_words import summarise_words
 from claimwise_embedded.forest import Trees
 from claimwise_embedded.reading import Reader
 
@@ -172,6 +172,42 @@ def decided(kind: str, both: np.ndarray) -> np.ndarray:
     return both @ np.array([weight, 1 - weight])
 
 
+def summarise_words(logits: np.ndarray, weight: np.ndarray, special: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    """Pool the words of each claim.
+
+    Args:
+        logits: (n_words,) log odds that a word is not supported.
+        weight: (n_words,) how rare each word is.
+        special: (n_words,) whether it is a number or a name.
+        lengths: how many words each claim has, in order; none is 0.
+
+    Returns:
+        (n_claims, 6): the worst word, minus the log of no word being wrong, the mean, the mean weighted by
+        rarity, the second worst word, the worst number or name.
+
+    >>> table = summarise_words(np.zeros(3), np.ones(3), np.array([True, False, True]), [1, 2])
+    >>> table[:, 0].tolist(), table[:, 4].tolist()
+    ([0.5, 0.5], [0.0, 0.5])
+    """
+    probability = np.clip(sigmoid(logits), 0, 0.99)
+    starts = np.cumsum(np.r_[0, lengths])[:-1]
+    sizes = np.asarray(lengths, dtype=float)
+    owner = np.repeat(np.arange(len(sizes)), lengths)
+    order = np.lexsort((-probability, owner))
+    ranked = probability[order]
+    second = np.where(sizes > 1, ranked[np.minimum(starts + 1, len(ranked) - 1)], 0.0)
+    return np.column_stack(
+        [
+            ranked[starts],
+            np.add.reduceat(-np.log1p(-probability), starts),
+            np.add.reduceat(probability, starts) / sizes,
+            np.add.reduceat(probability * weight, starts) / np.add.reduceat(weight, starts),
+            second,
+            np.maximum.reduceat(probability * special, starts),
+        ]
+    )
+
+
 def claim_table(evidence: Sequence[Evidence], which: int | np.ndarray) -> np.ndarray:
     """Features of claims or whole summaries: of the evidence, then one checker's verdict and its words.
 
@@ -235,7 +271,7 @@ class Verifier:
         flat, folds = self._scorable(documents, found)
         scores = iter(self.heads.calibrations["whole"](self.heads.logits("whole", flat, folds)))
         return [
-            Judgement(NAN, item.replace("claim", "summary"))
+            Judgement(NAN, Reason.NO_WORDS if item == Reason.CLAIM_WITHOUT_WORDS else item)
             if isinstance(item, str)
             else Judgement(float(next(scores)))
             for (item,) in found

@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from claimwise import schema
+from claimwise import paths, schema
 from claimwise.corpora.registry import Registry
 from claimwise.errors import ClaimwiseError
 
@@ -195,22 +195,19 @@ def _validated(table: pd.DataFrame, name: str, source: str) -> pd.DataFrame:
 
 def write(corpus: Corpus, folder: str | Path) -> None:
     """Write a corpus's tables as parquet files and its notes as ``about.json``; equal content, equal bytes."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (*TABLES, *RARE):
-        file = folder / f"{name}.parquet"
-        if name in RARE and getattr(corpus, name).empty:
-            file.unlink(missing_ok=True)
-            continue
-        columns = schema.SCHEMAS[name].columns.items()
-        types = pa.schema([(column, _ARROW.get(str(expected.dtype), pa.string())) for column, expected in columns])
-        frame = _validated(getattr(corpus, name), name, f"{folder}, table {name}")
-        # without pandas' metadata, which names the versions of pandas and pyarrow
-        table = pa.Table.from_pandas(frame, schema=types, preserve_index=False).replace_schema_metadata(None)
-        pq.write_table(table, file, compression="zstd")
-    about = {"notes": dict(corpus.notes), "questions": dict(corpus.questions)}
-    text = json.dumps(about, indent=2, sort_keys=True, ensure_ascii=False)
-    (folder / "about.json").write_text(text + "\n", encoding="utf-8")
+    with paths.replaced(Path(folder)) as new:
+        for name in (*TABLES, *RARE):
+            if name in RARE and getattr(corpus, name).empty:
+                continue
+            columns = schema.SCHEMAS[name].columns.items()
+            types = pa.schema([(column, _ARROW.get(str(expected.dtype), pa.string())) for column, expected in columns])
+            frame = _validated(getattr(corpus, name), name, f"{folder}, table {name}")
+            # without pandas' metadata, which names the versions of pandas and pyarrow
+            table = pa.Table.from_pandas(frame, schema=types, preserve_index=False).replace_schema_metadata(None)
+            pq.write_table(table, new / f"{name}.parquet", compression="zstd")
+        about = {"notes": dict(corpus.notes), "questions": dict(corpus.questions)}
+        text = json.dumps(about, indent=2, sort_keys=True, ensure_ascii=False)
+        (new / "about.json").write_text(text + "\n", encoding="utf-8")
 
 
 def read(folder: str | Path) -> Corpus:

@@ -27,7 +27,7 @@ from claimwise.models.base import Decomposition, Model, Verdict
 from claimwise.models.cost import Usage
 from claimwise.models.dry_run import dry_run
 from claimwise.models.language import PromptedModel
-from claimwise.progress import bar
+from claimwise.progress import batches
 from claimwise.reasons import NOT_ASKED, Reason
 
 #: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
@@ -226,18 +226,13 @@ def evaluate(
         )
     if "id" not in examples:
         examples = examples.assign(id=[str(number) for number in range(1, len(examples) + 1)])
-    order = _by_document(examples)
+    ordered = examples.iloc[_by_document(examples)]
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
-    steps = bar(len(examples), name, "summary", show=progress)
-    found: list[Any] = [None] * len(examples)
-    for start in range(0, len(order), batch):
-        at = order[start : start + batch].tolist()
-        for position, one in zip(at, run(examples.iloc[at]), strict=True):
-            found[position] = one
-        steps.update(len(at))
-    steps.close()
+    found: dict[str, Any] = {}
+    for part in batches(ordered, name, size=batch, show=progress):
+        found |= zip(part["id"], run(part), strict=True)
     ids = examples["id"].tolist()
-    decompositions, verdicts, rows = ([one[part] for one in found] for part in range(3))
+    decompositions, verdicts, rows = ([found[key][place] for key in ids] for place in range(3))
     scores = pd.DataFrame(
         [(key, name, *row) for key, row in zip(ids, rows, strict=True)],
         columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],

@@ -260,6 +260,7 @@ def load(settings: Mapping[str, Any]) -> Entailment:
 
 
 def _embedded() -> tuple[Callable[..., Entailment], type[Options]]:
-    from claimwise_embedded.entailment import EmbeddedEntailment, VerifierOptions
+    from claimwise_embedded import EmbeddedOptions
+    from claimwise_embedded.entailment import EmbeddedEntailment
 
-    return EmbeddedEntailment, VerifierOptions
+    return EmbeddedEntailment, EmbeddedOptions

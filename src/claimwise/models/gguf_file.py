@@ -14,7 +14,7 @@ from filelock import FileLock
 from huggingface_hub import hf_hub_download
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from claimwise import hub
+from claimwise import hub, paths
 from claimwise.errors import first_line
 from claimwise.models.options import ModelError, TransformersOptions
 
@@ -52,14 +52,15 @@ def converted(options: TransformersOptions) -> Path:
 
 
 def _located(model: str, revision: str | None, file: str) -> Path:
-    if (beside := Path(model, file)).is_file():
+    folder = paths.root() / model
+    if (beside := folder / file).is_file():
         return beside
     weights = os.environ.get(WEIGHTS)
     if weights and (copies := sorted(Path(weights).rglob(file))):
         return copies[0]
     try:
-        if Path(model).is_dir():
-            raise FileNotFoundError(f"the folder {model} has no such file")
+        if folder.is_dir():
+            raise FileNotFoundError(f"the folder {folder} has no such file")
         hub.ask(model, file, revision)
         return Path(hf_hub_download(model, file, revision=revision))
     except (OSError, ValueError) as error:  # the hub's errors are of these

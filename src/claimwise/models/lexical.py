@@ -22,6 +22,7 @@ from claimwise.models.base import (
     needs_language_model,
 )
 from claimwise.prompts import Prompt
+from claimwise.reasons import Reason
 from claimwise.words import FUNCTION_WORDS, stem
 
 #: Share of content words in the document at which a statement is as likely supported as not. Chosen on the
@@ -115,7 +116,7 @@ class LexicalModel:
 
 def _verdict(wanted: Sequence[str], lines: Sequence[set[str]]) -> Verdict:
     if not wanted:
-        return Verdict(math.nan, "no content words")
+        return Verdict(math.nan, Reason.CLAIM_WITHOUT_WORDS)
     known = set().union(*lines)
     share = sum(word in known for word in wanted) / len(wanted)
     shared = [len(line.intersection(wanted)) for line in lines]

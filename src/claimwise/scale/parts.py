@@ -141,7 +141,7 @@ def score_part(job: Job, part: Part) -> Counts:
     if (earlier := job.finished(part)) is not None:
         return earlier
     examples = read(job.examples, part)
-    claims = recorded_claims(examples, job.spec) if part.claims else None
+    claims = recorded_claims(examples, job.spec)
     start, before = time.monotonic(), cost.used()
     with closing(_calls(job, part)) as calls:
         model = models.remembering(models.loaded(job.entry), calls)
@@ -167,8 +167,13 @@ def score_part(job: Job, part: Part) -> Counts:
 
 
 def recorded_claims(examples: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
-    """Claims that the examples have already, for the metric's decomposer ``recorded:NAME``."""
-    given = {key: claims for key, claims in zip(examples["id"], examples["claims"], strict=True) if claims is not None}
+    """Claims that the examples have already, for the metric's decomposer ``recorded:NAME``.
+
+    The first is of no example: a part may have none, while of a whole run that is an error.
+    """
+    given = {"": [""]} | {
+        key: claims for key, claims in zip(examples["id"], examples["claims"], strict=True) if claims is not None
+    }
     return recorded(given).assign(decomposer=str(spec.decompose).removeprefix("recorded:"))
 
 

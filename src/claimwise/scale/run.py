@@ -22,6 +22,7 @@ from claimwise.corpora.user_rows import STDIN, expanded
 from claimwise.errors import ClaimwiseError, counted, first_line
 from claimwise.hub import fetched
 from claimwise.metrics import Evaluation, MetricSpec, estimate
+from claimwise.metrics.claims import decomposer
 from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.scale.engine import score_parts, told
@@ -68,19 +69,9 @@ def score_folder(
 ) -> None:
     """Score files of any size into a folder of parquet files, one a part; what is finished is not asked again.
 
-    Args:
-        files: as ``user_file.score.score`` takes them.
-        metric: likewise.
-        model: likewise.
-        out: the folder.
-        params: as there.
-        engine: what scores the parts; None: this process.
-        shard: ``(i, n)``: only the i-th (from 1) of n nearly equal shares of the parts, for the jobs of an array.
-        part_tokens: see ``split``.
-        dry_run: as there; the examples are split all the same.
-        prompt: as there.
-        columns: likewise.
-        options: likewise.
+    Arguments are those of ``user_file.score.score``, but for the folder ``out``, what scores (``engine``; None: this
+    process), and ``part_tokens`` (see ``split``). ``shard`` is (i, n): only the i-th (from 1) of n nearly equal shares of
+    the parts, for the jobs of an array.
 
     Raises:
         ClaimwiseError: a file, the metric or the model is wrong, the folder holds something else, or a part failed.
@@ -140,19 +131,13 @@ def evaluate_in_parts(
 ) -> Evaluation:
     """What ``metrics.evaluate`` gives of a table, by the workers of an engine.
 
-    Args:
-        name: the metric's.
-        spec: what it is made of.
-        entry: of the model.
-        scorer: what it is called.
-        examples: a table of schema ``examples``.
-        recorded: claims recorded of them.
-        folder: where finished parts are kept until all are.
-        engine: what scores.
+    ``entry`` and ``scorer`` are the model and what it is called; finished parts are kept in ``folder`` until all are.
 
     Raises:
-        ClaimwiseError: a part failed; run again to go on.
+        ClaimwiseError: as ``evaluate``, or a part failed; run again to go on.
     """
+    if str(spec.decompose).startswith("recorded:"):
+        decomposer(spec.decompose, models.loaded(entry), recorded)  # refuses examples that bring none
     wanted = recorded[recorded["decomposer"] == str(spec.decompose).removeprefix("recorded:")]
     claims = wanted.groupby("example_id")["claim"].agg(list)
     table = examples.assign(claims=[claims.get(key) for key in examples["id"]])
@@ -256,11 +241,9 @@ def merge(folder: Path, out: Path) -> int:
             with pq.ParquetWriter(new, first.schema, compression="zstd") as writer:
                 for table in (first, *tables):
                     writer.write_table(table)
-    elif out.suffix in (".csv", ".jsonl"):
+    else:
         dropped = ["row"] if output.nests(out) else ["row", "claims"]
         output.write(pd.DataFrame([row for table in tables for row in table.drop_columns(dropped).to_pylist()]), out)
-    else:
-        raise ClaimwiseError(f"{out}: expected a name that ends in .parquet, .csv or .jsonl, got {out.suffix!r}")
     return record["counts"]["rows"]
 
 

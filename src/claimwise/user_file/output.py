@@ -32,6 +32,7 @@ SHOWN = 3
 _FORMULA = re.compile(r"[=@＝＠\t\r]|[+＋－-](?![\d.,]+%?$)")
 
 #: What a result's name may end in: a reader takes it for what its name says.
+_NEVER_PACKED = (".parquet.gz", ".html.gz", ".htm.gz")
 _KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
 
 #: What a claim's verdict is called, yes and no.
@@ -112,8 +113,9 @@ def check(
             raise ClaimwiseError(
                 f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}"
             )
-        kind, kinds = Path(path.name.lower().removesuffix(".gz")).suffix, _KINDS.get(what)
-        if kind and kinds and (kind not in kinds or path.name.lower().endswith(".parquet.gz")):
+        name, kinds = path.name.lower(), _KINDS.get(what)
+        kind = next((end for end in _NEVER_PACKED if name.endswith(end)), Path(name.removesuffix(".gz")).suffix)
+        if kind and kinds and kind not in kinds:
             raise ClaimwiseError(
                 f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}, got "
                 f"{kind!r}"

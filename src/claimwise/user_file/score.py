@@ -31,6 +31,15 @@ from claimwise.user_file.warnings import warnings
 
 #: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
 _COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
+_OF_THE_FILE = frozenset(
+    {
+        Reason.EMPTY_SUMMARY,
+        Reason.EMPTY_DOCUMENT,
+        Reason.NO_WORDS,
+        Reason.DOCUMENT_WITHOUT_WORDS,
+        Reason.CLAIM_WITHOUT_WORDS,
+    }
+)
 _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
 
 
@@ -78,7 +87,6 @@ def score(
     read = expanded([fetched(path) for path in files])
     if len(read) > len(files):
         typer.echo(f"{len(read)} files: {', '.join(map(str, read))}", err=True)
-    output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
 
     found = read_files(read, columns)
     # Now: at the end, perhaps hours later, a file may be another. Of a pipe there is nothing to read again.
@@ -88,6 +96,7 @@ def score(
     if found.claims is not None:
         spec = api.own_claims(metric, spec, prompt)
         claims = claims or output.claims_beside(out)
+    output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
     band = bands.of_summaries(metric, spec, entry) if threshold is None else None
@@ -289,7 +298,7 @@ def advice(reasons: Sequence[str], file: Path, spec: MetricSpec) -> str:
 
 
 def _remedy(reason: str, file: Path, spec: MetricSpec) -> str:
-    if reason in (Reason.EMPTY_SUMMARY, Reason.EMPTY_DOCUMENT, Reason.NO_WORDS):
+    if reason in _OF_THE_FILE:
         return f"correct {file}"
     if reason == Reason.CUT or reason.startswith(Reason.NO_TEXT):  # a server's thoughts may be all it sent
         return "give replies more room, or switch thinking off (docs/models.md, Models that think before they answer)"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from claimwise import text
-from claimwise.person_words import FEMALE, FEMALE_NOUNS, MALE, MALE_NOUNS, PERSON_NOUNS, TIMES_AND_PLACES
+from claimwise.person_words import FEMALE, FEMALE_NOUNS, MALE, MALE_NOUNS, PEOPLE, PERSON_NOUNS, TIMES_AND_PLACES
 from claimwise.words import FUNCTION_WORDS
 
 _HE = frozenset("he him his himself".split())
@@ -267,13 +267,12 @@ def _noun_kind(noun: str) -> str:
 
 def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict[str, _Entity]:
     """What people are called beside their names: "driver Ann Lee", "Ann Lee, a 30-year-old driver"."""
-    nouns = PERSON_NOUNS | MALE_NOUNS | FEMALE_NOUNS
     called: dict[str, _Entity | None] = {}
     by_place = {(*seen,): entity for entity in entities for seen in entity.seen}
     ends = {end: entity for entity in entities for _, end in entity.mentions}
     for words in sentences:
         for i, word in enumerate(words):
-            if word.lower not in nouns or word.text[:1].isupper():
+            if word.lower not in PEOPLE or word.text[:1].isupper():
                 continue
             entity = None
             if i + 1 < len(words) and words[i + 1].joined:
