@@ -164,7 +164,7 @@ class TransformersLanguageModel:
         run = self._continuous if self._shared else self._generated
         for index, row in self._in_memory(lambda asked: run(asked, how), ids, self._halve):
             length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
-            cut = length >= how.max_tokens or continuous.goes_in_circles(row[:length])
+            cut = length >= how.max_tokens or (length == len(row) and continuous.goes_in_circles(row))
             reply = Reply(self._checkpoint.decode(row[:length]), cut=cut).before(how.stop)
             self._count(len(ids[index]), length)
             yield index, reply

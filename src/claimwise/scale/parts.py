@@ -171,7 +171,7 @@ def recorded_claims(examples: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
 
     The first is of no example: a part may have none, while of a whole run that is an error.
     """
-    given = {"": [""]} | {
+    given = {"\0": [""]} | {
         key: claims for key, claims in zip(examples["id"], examples["claims"], strict=True) if claims is not None
     }
     return recorded(given).assign(decomposer=str(spec.decompose).removeprefix("recorded:"))

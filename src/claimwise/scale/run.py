@@ -95,6 +95,8 @@ def score_folder(
     parts = split(_rows(files, columns), origin, examples, part_tokens, examples=False)
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
+    else:
+        _refuse_without_claims(spec, entry, None)
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
     job = Job(out, examples, metric, spec, entry, scorer, made)
     waiting = {part for part in parts if job.finished(part) is None}
@@ -136,8 +138,7 @@ def evaluate_in_parts(
     Raises:
         ClaimwiseError: as ``evaluate``, or a part failed; run again to go on.
     """
-    if str(spec.decompose).startswith("recorded:"):
-        decomposer(spec.decompose, models.loaded(entry), recorded)  # refuses examples that bring none
+    _refuse_without_claims(spec, entry, recorded)
     wanted = recorded[recorded["decomposer"] == str(spec.decompose).removeprefix("recorded:")]
     claims = wanted.groupby("example_id")["claim"].agg(list)
     table = examples.assign(claims=[claims.get(key) for key in examples["id"]])
@@ -150,6 +151,12 @@ def evaluate_in_parts(
     found = gathered(job, parts)
     shutil.rmtree(folder)
     return found
+
+
+def _refuse_without_claims(spec: MetricSpec, entry: Mapping[str, Any], recorded: pd.DataFrame | None) -> None:
+    """Of a metric that looks claims up; a part of the run may have none."""
+    if str(spec.decompose).startswith("recorded:"):
+        decomposer(spec.decompose, models.loaded(entry), recorded)
 
 
 def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[pd.DataFrame]:

@@ -31,8 +31,10 @@ SHOWN = 3
 #: What a spreadsheet takes for a formula: no number has more than one sign.
 _FORMULA = re.compile(r"[=@＝＠\t\r]|[+＋－-](?![\d.,]+%?$)")
 
-#: What a result's name may end in: a reader takes it for what its name says.
+#: What would not be what its name says: only csv and JSON lines are written packed.
 _NEVER_PACKED = (".parquet.gz", ".html.gz", ".htm.gz")
+
+#: What a result's name may end in: a reader takes it for what its name says.
 _KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
 
 #: What a claim's verdict is called, yes and no.
