@@ -137,6 +137,12 @@ def test_a_part_whose_rows_have_no_claims_is_scored_too(tmp_path):
     assert found["reason"].fillna("").tolist() == ["", "no claims"]
 
 
+def test_a_metric_that_looks_claims_up_is_refused_where_no_row_has_any(file, tmp_path):
+    for dry_run in (True, False):
+        with pytest.raises(ClaimwiseError, match="claims that the examples have to bring"):
+            scored(file, tmp_path / "s", model="embedded", metric="fenice-t5", dry_run=dry_run)
+
+
 def test_merged_rows_stand_as_in_the_files(file, tmp_path):
     scored(file, tmp_path / "s")
     assert merge(tmp_path / "s", tmp_path / "all.csv") == 24
