@@ -24,7 +24,7 @@ from claimwise.metrics.factored.sentences import statements
 from claimwise.models.base import Critique, Text
 from claimwise.models.lexical import LexicalModel
 from claimwise.prompts.sources import Source, joined
-from claimwise.reasons import NOT_ASKED, Reason
+from claimwise.reasons import NOT_ASKED
 
 PAPERS = joined(
     [
@@ -205,8 +205,8 @@ def test_the_lexical_model_finds_and_drops_a_sentence_of_other_words():
         [document], [["A mill flooded.", "Bribes.", "It was."]], prompts.load("factored-verify-fewshot")
     )
     assert [v.support for v in verdicts[0][:2]] == [1.0, 0.0]
-    assert verdicts[0][2].reason == Reason.CLAIM_WITHOUT_WORDS
-    assert {Reason.CLAIM_WITHOUT_WORDS, Reason.DOCUMENT_WITHOUT_WORDS} <= NOT_ASKED  # no reply that could not be read
+    assert verdicts[0][2].reason == "no content words"
+    assert {verdicts[0][2].reason, "the claim has no words", "the document has no words"} <= NOT_ASKED
     with pytest.raises(models.ModelError, match="lexical has no options"):
         models.load({"kind": "lexical", "cut": 1})
 

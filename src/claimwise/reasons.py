@@ -15,6 +15,7 @@ class Reason(StrEnum):
     NO_WORDS = "the summary has no words"
     DOCUMENT_WITHOUT_WORDS = "the document has no words"
     CLAIM_WITHOUT_WORDS = "the claim has no words"
+    NO_CONTENT_WORDS = "no content words"
     NO_CLAIMS = "no claims"
     TOO_LONG = "longer than the model's context"
     NO_REASONING = "this model does not reason in words"
@@ -45,6 +46,7 @@ NOT_ASKED = frozenset(
         Reason.NO_WORDS,
         Reason.DOCUMENT_WITHOUT_WORDS,
         Reason.CLAIM_WITHOUT_WORDS,
+        Reason.NO_CONTENT_WORDS,
         Reason.TOO_LONG,
         Reason.NO_REASONING,
         Reason.NO_EXAMPLES,

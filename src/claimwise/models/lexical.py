@@ -116,7 +116,7 @@ class LexicalModel:
 
 def _verdict(wanted: Sequence[str], lines: Sequence[set[str]]) -> Verdict:
     if not wanted:
-        return Verdict(math.nan, Reason.CLAIM_WITHOUT_WORDS)
+        return Verdict(math.nan, Reason.NO_CONTENT_WORDS)
     known = set().union(*lines)
     share = sum(word in known for word in wanted) / len(wanted)
     shared = [len(line.intersection(wanted)) for line in lines]

@@ -22,7 +22,7 @@ from claimwise.prompts import Decoding
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
 _CPU_CHUNK = 1024
-_CPU_REPLIES = 16_384  # more rows at once pay when replies are written: a step reads all weights for each token
+_CPU_REPLIES = 8_192  # more rows at once pay when replies are written: a step reads all weights for each token
 _FRAME = 2048  # bytes that no chat template adds to a prompt
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass

@@ -114,7 +114,8 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     Of the model's thoughts, which some servers leave above the answer, nothing is read. ``cut``: the reply was stopped by
     its length limit. The item of a list in which that happened is left out, and the reason stands beside those that were
     read; where it was the only one there is no value. Neither has a text: what it lacks would count as left out on purpose;
-    nor has reasoning that did not get to the answer that it was asked for. Any reply is cut at 20,000 characters, four times what the longest one takes.
+    nor has reasoning that did not get to the answer that it was asked for. Any reply is cut at 20,000 characters, four times
+    what the longest one takes.
 
     Raises:
         KeyError: there is no such kind.

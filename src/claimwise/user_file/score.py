@@ -31,6 +31,7 @@ from claimwise.user_file.warnings import warnings
 
 #: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
 _COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
+#: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = frozenset(
     {
         Reason.EMPTY_SUMMARY,
@@ -38,6 +39,7 @@ _OF_THE_FILE = frozenset(
         Reason.NO_WORDS,
         Reason.DOCUMENT_WITHOUT_WORDS,
         Reason.CLAIM_WITHOUT_WORDS,
+        Reason.NO_CONTENT_WORDS,
     }
 )
 _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
