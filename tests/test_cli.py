@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from servers import Server
+from servers import Server, odd
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
@@ -284,6 +284,15 @@ def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
     again = runner.invoke(cli.app, ["score", file, "--model", "served"])
     assert "acueval: 4 answers (4 from the cache, 0 calls), 0 unparsed, " in again.output
     assert len(served.requests) == 3
+
+
+def test_a_list_that_was_cut_off_is_scored_and_said(served):
+    served.faults = iter([odd({"content": "- The cat sat.\n- The cat"}, finish_reason="length")])
+    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--model", "served"])
+    assert done.exit_code == 0, done.output
+    assert "  1 scored, but: cut off at its length limit\n" in done.output
+    [row] = pd.read_csv("mine.acueval.served.csv").to_dict("records")
+    assert (row["score"], row["n_claims"], row["reason"]) == (0.75, 1, "cut off at its length limit")
 
 
 def test_what_the_embedded_model_cannot_tell_it_says():

@@ -164,7 +164,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
             "how many replies (a claim's verdict, the claims of the summary or of a sentence of it, a judge's rating) had "
             "no value; where nothing was asked there is none"
         ),
-        reason=_optional("why there is no score, or empty"),
+        reason=_optional("why there is no score, or what is doubtful about it, or empty"),
     ),
 }
 

@@ -173,6 +173,7 @@ def score(
     beside = [path for path in (claims, page, record) if path is not None and path.is_file()]
     shown = STDIN_NAME if out == output.STDOUT else out
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
+    doubtful = scores.loc[scores["score"].notna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
     say(f"{shown}: {counted(len(scores), 'summary')}{by}, {mean}{unscored.sum()} without a score")
@@ -181,6 +182,7 @@ def score(
     )
     for line in (
         *(f"  {count} x {reason}" for reason, count in unscored.items()),
+        *(f"  {count} scored, but: {reason}" for reason, count in doubtful.items()),
         *decisions.by_system(rows),
         *decisions.ranking(rows),
         *([decided] if decided else []),
