@@ -43,18 +43,20 @@ def test_few_validation_documents_of_each_origin_leave_the_test_rows_alone():
                 rows.example(text, system, document=text, summary="It rained.", split=split, origin=origin)
     corpus = rows.corpus()
 
-    few = corpus.first(None, validation=1).examples
+    few = corpus.first(None, {"validation": 1}).examples
 
     assert few.groupby(["origin", "split"]).size().to_dict() == {
         ("news", "test"): 6,
         ("news", "validation"): 2,
         ("talk", "validation"): 2,
     }
-    assert few.equals(corpus.first(None, validation=1).examples)
+    assert few.equals(corpus.first(None, {"validation": 1}).examples)
     [first, _] = few.query("split == 'validation' and origin == 'news'")["document_id"]
-    others = corpus.first(None, validation=2, learned={first}).examples
+    others = corpus.first(None, {"validation": 2}, learned={first}).examples
     assert first not in others["document_id"].tolist()
     assert others.groupby(["origin", "split"]).size().loc["news"].to_dict() == {"test": 6, "validation": 4}
+    both = corpus.first(None, {"validation": 1, "test": 2}).examples
+    assert both.groupby(["origin", "split"]).size().loc["news"].to_dict() == {"test": 4, "validation": 2}
     assert corpus.first(None).examples.equals(corpus.examples)
 
 

@@ -27,13 +27,14 @@ class ParamsError(ClaimwiseError):
 class ScoredCorpus(Strict):
     """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
 
-    ``validation_documents``: of a metric that takes long the validation rows of so many documents of each origin only,
-    none of which the model of any metric named here learned from.
+    ``validation_documents`` and ``test_documents``: of a metric that takes long that split's rows of so many documents of
+    each origin only, none of which the model of any metric named in the former learned from.
     """
 
     metrics: list[str]
     documents: int | None = Field(default=None, ge=1)
     validation_documents: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    test_documents: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
 
 class Engine(Strict):
@@ -127,9 +128,9 @@ class Settings(WithSections):
                 listed(corpus, dataset.corpora, f"`datasets.{data}.corpora`", f"datasets.{data}.score")
                 for name in scored.metrics:
                     listed(name, self.score.metrics, "`score.metrics`", f"datasets.{data}.score.{corpus}.metrics")
-                for name in scored.validation_documents:
-                    place = f"datasets.{data}.score.{corpus}.validation_documents"
-                    listed(name, scored.metrics, "its `metrics`", place)
+                for few in ("validation_documents", "test_documents"):
+                    for name in getattr(scored, few):
+                        listed(name, scored.metrics, "its `metrics`", f"datasets.{data}.score.{corpus}.{few}")
             for name, section in dataset.sections.items():
                 listed(name, self.sections, "the notebooks' sections", f"datasets.{data}")
                 if twice := sorted(set(section) & set(self.sections[name])):

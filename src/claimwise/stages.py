@@ -148,9 +148,10 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
             corpus = corpora.read(paths.corpus_folder(settings.data, name))
-            few = wanted.validation_documents
-            learned = _learned(settings, few) if metric in few else ()
-            yield name, corpus.first(wanted.documents, few.get(metric), learned)
+            few = {"validation": wanted.validation_documents, "test": wanted.test_documents}
+            of_split = {split: counts[metric] for split, counts in few.items() if metric in counts}
+            learned = _learned(settings, wanted.validation_documents) if of_split else ()
+            yield name, corpus.first(wanted.documents, of_split, learned)
 
 
 def _learned(settings: Settings, metrics: Iterable[str]) -> frozenset[str]:

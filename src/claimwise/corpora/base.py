@@ -55,20 +55,21 @@ class Corpus:
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
 
-    def first(self, documents: int | None, validation: int | None = None, learned: Collection[str] = ()) -> Corpus:
+    def first(
+        self, documents: int | None, of_split: Mapping[str, int] | None = None, learned: Collection[str] = ()
+    ) -> Corpus:
         """The corpus with the examples of so many documents only, in the order of their ids; None keeps all.
 
-        ``validation`` is the same of the validation rows, for each origin, without the documents whose ids are among
-        ``learned``.
+        ``of_split`` is the same of each origin's rows of a split, without the documents whose ids are among ``learned``.
         """
         examples = self.examples
         if documents is not None:
             kept = sorted(examples["document_id"].unique())[:documents]
             examples = examples[examples["document_id"].isin(kept)]
-        if validation is not None:
-            split = examples["split"] == "validation"
+        for name, count in (of_split or {}).items():
+            split = examples["split"] == name
             ids = examples[split & ~examples["document_id"].isin(learned)].groupby("origin")["document_id"].unique()
-            kept = [document for some in ids for document in sorted(some)[:validation]]
+            kept = [document for some in ids for document in sorted(some)[:count]]
             examples = examples[~split | examples["document_id"].isin(kept)]
         return replace(self, examples=examples.reset_index(drop=True))
 
