@@ -5,7 +5,7 @@ A stage reads the settings first, so that a wrong value is a line and nothing ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -153,10 +153,14 @@ class Compared(Drawn):
 
     @model_validator(mode="after")
     def _further_ones_were_scored(self, info: ValidationInfo) -> Compared:
-        for corpus, names in self.further.items():
-            for name in names:
-                listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
+        _were_scored(self.further, info)
         return self
+
+
+def _were_scored(metrics: Mapping[str, Sequence[str]], info: ValidationInfo) -> None:
+    for corpus, names in metrics.items():
+        for name in names:
+            listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
 
 
 class MetaEvaluation(Compared):
@@ -289,14 +293,16 @@ class EmbeddedModel(Drawn):
 
 
 class Verifier(Compared):
-    """What fine-tuning makes of a language model."""
+    """What fine-tuning makes of a language model; ``drawn`` metrics scored a part of their corpus."""
 
     tuned: Model
     beside: list[ScoredMetric]
+    drawn: dict[Corpus, list[Metric]]
 
     @model_validator(mode="after")
-    def _baseline_stands_beside(self) -> Verifier:
+    def _baseline_and_drawn_ones_were_scored(self, info: ValidationInfo) -> Verifier:
         listed(self.baseline, self.beside, "`beside`")
+        _were_scored(self.drawn, info)
         return self
 
 
