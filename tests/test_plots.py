@@ -1,6 +1,7 @@
 """Plots: dots where the values are, one colour a method, one scale for panels that are compared, the same bytes."""
 
 import math
+from itertools import pairwise
 
 import pandas as pd
 import pytest
@@ -88,6 +89,14 @@ def test_one_series_has_no_legend():
 def test_panels_have_one_scale():
     left, right = plot().axes
     assert left.get_xlim() == right.get_xlim()
+
+
+def test_titles_of_many_panels_side_by_side_do_not_run_into_each_other():
+    rows = pd.concat(ROWS.assign(panel=f"ACUEval by the embedded model {k}") for k in range(5))
+    figure = plot(rows)
+    figure.canvas.draw()
+    ends = [axis.title.get_window_extent() for axis in figure.axes]
+    assert all(left.x1 < right.x0 for left, right in pairwise(ends))
 
 
 def test_a_figure_fits_a_page():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from claimwise.analysis.results import COLOURS, PUBLISHED
 
 #: Inches: what a forge shows without zooming.
 WIDTH = 8.5
+#: Characters that the titles of panels side by side have room for, all in all.
+_TITLES = 60
 
 
 def long_form(table: pd.DataFrame, measures: Mapping[str, str]) -> pd.DataFrame:
@@ -60,9 +63,9 @@ def interval_plot(
     hues = list(dict.fromkeys(table[hue])) if hue else []
     shades = dict(zip(hues, sns.color_palette("colorblind", len(hues)), strict=True))
     named = {**COLOURS, **(colours or {})}
-    lines = len(rows) * max(1, len(hues) * 0.6)
+    height = len(rows) * max(1, len(hues) * 0.6)
     figure, axes = plt.subplots(
-        1, max(1, len(panels)), figsize=(WIDTH, 0.36 * lines + 1.7), sharey=True, sharex=True, squeeze=False
+        1, max(1, len(panels)), figsize=(WIDTH, 0.36 * height + 1.7), sharey=True, sharex=True, squeeze=False
     )
     for axis, name in zip(axes[0], panels, strict=False):
         for entry in table[table["_panel"] == name].to_dict("records"):
@@ -74,7 +77,8 @@ def interval_plot(
                 axis.plot(entry[published], y, "D", color=PUBLISHED, markersize=5, label="published", zorder=2)
         if chance is not None:
             axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
-        axis.set(title=name)
+        lines = (textwrap.fill(line, _TITLES // len(panels)) for line in str(name).split("\n"))
+        axis.set_title("\n".join(lines))
         axis.set_yticks(range(len(rows)), rows)
         axis.set_ylim(len(rows) - 0.5, -0.5)
     legend(figure)
