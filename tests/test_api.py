@@ -180,12 +180,40 @@ def test_a_metric_object_computes_what_score_does_over_batches():
         claimwise.score(pd.DataFrame({"document": [RAIN, RAIN], "summary": [RAIN, ""]}), model=FakeModel())
     with pytest.warns(UserWarning, match="1 of 2 without a score"):
         assert metric.compute(predictions=["", RAIN], references=[RAIN, RAIN])["acueval"] == 1
-    with pytest.raises(ClaimwiseError, match="as many documents as summaries are expected, got 1 and 2"):
+    with pytest.raises(ClaimwiseError, match="as many references as predictions are expected, got 1 and 2"):
         metric.compute(predictions=[RAIN] * 2, references=[RAIN])
+    with pytest.raises(ClaimwiseError, match="got 2 and 1"):
+        metric.add_batch(predictions=[RAIN], references=[RAIN] * 2)
     with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'"):
         claimwise.Metric("acuevel")
     with pytest.raises(ClaimwiseError, match="nothing to compute: give predictions"):
         metric.compute()
+
+
+def test_what_no_file_can_hold_is_refused_before_anything_is_asked():
+    for name, call in (
+        ("summary", partial(claimwise.score, RAIN, "Rome\0")),
+        ("document", partial(claimwise.score, "Rome\ud83d", RAIN)),
+        ("claims", partial(claimwise.check, RAIN, ["It rained.", "Rome\0"])),
+    ):
+        with pytest.raises(ClaimwiseError, match=rf"{name}: half a character .* or a NUL byte stands in 'Rome"):
+            call(model=FakeModel())
+
+
+@pytest.mark.parametrize("least", ["0.5", None, 1.5])
+def test_a_bound_that_is_no_score_is_refused(least):
+    with pytest.raises(ClaimwiseError, match=f"expected a number from 0 to 1, as scores are, got {least!r}"):
+        assert_faithful(RAIN, RAIN, least, model=FakeModel())
+
+
+def test_a_score_that_is_missing_has_no_verdict():
+    assert claimwise.verdict(pd.Series([0.1, pd.NA], dtype=object)) == ["not faithful", ""]
+
+
+def test_contexts_of_a_parquet_file_are_joined_as_in_the_terminal(tmp_path):
+    pd.DataFrame({"document": [[RAIN, CAT]], "summary": ["The cat sat."]}).to_parquet(tmp_path / "contexts.parquet")
+    read = pd.read_parquet(tmp_path / "contexts.parquet")
+    assert claimwise.score(read, model=FakeModel())["score"].tolist() == [1.0]
 
 
 def test_a_warning_points_at_the_line_of_the_user():

@@ -239,6 +239,8 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
             "models.embedded: kind embedded: option 'weights': found 'zeroshot'; Input should be 'supervised' or",
         ),
         ("models.embedded.kind", "embeded", "models.embedded: unknown kind of model 'embeded'; expected embedded, "),
+        ("sed", "zero", "sed: unknown key, found 'zero'"),
+        ("metrik", "many", "metrik: unknown key; did you mean 'metrics'? found 'many'"),
         ("metrics.acueval.aggregate", "men", "metrics.acueval: metric 'acueval' in the settings: aggregate: Input"),
         ("metrics.acueval.verify", "none", "metrics.acueval: no prompt named 'none'; `claimwise prompts` lists"),
         (

@@ -387,6 +387,7 @@ UNDECIDED = [
     ("rating-1-5", "-4"),
     ("rating-1-5", "Score: -4"),
     ("rating-1-5", "4 or 5"),
+    ("rating-1-5", "5 stars? no, 2 of them are facts"),
     ("rating-1-5", "Score: 4 or 5"),
     ("rating-1-5", "Score: 4 or maybe 5"),
     ("rating-1-5", "I would give it a 3 to 4 out of 5."),

@@ -385,11 +385,15 @@ def test_tables_of_an_earlier_run_do_not_stay(toy):
     assert not any(file.exists() for file in stale)
 
 
-def test_a_failed_run_leaves_the_traceback_to_read(toy):
+def test_a_failed_run_leaves_the_traceback_to_read_and_the_earlier_tables(toy):
+    kept = Path("tables/sample/embedded/toy/a.csv")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("a")
     with pytest.raises(papermill.PapermillExecutionError, match="ZeroDivisionError"):
         toy(below=0)
     copy = nbformat.read("reports/sample/embedded/toy.ipynb", 4)
     assert any(o.get("ename") == "ZeroDivisionError" for c in copy.cells for o in c.get("outputs", []))
+    assert kept.read_text() == "a"
     assert "papermill" not in copy.metadata
 
 

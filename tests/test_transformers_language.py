@@ -483,6 +483,16 @@ def test_a_folder_without_a_checkpoint_is_named(tmp_path):
         load(str(tmp_path)).verify(DOCUMENTS, CLAIMS, ZERO)
 
 
+def test_a_relative_folder_is_one_of_the_working_folder_or_of_the_project(monkeypatch, tmp_path):
+    monkeypatch.setattr("claimwise.paths.root", lambda: tmp_path)
+    (tmp_path / "work" / "here").mkdir(parents=True)
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for name, place in (("here", "here"), ("./here", "here"), ("there", tmp_path / "there")):
+        with pytest.raises(ModelError, match=rf"{place}.*expected a folder with config\.json"):
+            load(name).verify(DOCUMENTS, CLAIMS, ZERO)
+
+
 @pytest.mark.parametrize("name", ["./none", "checkpoints/none", "a/b/none", "tests/none"])
 def test_a_folder_that_is_not_there_is_not_looked_up_on_the_hub(name, monkeypatch, tmp_path):
     monkeypatch.setattr("claimwise.paths.root", lambda: tmp_path)

@@ -45,7 +45,7 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
         "context": 32768,
     },
 }
-_HALF = re.compile("[\ud800-\udfff]")  # of a character: nothing can be written that holds it
+_UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
@@ -165,9 +165,11 @@ def evaluated(
             f"as many documents as summaries are expected, got {len(documents)} and {len(summaries)}; several texts that "
             "one summary was made of (contexts) are a list in the list: [[first, second]]"
         )
-    for name, texts in (("document", documents), ("summary", summaries)):
-        if broken := [text for text in texts if isinstance(text, str) and _HALF.search(text)]:
-            raise ClaimwiseError(f"{name}: half a character (a lone surrogate) stands in {shorten(broken[0])!a}")
+    for name, texts in (("document", documents), ("summary" if claims is None else "claims", claims or summaries)):
+        if broken := [text for text in texts if isinstance(text, str) and _UNWRITABLE.search(text)]:
+            raise ClaimwiseError(
+                f"{name}: half a character (a lone surrogate) or a NUL byte stands in {shorten(broken[0])}"
+            )
     ids = [str(number) for number in range(1, len(summaries) + 1)]
     examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
     spec, given = specification(metric, DEFAULT_METRICS), None
@@ -256,6 +258,10 @@ class Metric:
     def add_batch(self, *, predictions: Iterable[str], references: Iterable[str | list[str]]) -> None:
         """Summaries, and the document of each, for the next ``compute``."""
         summaries, documents = _texts("predictions", predictions), _texts("references", references)
+        if len(summaries) != len(documents):
+            raise ClaimwiseError(
+                f"as many references as predictions are expected, got {len(documents)} and {len(summaries)}"
+            )
         self._predictions += summaries
         self._references += documents
 
@@ -296,7 +302,7 @@ def verdict(score, metric="acueval"):
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
     several = isinstance(score, Iterable) and not isinstance(score, str)
     try:
-        scores = pd.Series(list(score) if several else [score], dtype=float)
+        scores = pd.to_numeric(pd.Series(list(score) if several else [score], dtype=object)).astype(float)
         found = decisions.verdicts(scores, band)
     except (TypeError, ValueError):
         raise ClaimwiseError(f"score: expected a number or several, got {shorten(score)}") from None

@@ -6,6 +6,7 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 #: What stands between this package and a user's line that computes a frame of Dask.
@@ -104,8 +105,8 @@ def check_score(name: str, value: float) -> None:
     ...
     claimwise.errors.ClaimwiseError: threshold: expected a number from 0 to 1, as scores are, got 1.5
     """
-    if not 0 <= value <= 1:
-        raise ClaimwiseError(f"{name}: expected a number from 0 to 1, as scores are, got {value}")
+    if not (isinstance(value, Real) and 0 <= value <= 1):
+        raise ClaimwiseError(f"{name}: expected a number from 0 to 1, as scores are, got {value!r}")
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 
 from claimwise import models
-from claimwise.errors import ClaimwiseError, finding, near, nearest
+from claimwise.errors import ClaimwiseError, finding, near, nearest, shorten
 from claimwise.metrics import specification
 from claimwise.paths import PARAMS, plain
 from claimwise.sections import SECTIONS, Strict, check_prompts, listed
@@ -209,9 +209,7 @@ def read(path: str | Path) -> Settings:
     try:
         result = Settings.model_validate(content)
     except ValidationError as error:
-        lines = [
-            finding(".".join(map(str, e["loc"])), e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()
-        ]
+        lines = [_said(e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()]
     else:
         result._file = path
         lines = list(dict.fromkeys([*_wrong_entries(result), *_wrong_sections(result)]))
@@ -266,6 +264,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
         found = "nothing" if content is None else f"a {type(content).__name__}"
         raise ParamsError(f"{path}: expected `key: value` at the top, as in `model: lexical`; found {found}")
     return content
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    key = str(error["loc"][0]) if error["loc"] else ""
+    known = [*Settings.model_fields, *SECTIONS]
+    if error["type"] == "dict_type" and len(error["loc"]) == 1 and key not in known:
+        return f"{key}: unknown key{near(key, known) or ','} found {shorten(error['input'])}"
+    return finding(".".join(map(str, error["loc"])), error)
 
 
 def _misspelt(place: tuple, kind: str, content: dict) -> str:

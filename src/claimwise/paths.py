@@ -28,6 +28,12 @@ def root() -> Path:
     return here
 
 
+def located(name: str) -> Path:
+    """What a setting names by a path: in the working folder, if it is there, else in the project's."""
+    here = Path(name).expanduser()
+    return here if here.exists() else root() / here
+
+
 def corpus_folder(data: str, corpus: str) -> Path:
     """Tables of one corpus: ``data/corpora/DATA/CORPUS``."""
     return root() / "data" / "corpora" / plain(data) / plain(corpus)

@@ -185,8 +185,12 @@ def notebook(settings: Settings, name: str) -> Path:
     copy = reports / source.name
     given = _parameters(settings, name, source)
     copy.parent.mkdir(parents=True, exist_ok=True)
-    for old in (tables / name, figures / name):
-        shutil.rmtree(old, ignore_errors=True)
+    before = {
+        file: file.stat().st_mtime_ns
+        for kind in (tables, figures)
+        for file in kind.glob(f"{name}/**/*")
+        if file.is_file()
+    }
     try:
         papermill.execute_notebook(
             source,
@@ -202,6 +206,9 @@ def notebook(settings: Settings, name: str) -> Path:
     finally:
         if copy.is_file():
             normalise(copy)
+    for file, written in before.items():  # of an earlier run, and not written by this one
+        if file.stat().st_mtime_ns == written:
+            file.unlink()
     (tables / name).mkdir(parents=True, exist_ok=True)
     record = {"parameters": given, "model": settings.model_entry(settings.model), "versions": models.versions()}
     (tables / name / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

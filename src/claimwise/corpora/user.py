@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from claimwise import schema
@@ -81,8 +82,9 @@ def joined(document: Any) -> Any:
     >>> joined(["It rained.", "Ann left."])
     'It rained.\\n\\nAnn left.'
     """
-    texts = isinstance(document, list | tuple) and all(isinstance(part, str) for part in document)
-    return "\n\n".join(document) if texts else document
+    parts = document.tolist() if isinstance(document, np.ndarray) else document  # as pandas reads parquet
+    texts = isinstance(parts, list | tuple) and all(isinstance(part, str) for part in parts)
+    return "\n\n".join(parts) if texts else document
 
 
 def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:

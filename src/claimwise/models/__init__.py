@@ -63,7 +63,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         return LexicalModel()
     chosen = _language_model_options(kind, options)
     if chosen.recorded:
-        store.read(paths.root() / chosen.recorded)
+        store.read(paths.located(chosen.recorded))
     if kind == "transformers":
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
     else:

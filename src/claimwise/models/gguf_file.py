@@ -52,7 +52,7 @@ def converted(options: TransformersOptions) -> Path:
 
 
 def _located(model: str, revision: str | None, file: str) -> Path:
-    folder = paths.root() / model
+    folder = paths.located(model)
     if (beside := folder / file).is_file():
         return beside
     weights = os.environ.get(WEIGHTS)

@@ -86,7 +86,7 @@ def _place(options: TransformersOptions) -> dict[str, Any]:
     """Where transformers finds the checkpoint: a folder, or a hub id and its revision."""
     if options.file:
         return {"pretrained_model_name_or_path": gguf_file.converted(options)}
-    folder = paths.root() / options.model
+    folder = paths.located(options.model)
     if folder.is_dir():
         return {"pretrained_model_name_or_path": folder}
     # `owner/name` is a hub id, unless there is a folder `owner`; the hub is asked many times before it gives up.

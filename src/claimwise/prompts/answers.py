@@ -305,14 +305,14 @@ _FROM_FIVE = rf"(?:(?:\s*stars?)?\s+of\s+(?:5|five)\b(?:\s*stars?\b|{_THEN}))"
 _SCORE = r"(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ing)|give|giving|assign(?:ed|ing)?|award(?:ed|ing)?)"
 # From the plainest statement of a rating to the least plain; the first kind that occurs decides.
 _FIVE_PLACES = (
-    rf"^\W*{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})?(?:\s*\(|\W*(?:$|\n|stars?\b))",
+    rf"^\W*{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})?(?:\s*\(|\W*(?:$|\n|stars?\b(?!\s*\?)))",
     rf"\b(?:final|overall|total)\s+(?:\w+\s+)?(?:score|rating)\b[^\d\n]{{0,60}}?{_NUMBER}",
     rf"\b(?:score|rating|stars)\s*(?:\([^)\d]*\)\s*)?(?::|=|of|is|would be)\s*(?:an?\s+)?\W{{0,4}}{_NUMBER}",
     rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}{_OF_FIVE}",
     rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b{_NUMBER}{_FROM_FIVE}",
     rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b(?:as|an?|with|to|at|it|of|summary|score)\s+(?:[^\W\d]+\s+){{0,4}}?{_NUMBER}{_THEN}",
     rf"\ban?\s+perfect\s+(?:[^\W\d]+\s+){{0,3}}?{_NUMBER}{_THEN}",
-    rf"{_NUMBER}\s*(?:of\s+(?:5|five)\s*)?stars?\b",
+    rf"{_NUMBER}\s*(?:of\s+(?:5|five)\s*)?stars?\b(?!\s*\?)",
     rf"{_NUMBER}{_OF_FIVE}",
     rf"\bscore\s+{_NUMBER}\W*$",
     rf"[.:;!?\n]\s*{_NUMBER}\W*$",
@@ -343,6 +343,11 @@ _STAR_WORD = re.compile(
 )
 
 
+def _plain(reply: str) -> str:
+    """Without Markdown's marks, and without long runs of blanks, over which the patterns' time grows as their square."""
+    return re.sub(r"\s{20,}", "\n\n", re.sub(r"[*_`]", "", reply))
+
+
 def one_to_five(reply: str, cut: bool) -> Parsed:
     """A rating s from 1 to 5 as (s - 1) / 4.
 
@@ -357,7 +362,7 @@ def one_to_five(reply: str, cut: bool) -> Parsed:
     >>> one_to_five("Score: 7", False).reason
     'rating 7 is not from 1 to 5'
     """
-    text = _FIVE_SCALE.sub(" ", re.sub(r"[*_`]", "", reply))
+    text = _FIVE_SCALE.sub(" ", _plain(reply))
     if _OTHER_SCALE.search(text):
         return Parsed(None, "a rating on another scale")
     text = _STAR_WORD.sub(lambda word: f"{_WORDS[word[1].lower()]} ", text)
@@ -371,7 +376,7 @@ def zero_to_hundred(reply: str, cut: bool) -> Parsed:
     >>> [zero_to_hundred(reply, False).value for reply in ("Scores: 85", "I would give it 7 of 10.")]
     [0.85, None]
     """
-    return _rating(_HUNDRED_SCALE.sub(" ", re.sub(r"[*_`]", "", reply)), _HUNDRED, 0, 100)
+    return _rating(_HUNDRED_SCALE.sub(" ", _plain(reply)), _HUNDRED, 0, 100)
 
 
 def _rating(text: str, places: tuple[re.Pattern, ...], low: float, high: float) -> Parsed:

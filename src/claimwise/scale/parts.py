@@ -182,7 +182,7 @@ def _calls(job: Job, part: Part) -> ResponseCache:
     asked = isinstance(models.loaded(job.entry), PromptedModel)
     calls = ResponseCache(job.calls(part) if asked else ":memory:")
     if file := job.entry.get("recorded"):
-        calls.read(paths.root() / file)
+        calls.read(paths.located(file))
     return calls
 
 

@@ -19,7 +19,7 @@ def adapter_folder(name: str) -> Path:
     Raises:
         ModelError: the weights, as peft writes them, are not there; or of what ships a file was changed.
     """
-    folder = _HERE / name if (_HERE / name).is_dir() else paths.root() / name
+    folder = _HERE / name if (_HERE / name).is_dir() else paths.located(name)
     for file in ("adapter_config.json", "adapter_model.safetensors"):  # peft would read pickled weights, too
         if not (folder / file).is_file():
             shipped = sorted(file.parent.name for file in _HERE.glob("*/adapter_config.json"))
