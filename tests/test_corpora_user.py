@@ -341,7 +341,7 @@ def test_a_list_of_claims_that_a_csv_holds_as_a_text_is_no_claim(tmp_path, claim
     with pytest.raises(TableError, match="line 2, column 'claims': found a list written as a text"):
         read_file(file)
     write_table(pd.DataFrame({"document": ["It rained."], "claims": ["[Ann] left the [city]"]}), file)
-    assert read_file(file).claims["claim"].tolist() == ["[Ann] left the [city]"]
+    assert read_file(file).claims == {"1": ["[Ann] left the [city]"]}
 
 
 def test_a_row_without_claims_beside_rows_that_have_some_is_told(tmp_path):

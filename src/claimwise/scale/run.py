@@ -26,7 +26,7 @@ from claimwise.metrics.claims import decomposer
 from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.scale.engine import score_parts, told
-from claimwise.scale.parts import Counts, Job, gathered, recorded_claims
+from claimwise.scale.parts import Counts, Job, gathered, own_claims
 from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
 from claimwise.user_file import output
 from claimwise.user_file.score import chosen, made_by
@@ -111,9 +111,7 @@ def score_folder(
         typer.echo(f"{out}: {len(parts) - len(waiting)} of {len(parts)} parts are finished already", err=True)
     if dry_run:
         tables = (read(examples, part) for part in ours)
-        forecast = cost.forecast(
-            estimate(spec, models.loaded(entry), ((rows, recorded_claims(rows, spec)) for rows in tables))
-        )
+        forecast = cost.forecast(estimate(spec, models.loaded(entry), ((rows, own_claims(rows)) for rows in tables)))
         of = f"{counted(len(ours), 'part')} of {counted(sum(part.rows for part in ours), 'summary')}"
         typer.echo(f"{of}: {forecast}. Nothing was asked.")
         return
@@ -164,10 +162,7 @@ def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[
     for number, step in enumerate(read_in_steps(files, columns)):
         for hint in step.hints if number == 0 else ():
             typer.echo(hint, err=True)
-        claims = None
-        if step.claims is not None:
-            given = step.claims.groupby("example_id")["claim"].agg(list)
-            claims = pd.Series([given.get(key, []) for key in step.examples["id"]], dtype=object)
+        claims = step.examples["id"].map(step.claims) if step.claims is not None else None
         yield step.examples.assign(claims=claims)
 
 
