@@ -207,17 +207,13 @@ def _read_back(file: Path) -> Iterator[pd.DataFrame]:
 
 
 def _refuse_twice(ids: np.ndarray, file: Path) -> None:
-    """Hashes tell that an id may stand twice; whether and which one, the copied rows say."""
-    repeated = ids[pd.Series(ids).duplicated().to_numpy()]
-    if not len(repeated):
+    """Hashes tell that an id may stand twice; whether it does, the copied rows say."""
+    repeated = pd.Series(ids).duplicated(keep=False).to_numpy()
+    if not repeated.any():
         return
-    twice, seen = set(repeated.tolist()), set()
-    for step in _read_back(file):
-        for key, hashed in zip(step["id"], pd.util.hash_array(step["id"].to_numpy(object)), strict=True):
-            if hashed in twice and key in seen:
-                raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
-            if hashed in twice:
-                seen.add(key)
+    alike = pd.concat([step.loc[repeated[step["row"]], "id"] for step in _read_back(file)])
+    for key in alike[alike.duplicated()]:
+        raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
 
 
 def _shown(steps: Iterable[pd.DataFrame], what: str, rows: int | None = None) -> Iterator[pd.DataFrame]:
