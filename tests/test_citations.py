@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claimwise.corpora import sample
-from claimwise.metrics.factored.citations import AMBIGUOUS, MISSING, find, resolve
+from claimwise.metrics.factored.citations import find, resolve
 from claimwise.prompts.sources import separated
 
 HAND = yaml.safe_load((Path(__file__).parent / "data/citations.yaml").read_text(encoding="utf-8"))
@@ -20,11 +20,7 @@ SOURCES, FORMATS = HAND["sources"], HAND["formats"]
 
 def meant(sentence: str) -> list:
     found = resolve(sentence, SOURCES)
-    return [r.reason if r.reason == MISSING else r.sources[0] if r.reason is None else list(r.sources) for r in found]
-
-
-def wanted(entries: list) -> list:
-    return [MISSING if entry == "missing" else entry for entry in entries]
+    return ["missing" if not r.sources else r.sources[0] if len(r.sources) == 1 else list(r.sources) for r in found]
 
 
 def test_the_list_is_as_long_and_as_varied_as_promised():
@@ -35,19 +31,13 @@ def test_the_list_is_as_long_and_as_varied_as_promised():
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_citation_of_a_format_means_its_source(name):
-    wrong = {s: meant(s) for s, means in FORMATS[name] if meant(s) != wanted(means)}
+    wrong = {s: meant(s) for s, means in FORMATS[name] if meant(s) != means}
     assert not wrong
-
-
-def test_at_least_99_in_100_citations_are_resolved():
-    rows = list(chain.from_iterable(FORMATS.values()))
-    right = sum(len(means) for sentence, means in rows if meant(sentence) == wanted(means))
-    assert right / sum(len(means) for _, means in rows) >= 0.99
 
 
 @pytest.mark.parametrize("cited", ["Garcia and Smith (2015)", "(Garcia & Smith, 2015)", "Garcia, Lee and Smith (2015)"])
 def test_a_paper_by_others_and_an_author_of_a_source_is_missing(cited):
-    assert [r.reason for r in resolve(f"{cited} agree.", ["Smith (2015)"])] == [MISSING]
+    assert [r.sources for r in resolve(f"{cited} agree.", ["Smith (2015)"])] == [()]
 
 
 @pytest.mark.parametrize("query", sample.entries("papers"), ids=lambda query: query["id"])
@@ -58,12 +48,12 @@ def test_the_samples_sentences_cite_what_their_authors_say(query):
         known = {query["papers"][i]["id"] for resolution in found for i in resolution.sources}
         assert known == {cite for cite in sentence["cites"] if not cite.startswith(sample.MISSING)}
         missing = [cite for cite in sentence["cites"] if cite.startswith(sample.MISSING)]
-        assert [str(r.citation)[:4] for r in found if r.reason == MISSING] == [cite[8:12] for cite in missing]
+        assert [str(r.citation)[:4] for r in found if not r.sources] == [cite[8:12] for cite in missing]
 
 
-def test_a_citation_that_two_sources_share_has_both_and_the_reason():
+def test_a_citation_that_two_sources_share_has_both():
     [resolution] = resolve("Abel (2016) says so.", ["Abel (2016a)", "Abel (2016b)", "Abel (2017)"])
-    assert (resolution.sources, resolution.reason) == ((0, 1), AMBIGUOUS)
+    assert resolution.sources == (0, 1)
 
 
 def test_spans_reach_from_the_first_name_to_the_year():

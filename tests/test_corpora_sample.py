@@ -70,12 +70,22 @@ QUERY = {
 }
 
 
-def with_file(folder, kind, content):
-    (folder / kind).mkdir()
-    name = content["id"] if isinstance(content, dict) else "news-01"
-    text = yaml.safe_dump(content) if isinstance(content, dict) else content
-    (folder / kind / f"{name}.yaml").write_text(text)
-    return folder
+@pytest.fixture
+def filled(tmp_path, monkeypatch):
+    """Loads a sample corpus of a project that has one file of a kind, or none."""
+    (tmp_path / "params.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+
+    def load(loader, kind="documents", content=None):
+        folder = tmp_path / "data" / "sample" / kind
+        folder.mkdir(parents=True)
+        if content:
+            (folder / f"{content['id']}.yaml").write_text(yaml.safe_dump(content))
+        rows = Rows(loader.__name__.replace("load", "sample"))
+        loader(rows, None)
+        return rows.corpus()
+
+    return load
 
 
 def changed(content, path, value):
@@ -88,16 +98,10 @@ def changed(content, path, value):
     return content
 
 
-def filled(load, folder):
-    rows = Rows(load.__name__.replace("load", "sample"))
-    load(rows, None, folder)
-    return rows.corpus()
-
-
-def test_sample_tables_of_a_document(tmp_path):
+def test_sample_tables_of_a_document(filled):
     wrong = {"claim": "It snowed", "supported": False, "error": "relation", "note": "it rained"}
     content = changed(DOCUMENT, ("summaries", 3, "claims"), [*DOCUMENT["summaries"][3]["claims"], wrong])
-    corpus = filled(sample.load, with_file(tmp_path, "documents", content))
+    corpus = filled(sample.load, "documents", content)
     assert corpus.examples[["id", "label", "split", "origin"]].to_numpy().tolist() == [
         ["sample:news-01:reference", 1.0, "validation", "news"],
         ["sample:news-01:extract", 1.0, "validation", "news"],
@@ -115,8 +119,8 @@ def test_sample_tables_of_a_document(tmp_path):
     ]
 
 
-def test_presence_turns_the_sample_round(tmp_path):
-    corpus = filled(sample.load_presence, with_file(tmp_path, "documents", DOCUMENT))
+def test_presence_turns_the_sample_round(filled):
+    corpus = filled(sample.load_presence, "documents", DOCUMENT)
     assert corpus.examples[["id", "document", "summary"]].to_numpy().tolist()[0] == [
         "sample_presence:news-01:extract",
         "It rained.",
@@ -129,8 +133,8 @@ def test_presence_turns_the_sample_round(tmp_path):
     ]
 
 
-def test_papers_label_citing_sentences_against_what_they_cite(tmp_path):
-    corpus = filled(sample.load_papers, with_file(tmp_path, "papers", QUERY))
+def test_papers_label_citing_sentences_against_what_they_cite(filled):
+    corpus = filled(sample.load_papers, "papers", QUERY)
     [example] = corpus.examples.to_dict("records")
     assert example["id"] == "sample_papers:query-01:cited-a"
     assert example["label"] == 0
@@ -145,15 +149,15 @@ def test_papers_label_citing_sentences_against_what_they_cite(tmp_path):
     assert corpus.questions == {"sample_papers:query-01:cited-a": "Does it rain?"}
 
 
-def test_a_cited_paper_that_does_not_exist_leaves_the_passage_empty(tmp_path):
+def test_a_cited_paper_that_does_not_exist_leaves_the_passage_empty(filled):
     content = changed(QUERY, ("summaries", 0, "sentences", 2, "cites"), ["missing:Om-2002"])
-    corpus = filled(sample.load_papers, with_file(tmp_path, "papers", content))
+    corpus = filled(sample.load_papers, "papers", content)
     assert corpus.gold_claims.passage.tolist() == ["Norr (2001):\n\nTitle: Rain\n\nAbstract: It did.", ""]
 
 
-def test_a_folder_without_files_says_where_the_sample_is(tmp_path):
+def test_a_folder_without_files_says_where_the_sample_is(filled):
     with pytest.raises(corpora.CorpusError, match=r"no \.yaml files in .*; run from a checkout"):
-        filled(sample.load, tmp_path)
+        filled(sample.load)
 
 
 @pytest.mark.parametrize("entry", sample.entries("documents"), ids=lambda entry: entry["id"])

@@ -341,7 +341,7 @@ def test_a_list_of_claims_that_a_csv_holds_as_a_text_is_no_claim(tmp_path, claim
     with pytest.raises(TableError, match="line 2, column 'claims': found a list written as a text"):
         read_file(file)
     write_table(pd.DataFrame({"document": ["It rained."], "claims": ["[Ann] left the [city]"]}), file)
-    assert read_file(file).claims["claim"].tolist() == ["[Ann] left the [city]"]
+    assert read_file(file).claims == {"1": ["[Ann] left the [city]"]}
 
 
 def test_a_row_without_claims_beside_rows_that_have_some_is_told(tmp_path):
@@ -510,8 +510,11 @@ def test_a_folder_is_told_from_a_file_that_is_not_there(tmp_path):
             '{"document": "b", "summary": "c", "more": {"k": 1, "k": 2}}',
             "line 2: 'k' stands twice in one object; rename or remove one",
         ),
-        ('{"a": ' * 5000 + "1" + "}" * 5000, "line 2: lists or objects stand too deep in one another"),
-        (f'{{"n": {"7" * 5000}}}', "line 2: a number of 5000 digits; write it as a text, between quotes"),
+        ('{"a": ' * 5000 + "1" + "}" * 5000, "line 2: a value that Python cannot read"),
+        (
+            f'{{"n": {"7" * 5000}}}',
+            r"line 2: a value that Python cannot read \(Exceeds the limit .* write it as a text",
+        ),
         ('{"document": "b", "summary": "c", "x\\ud83d": 1}', r"line 2, column 'x\\ud83d': half of a surrogate pair"),
         ('{"document": "b", "summary": "c", "x": {"\\ud83d": 1}}', "line 2, column 'x': half of a surrogate pair"),
     ],

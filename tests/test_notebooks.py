@@ -80,7 +80,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "notebooks", folder / "notebooks")
     (folder / "data").mkdir()
-    for name in ("embedded", "published", "recorded"):
+    for name in ("embedded", "published", "recorded", "sample"):
         (folder / "data" / name).symlink_to(ROOT / "data" / name)
     given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     given["data"] = "sample"

@@ -162,7 +162,7 @@ def project(request, entries, short_replies, tmp_path_factory):
         patch.chdir(folder)
         patch.setenv("MPLBACKEND", "Agg")
         shutil.copytree(ROOT / "notebooks", "notebooks")
-        for name in ("embedded", "published"):
+        for name in ("embedded", "published", "sample"):
             shutil.copytree(ROOT / "data" / name, folder / "data" / name)
         (folder / "params.yaml").write_text(
             yaml.safe_dump(small(request.param, entries, tiny_nli.make(folder / "nli", positions=512))),

@@ -209,12 +209,12 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
         (
             "meta_evaluation.baseline",
             "x",
-            "meta_evaluation: found 'x', expected one of `metrics` of this section: acue",
+            "meta_evaluation.baseline: found 'x', expected one of `metrics`: acue",
         ),
         (
             "acu_verification.reference",
             "acueval-verify-fewshot-doc",
-            "acu_verification.reference: no prompt named 'acu",
+            "acu_verification.reference: found 'acueval-verify-fewshot-doc', expected one of `prompts`: ",
         ),
         (
             "acu_generation.prompts",

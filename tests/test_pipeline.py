@@ -68,7 +68,6 @@ BELOW = {
     "claimwise_embedded": {"analysis", "metrics", "models", "prompts"},
 }
 PLAIN = {
-    "csv_quoting",
     "errors",
     "hub",
     "paths",

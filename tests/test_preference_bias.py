@@ -72,6 +72,7 @@ def test_metrics_are_compared_with_ones_own_raters(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("data/own", "notebooks"):
         Path(folder).mkdir(parents=True)
+    Path("data/sample").symlink_to(ROOT / "data/sample")  # its worked example
     Path("notebooks/preference_bias.ipynb").write_bytes((ROOT / "notebooks/preference_bias.ipynb").read_bytes())
     rows = [
         {"id": f"{key}-{who}", "document": document, "summary": summary, "system": who}

@@ -40,7 +40,7 @@ def prepared(tmp_path_factory):
 
         def make(rows):
             patch.chdir(tmp_path_factory.mktemp("own"))
-            for name in ("published", "recorded"):
+            for name in ("published", "recorded", "sample"):
                 shutil.copytree(ROOT / "data" / name, Path("data", name))
             shutil.copytree(ROOT / "notebooks", "notebooks")
             Path("data/own").mkdir()

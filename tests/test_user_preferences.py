@@ -20,6 +20,7 @@ STORIES = {
 def folder(tmp_path, monkeypatch):
     """A folder data/own with two summaries of each story."""
     monkeypatch.chdir(tmp_path)
+    Path("params.yaml").touch()
     Path("data/own").mkdir(parents=True)
     rows = [
         {"id": f"{key}-{who}", "document": document, "summary": summary, "system": who}
@@ -72,7 +73,7 @@ def test_rows_without_ids_are_compared_by_their_numbers():
 
 def test_the_file_of_preferences_is_no_file_of_examples():
     judge(*ALL)
-    with pytest.raises(CorpusError, match=r"no file named 'other' in data/own; .* There are: mine$"):
+    with pytest.raises(CorpusError, match=r"no file named 'other' in .*/data/own; .* There are: mine$"):
         user_corpus.find("other")
     judge(*ALL, name="mine.preferences.jsonl")
     with pytest.raises(CorpusError, match=r"2 files named 'mine\.preferences': mine\.preferences\.csv, mine\.pref"):

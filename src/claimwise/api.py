@@ -15,7 +15,7 @@ import pooch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise import models, prompts
-from claimwise.corpora.user import GIVEN, joined, recorded
+from claimwise.corpora.user import joined
 from claimwise.errors import ClaimwiseError, check_score, finding, near, shorten, warn
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
@@ -174,7 +174,7 @@ def evaluated(
     examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
     spec, given = specification(metric, DEFAULT_METRICS), None
     if claims is not None:
-        spec, given = own_claims(metric, spec), recorded({"1": claims})
+        spec, given = own_claims(metric, spec), {"1": claims}
     engine = _model(model)
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
     found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
@@ -233,7 +233,7 @@ def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> Metri
         raise ClaimwiseError(f"metric {name!r} judges whole summaries and verifies no claims; take one of {having}")
     if unused := [one for one in prompt if prompts.load(one).role == "decompose"]:
         raise ClaimwiseError(f"prompt {unused[0]!r} makes claims, and these examples have their own; leave it out")
-    return spec.model_copy(update={"decompose": f"recorded:{GIVEN}"})
+    return spec.model_copy(update={"decompose": "recorded:given"})
 
 
 class Metric:

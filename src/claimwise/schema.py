@@ -18,6 +18,7 @@ loader, a user's file) and where it leaves (before it is written).
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Sequence
 
@@ -256,6 +257,18 @@ def _twice(table: pd.DataFrame, key: list[str], row: int, places: Sequence[str])
     if len(key) == 1:
         return f"column {columns}: {values} stands in {first} too; make it unique"
     return f"columns {columns}: {values} stand together in {first} too; change one of them, or leave one row out"
+
+
+def quoting(table: pd.DataFrame) -> int:
+    r"""How ``to_csv`` must quote a table so that each cell is read back as it was written: where needed, or everywhere.
+
+    By itself Python's writer leaves a bare carriage return unquoted, and every reader takes it for the end of the row.
+
+    >>> quoting(pd.DataFrame({"a": ["x", 1]})), quoting(pd.DataFrame({"a": ["x\ry", 1]})) == csv.QUOTE_ALL
+    (0, True)
+    """
+    texts = [*table, *(cell for column in table.select_dtypes(["object", "str"]) for cell in table[column])]
+    return csv.QUOTE_ALL if any("\r" in cell for cell in texts if isinstance(cell, str)) else csv.QUOTE_MINIMAL
 
 
 def document_id(document: str) -> str:

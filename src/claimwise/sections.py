@@ -5,7 +5,7 @@ A stage reads the settings first, so that a wrong value is a line and nothing ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -70,6 +70,26 @@ def _is_scored(name: str, info: ValidationInfo) -> str:
     return name
 
 
+def _were_scored(metrics: dict[str, list[str]], info: ValidationInfo) -> dict[str, list[str]]:
+    for corpus, names in metrics.items():
+        for name in names:
+            listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
+    return metrics
+
+
+def _one_of(*fields: str) -> AfterValidator:
+    """A name that stands in one of these fields, which come before it; what is wrong with them is said of themselves."""
+
+    def check(name: str, info: ValidationInfo) -> str:
+        if all(field in info.data for field in fields):
+            listed(
+                name, [known for field in fields for known in info.data[field]], " and ".join(f"`{f}`" for f in fields)
+            )
+        return name
+
+    return AfterValidator(check)
+
+
 def _is_for(role: prompts.Role, name: str) -> str:
     """A prompt's path is one from the project's folder, where stages run; a notebook may have been opened elsewhere."""
     file = paths.root() / Path(name).expanduser()
@@ -99,6 +119,7 @@ Corpus = Annotated[str, AfterValidator(_is_prepared)]
 Model = Annotated[str, AfterValidator(_is_model)]
 Metric = Annotated[str, AfterValidator(_is_metric)]
 ScoredMetric = Annotated[str, AfterValidator(_is_scored)]
+ScoredMetrics = Annotated[dict[Corpus, list[Metric]], AfterValidator(_were_scored)]
 Pair = Annotated[list[Metric], Field(min_length=2, max_length=2)]
 Grouping = Literal["origin", "all"]
 Decompose, Verify, Critique, Revise, Summarise = (
@@ -133,13 +154,8 @@ class AcuVerification(Drawn):
 
     corpora: dict[Literal["support", "presence"], list[Corpus]]
     prompts: list[Verify]
-    reference: Verify
+    reference: Annotated[str, _one_of("prompts")]
     shots: Annotated[int, Field(ge=0)]
-
-    @model_validator(mode="after")
-    def _reference_is_asked(self) -> AcuVerification:
-        listed(self.reference, self.prompts, "`prompts`")
-        return self
 
 
 class Compared(Drawn):
@@ -147,31 +163,15 @@ class Compared(Drawn):
 
     corpora: dict[Corpus, Grouping]
     metrics: list[ScoredMetric]
-    further: dict[Corpus, list[Metric]]
-    baseline: str
+    further: ScoredMetrics
     pairs: list[Pair]
-
-    @model_validator(mode="after")
-    def _further_ones_were_scored(self, info: ValidationInfo) -> Compared:
-        _were_scored(self.further, info)
-        return self
-
-
-def _were_scored(metrics: Mapping[str, Sequence[str]], info: ValidationInfo) -> None:
-    for corpus, names in metrics.items():
-        for name in names:
-            listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
 
 
 class MetaEvaluation(Compared):
     """Which metric agrees with people."""
 
+    baseline: Annotated[str, _one_of("metrics")]
     by_documents: list[Corpus]
-
-    @model_validator(mode="after")
-    def _baseline_is_compared(self) -> MetaEvaluation:
-        listed(self.baseline, self.metrics, "`metrics` of this section")
-        return self
 
 
 class NliAlignment(Drawn):
@@ -234,16 +234,13 @@ class FactoredVerification(Drawn):
     corpus: Corpus
     methods: dict[str, Annotated[MetricSpec, AfterValidator(check_prompts)]]
     style: dict[str, Style]
-    baseline: str
-    shown: list[str]
+    baseline: Annotated[str, _one_of("methods")]
+    shown: list[Annotated[str, _one_of("methods", "style")]]
 
     @model_validator(mode="after")
-    def _names_are_those_of_methods(self) -> FactoredVerification:
-        listed(self.baseline, self.methods, "`methods`")
+    def _styles_stand_beside_methods(self) -> FactoredVerification:
         for name in (style.beside for style in self.style.values() if style.beside):
             listed(name, self.methods, "`methods`")
-        for name in self.shown:
-            listed(name, [*self.methods, *self.style], "`methods` and `style`")
         return self
 
 
@@ -297,13 +294,8 @@ class Verifier(Compared):
 
     tuned: Model
     beside: list[ScoredMetric]
-    drawn: dict[Corpus, list[Metric]]
-
-    @model_validator(mode="after")
-    def _baseline_and_drawn_ones_were_scored(self, info: ValidationInfo) -> Verifier:
-        listed(self.baseline, self.beside, "`beside`")
-        _were_scored(self.drawn, info)
-        return self
+    baseline: Annotated[str, _one_of("beside")]
+    drawn: ScoredMetrics
 
 
 #: By notebook. One of your own (a file in notebooks/, named in `notebooks`) needs none: its parameter cell says its keys.

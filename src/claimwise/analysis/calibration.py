@@ -14,10 +14,8 @@ BINS = 10
 _DRAWS = 2000
 
 
-def expected_calibration_error(
-    labels: Sequence[int], supports: Sequence[float], bins: int = BINS
-) -> tuple[float, pd.DataFrame]:
-    """Expected calibration error over equal-width bins, and the reliability table behind it.
+def expected_calibration_error(labels: Sequence[int], supports: Sequence[float]) -> tuple[float, pd.DataFrame]:
+    """Expected calibration error over ``BINS`` equal-width bins, and the reliability table behind it.
 
     Returns:
         ECE in [0, 1] (mean |share supported - mean support|, weighted by bin size) and one row a non-empty bin:
@@ -27,7 +25,7 @@ def expected_calibration_error(
     0.0
     """
     frame = pd.DataFrame({"support": np.asarray(supports, float), "supported": np.asarray(labels, float)})
-    place = np.minimum((frame["support"] * bins).astype(int), bins - 1)
+    place = np.minimum((frame["support"] * BINS).astype(int), BINS - 1)
     table = frame.groupby(place).mean()
     table["n"] = frame.groupby(place).size()
     error = ((table["support"] - table["supported"]).abs() * table["n"]).sum() / table["n"].sum()

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from claimwise import paths
-from claimwise.csv_quoting import quoting
+from claimwise.schema import quoting
 
 #: Names of methods in figures and tables, for readers who do not know our ids.
 METHODS = {

@@ -27,14 +27,10 @@ import pooch
 import requests
 from filelock import FileLock
 
+from claimwise import paths
 from claimwise.errors import ClaimwiseError
 
 BASE = "https://raw.githubusercontent.com"
-
-_PROJECT = Path(__file__).resolve().parents[3]
-
-#: The project's folder: the checkout this package is installed from, else the working directory.
-ROOT = _PROJECT if (_PROJECT / "pyproject.toml").is_file() else Path.cwd()
 
 
 class MissingFileError(ClaimwiseError):
@@ -91,18 +87,21 @@ def git_blob(content: bytes) -> str:
 
 
 class Registry:
-    """Files by dataset and path, and the two places that may hold them: ``mirror``, never written to, and ``raw``."""
+    """Files by dataset and path, and the two places that may hold them: ``mirror``, never written to, and ``raw``.
+
+    ``raw`` is the project's ``data/raw``, if not given.
+    """
 
     def __init__(
         self,
         files: Iterable[RemoteFile],
         *,
         mirror: Path | None = None,
-        raw: Path = ROOT / "data" / "raw",
+        raw: Path | None = None,
         base: str = BASE,
     ) -> None:
         self.files = {(file.dataset, file.path): file for file in files}
-        self.mirror, self.raw, self.base = mirror, raw, base
+        self.mirror, self.raw, self.base = mirror, raw or paths.root() / "data" / "raw", base
 
     @classmethod
     def from_environment(cls) -> Registry:

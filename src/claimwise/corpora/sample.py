@@ -7,42 +7,39 @@ and summaries that cite them.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from claimwise import paths
 from claimwise.corpora.base import CorpusError, Rows
-from claimwise.corpora.registry import ROOT, Registry
+from claimwise.corpora.registry import Registry
 from claimwise.prompts.sources import Source, cited, joined, surname
-
-FOLDER = ROOT / "data" / "sample"
 
 #: How a citation of a paper that is not there begins, as models invent them.
 MISSING = "missing:"
 
 
-def entries(kind: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
+def entries(kind: str) -> list[dict[str, Any]]:
     """The YAML files of a kind, ``documents`` or ``papers``, in the order of their names.
 
     Raises:
         CorpusError: there are none.
     """
-    files = sorted((folder / kind).glob("*.yaml"))
+    folder = paths.root() / "data" / "sample" / kind
+    files = sorted(folder.glob("*.yaml"))
     if not files:
-        raise CorpusError(
-            f"no .yaml files in {folder / kind}; run from a checkout of the project, which holds data/sample"
-        )
+        raise CorpusError(f"no .yaml files in {folder}; run from a checkout of the project, which holds data/sample")
     return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
 
 
-def load(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
+def load(rows: Rows, files: Registry) -> None:
     """The sample: the reference and four systems' summaries of each document.
 
     The reference is faithful (label 1), its claims too. A system's summary is faithful where all its claims are
     supported. Preferences compare the reference (first) with the fluent summary (second).
     """
-    for entry in entries("documents", folder):
+    for entry in entries("documents"):
         shared = {"document": entry["document"], "split": entry["split"], "origin": entry["domain"]}
         reference = rows.example(entry["id"], "reference", summary=entry["reference"], label=1, **shared)
         rows.gold(reference, [{"claim": claim, "label": 1} for claim in entry["reference_claims"]])
@@ -59,14 +56,14 @@ def load(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
         rows.prefer(reference, ids["fluent"], "author", preferred)
 
 
-def load_presence(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
+def load_presence(rows: Rows, files: Registry) -> None:
     """The sample in ROSE's form: is a claim of the reference present in a system's summary?
 
     The system's summary stands in the ``document`` column, since claims are checked against it, the reference in
     ``summary``. A claim's ``extra`` is the source document, which ACUEval's "+ document" prompt shows beside.
     ``document_id`` is the source's, so that groups stay together.
     """
-    for entry in entries("documents", folder):
+    for entry in entries("documents"):
         for written in entry["summaries"]:
             example = rows.example(
                 entry["id"],
@@ -86,14 +83,14 @@ def load_presence(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
             )
 
 
-def load_papers(rows: Rows, files: Registry, folder: Path = FOLDER) -> None:
+def load_papers(rows: Rows, files: Registry) -> None:
     """One example a (query, summary): the document is all abstracts, each under its reference.
 
     Gold claims are the sentences that cite, labelled against the abstracts they cite (``passage``, empty where all
     that is cited does not exist); a summary is faithful where all of them are supported. The query is in
     ``Corpus.questions``.
     """
-    for query in entries("papers", folder):
+    for query in entries("papers"):
         papers = {paper["id"]: source(paper) for paper in query["papers"]}
         for written in query["summaries"]:
             claims = [

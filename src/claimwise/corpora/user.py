@@ -37,9 +37,6 @@ _ALIASES = {
     "summary": ("highlights", "response", "reference", "answer", "actual_output", "prediction"),
 }
 
-#: What names claims of the user's own in a table of recorded ones.
-GIVEN = "given"
-
 #: A list of texts as Python, numpy or JSON write it into a csv.
 _LIST_AS_TEXT = re.compile(r"""\s*\[\s*(?:['"].*['"]\s*)?\]\s*""", re.DOTALL)
 
@@ -57,23 +54,13 @@ class UserFile:
             they stand there, if under another name in the file by ours), a row an example in the same order: texts of a
             csv, of other files any JSON value; None where the row has none.
         hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
-        claims: a table of schema ``recorded_claims`` where the rows have claims of their own, else None.
+        claims: by example, where the rows have claims of their own, else None.
     """
 
     examples: pd.DataFrame
     carried: pd.DataFrame
     hints: tuple[str, ...]
-    claims: pd.DataFrame | None = None
-
-
-def recorded(claims: Mapping[str, Iterable[str]]) -> pd.DataFrame:
-    """Claims of the user's own, by example, as a table of schema ``recorded_claims``.
-
-    >>> recorded({"a": ["It rained."]}).values.tolist()
-    [['a', 'given', 0, 'It rained.']]
-    """
-    rows = [(key, GIVEN, place, claim) for key, group in claims.items() for place, claim in enumerate(group)]
-    return pd.DataFrame(rows, columns=["example_id", "decomposer", "claim_index", "claim"])
+    claims: Mapping[str, list[str]] | None = None
 
 
 def joined(document: Any) -> Any:
@@ -150,10 +137,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         if lacking := [name for name in required if name not in row]:
             raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
     read = ("id", *_TEXTS, *texts)
-    carried = [
-        {name: _carried(row[name], f"{path}, {place}, column {name!r}") for name in row if name not in read}
-        for place, row in rows
-    ]
+    carried = [{name: _carried(row[name]) for name in row if name not in read} for _, row in rows]
     claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
@@ -167,7 +151,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
             *_hints(list(beside), set(FIELDS) - {"claims"} - known, path, claims),
             *_lists_as_text(rows, path),
         ),
-        claims=recorded(dict(zip(examples["id"], claims, strict=True))) if own else None,
+        claims=dict(zip(examples["id"], claims, strict=True)) if own else None,
     )
 
 
@@ -185,12 +169,11 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     if len(found) == 1:
         return found[0]
     beside = pd.concat([one.carried for one in found], ignore_index=True)
-    claims = [one.claims for one in found if one.claims is not None]
     return UserFile(
         examples=pd.concat([one.examples for one in found], ignore_index=True),
         carried=beside.astype(object).where(beside.notna(), None),
         hints=tuple(hint for one in found for hint in one.hints),
-        claims=pd.concat(claims, ignore_index=True) if claims else None,
+        claims=None if found[0].claims is None else {key: own for one in found for key, own in one.claims.items()},
     )
 
 
@@ -199,12 +182,11 @@ def _among_others(found: UserFile, path: Path, name: str) -> UserFile:
     if "file" in found.carried:
         raise TableError(f"{path}: column 'file' would stand twice; rename it")
     system = found.examples["system"] if "system" in found.carried else name
-    claims = found.claims
     return replace(
         found,
         examples=found.examples.assign(id=f"{path}:" + found.examples["id"], system=system),
         carried=found.carried.assign(system=found.carried.get("system", name), file=str(path)),
-        claims=None if claims is None else claims.assign(example_id=f"{path}:" + claims["example_id"]),
+        claims=found.claims and {f"{path}:{key}": claims for key, claims in found.claims.items()},
     )
 
 
@@ -308,14 +290,10 @@ def _blank(value: Any) -> bool:
     return _absent(value) or (isinstance(value, str) and not value.strip())
 
 
-def _carried(value: Any, where: str) -> Any:
+def _carried(value: Any) -> Any:
     """A value as JSON can say it: of parquet's arrays lists, of its times texts."""
     if _absent(value):
         return None
-    if isinstance(value, str) and "\x00" in value:
-        raise TableError(
-            f"{where}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in many tools"
-        )
     text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
     return json.loads(text, parse_constant=_NOT_JSON.get)
 

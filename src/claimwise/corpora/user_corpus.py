@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from claimwise import schema
+from claimwise import paths, schema
 from claimwise.corpora.base import Corpus, CorpusError, Rows
 from claimwise.corpora.user import read_examples
 from claimwise.corpora.user_rows import EXPECTED, files_in, read_rows, stem
 from claimwise.errors import near, nearest, shorten
 from claimwise.schema import TableError
-
-#: Where the pipeline looks for a user's files; the stage ``corpora`` depends on the folder.
-FOLDER = Path("data/own")
 
 #: What people call the part of their data that a threshold is tuned on, in a file's column ``split``, in any case.
 VALIDATION = ("validation", "valid", "val", "dev")
@@ -39,8 +36,8 @@ def is_validation(split: pd.Series) -> pd.Series:
     return split.str.strip().str.casefold().isin(VALIDATION)
 
 
-def find(name: str, folder: str | Path = FOLDER) -> Path:
-    """The file of examples of that name, whatever its kind; it is not read yet.
+def find(name: str, folder: Path | None = None) -> Path:
+    """The file of examples of that name in the folder, the project's ``data/own`` if None, whatever its kind; it is not read yet.
 
     Raises:
         CorpusError: there is no such file, or two that differ in their kind only; the message has the nearest name.
@@ -51,7 +48,8 @@ def find(name: str, folder: str | Path = FOLDER) -> Path:
     >>> find("mine", folder).name
     'mine.csv.gz'
     """
-    files = files_in(Path(folder))
+    folder = folder or paths.root() / "data" / "own"
+    files = files_in(folder)
     found = _only(name, files)
     if not found:
         known = [stem(path) for path in files if not stem(path).endswith(PREFERENCES)]

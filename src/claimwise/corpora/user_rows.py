@@ -179,15 +179,14 @@ def _value(text: str, path: Path, line: int, expected: str) -> Any:
     """A JSON value that begins on this line of the file."""
     where = f"{path}, line {line}"
     try:
-        return json.loads(text, object_pairs_hook=partial(_object, where), parse_int=partial(_integer, where))
+        return json.loads(text, object_pairs_hook=partial(_object, where))
     except json.JSONDecodeError as error:
         place = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
         raise TableError(f"{place}: not JSON ({error.msg}); expected {expected}") from None
-    except RecursionError:
-        raise TableError(
-            f"{where}: lists or objects stand too deep in one another (about {sys.getrecursionlimit()} at most); write "
-            "such a value as a text"
-        ) from None
+    except TableError:
+        raise
+    except (ValueError, RecursionError) as error:  # thousands of digits, or of lists in one another
+        raise TableError(f"{where}: a value that Python cannot read ({error}); write it as a text, in quotes") from None
 
 
 def _object(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -201,12 +200,6 @@ def _once(names: list[str], where: str, what: str) -> list[str]:
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(f"{where}: {twice!r} stands twice in {what}; rename or remove one")
     return names
-
-
-def _integer(where: str, digits: str) -> int:
-    if len(digits) > 4000:  # Python refuses to print a little more
-        raise TableError(f"{where}: a number of {len(digits)} digits; write it as a text, between quotes")
-    return int(digits)
 
 
 def _row(place: str, row: Any, path: Path, expected: str) -> Row:

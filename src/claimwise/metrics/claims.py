@@ -6,7 +6,7 @@ must be read against, and one that looks up claims that a published system made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -18,11 +18,12 @@ from claimwise.reasons import Reason
 
 
 def decomposer(
-    name: str, model: Model, recorded: pd.DataFrame | None = None
+    name: str, model: Model, recorded: pd.DataFrame | Mapping[str, Sequence[str]] | None = None
 ) -> Callable[[pd.DataFrame], list[Decomposition]]:
     """The decomposer of that name: ``sentences``, ``summary``, ``recorded:NAME``, or a decomposition prompt (ACUEval sec. 3).
 
-    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``.
+    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``; or ``recorded`` has
+    the claims by example, whoever made them.
 
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
@@ -41,6 +42,8 @@ def decomposer(
         return partial(_spans, lambda summary: [text.Span(0, len(summary), summary)] if summary.strip() else [])
     if not name.startswith("recorded:"):
         return partial(_prompted, model, prompts.load(name, "decompose"))
+    if isinstance(recorded, Mapping):
+        return partial(_recorded, recorded)
     if recorded is None or recorded.empty:
         raise ClaimwiseError(
             f"{name.removeprefix('recorded:')!r} names claims that the examples have to bring, and these bring none; take a "
@@ -72,7 +75,7 @@ def _prompted(model: Model, prompt: prompts.Prompt, examples: pd.DataFrame) -> l
     return results
 
 
-def _recorded(claims: dict[str, list[str]], examples: pd.DataFrame) -> list[Decomposition]:
+def _recorded(claims: Mapping[str, Sequence[str]], examples: pd.DataFrame) -> list[Decomposition]:
     """The recorded claims of each example; one without any says so."""
     found = (tuple(Claim(claim) for claim in claims.get(key, [])) for key in examples["id"])
     return [Decomposition(made, None if made else Reason.NO_CLAIMS) for made in found]

@@ -190,7 +190,7 @@ def evaluate(
     model: Model,
     examples: pd.DataFrame,
     *,
-    recorded: pd.DataFrame | None = None,
+    recorded: pd.DataFrame | Mapping[str, Sequence[str]] | None = None,
     batch: int = 64,
     progress: bool = True,
 ) -> Evaluation:
@@ -202,7 +202,7 @@ def evaluate(
         model: plays the roles.
         examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id``
             the row's number, from 1, is the id.
-        recorded: published claims, for ``recorded:`` decomposers.
+        recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``, or by example.
         batch: examples a step; finished steps are in the response cache whatever happens later.
         progress: show a bar with an estimate of the time left on standard error.
 
@@ -244,10 +244,10 @@ def evaluate(
     )
 
 
-def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame | None]]) -> Usage | None:
+def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, Any]]) -> Usage | None:
     """Calls that ``evaluate`` would make that are not in the cache yet, and their tokens; nothing is asked.
 
-    Parts are examples, and the claims recorded of them, if any. None of a model that is no language model.
+    Parts are examples, and what is ``recorded`` of them, if anything. None of a model that is no language model.
     """
     if not isinstance(model, PromptedModel):
         return None
@@ -289,7 +289,7 @@ def _judged(spec: MetricSpec, model: Model):
     return run
 
 
-def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
+def _claimed(spec: MetricSpec, model: Model, recorded: Any):
     decompose = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from claimwise import __version__, models, paths, schema
-from claimwise.corpora.user import recorded
 from claimwise.errors import ClaimwiseError, first_line
 from claimwise.metrics import Evaluation, MetricSpec, evaluate
 from claimwise.metrics.evaluate import claim_table, verdict_table
@@ -141,12 +140,13 @@ def score_part(job: Job, part: Part) -> Counts:
     if (earlier := job.finished(part)) is not None:
         return earlier
     examples = read(job.examples, part)
-    claims = recorded_claims(examples, job.spec)
     start, before = time.monotonic(), cost.used()
     with closing(_calls(job, part)) as calls:
         model = models.remembering(models.loaded(job.entry), calls)
         # One step for all of it: a pool of servers stays busy, and finished calls are kept below this level.
-        found = evaluate(job.metric, job.spec, model, examples, recorded=claims, batch=len(examples), progress=False)
+        found = evaluate(
+            job.metric, job.spec, model, examples, recorded=own_claims(examples), batch=len(examples), progress=False
+        )
     used = cost.used() - before
     scores = found.scores["score"]
     counts = Counts(
@@ -166,15 +166,9 @@ def score_part(job: Job, part: Part) -> Counts:
     return counts
 
 
-def recorded_claims(examples: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
-    """Claims that the examples have already, for the metric's decomposer ``recorded:NAME``.
-
-    The first is of no example: a part may have none, while of a whole run that is an error.
-    """
-    given = {"\0": [""]} | {
-        key: claims for key, claims in zip(examples["id"], examples["claims"], strict=True) if claims is not None
-    }
-    return recorded(given).assign(decomposer=str(spec.decompose).removeprefix("recorded:"))
+def own_claims(examples: pd.DataFrame) -> dict[str, Sequence[str]]:
+    """Claims that a part's examples have already, by example; there may be none."""
+    return examples.set_index("id")["claims"].dropna().to_dict()
 
 
 def _calls(job: Job, part: Part) -> ResponseCache:

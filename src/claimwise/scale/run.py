@@ -1,4 +1,4 @@
-"""``claimwise score FILE --out FOLDER/``: split, score what is not finished yet, and say what came of it."""
+"""``claimwise score FILE --out FOLDER/``: split, score what is not finished yet (here or by Dask), say what came of it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import typer
+from pyarrow.dataset import dataset
 
 from claimwise import api, models, paths
 from claimwise.corpora.user import read_in_steps
@@ -25,8 +26,8 @@ from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.metrics.claims import decomposer
 from claimwise.models import cost
 from claimwise.params import Engine
-from claimwise.scale.engine import score_parts, told
-from claimwise.scale.parts import Counts, Job, gathered, recorded_claims
+from claimwise.progress import bar
+from claimwise.scale.parts import Counts, Job, gathered, own_claims, score_part
 from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
 from claimwise.user_file import output
 from claimwise.user_file.score import chosen, made_by
@@ -111,13 +112,11 @@ def score_folder(
         typer.echo(f"{out}: {len(parts) - len(waiting)} of {len(parts)} parts are finished already", err=True)
     if dry_run:
         tables = (read(examples, part) for part in ours)
-        forecast = cost.forecast(
-            estimate(spec, models.loaded(entry), ((rows, recorded_claims(rows, spec)) for rows in tables))
-        )
+        forecast = cost.forecast(estimate(spec, models.loaded(entry), ((rows, own_claims(rows)) for rows in tables)))
         of = f"{counted(len(ours), 'part')} of {counted(sum(part.rows for part in ours), 'summary')}"
         typer.echo(f"{of}: {forecast}. Nothing was asked.")
         return
-    score_parts(job, ours, engine or Engine())
+    _score_parts(job, ours, engine or Engine())
     _end(job, parts, asks)
 
 
@@ -147,10 +146,44 @@ def evaluate_in_parts(
     parts = split([table], origin, folder / _EXAMPLES)
     made = made_by(name, spec, entry, models.loaded(entry))
     job = Job(folder, folder / _EXAMPLES, name, spec, entry, scorer, made)
-    score_parts(job, [part for part in parts if job.finished(part) is None], engine)
+    _score_parts(job, [part for part in parts if job.finished(part) is None], engine)
     found = gathered(job, parts)
     shutil.rmtree(folder)
     return found
+
+
+def _score_parts(job: Job, parts: Sequence[Part], engine: Engine) -> None:
+    """Score the parts, under a bar that counts summaries, claims, tokens and cost."""
+    total = Counts()
+    with closing(_scored(job, parts, engine)) as scored, bar(sum(p.rows for p in parts), job.metric, "summary") as done:
+        for counts in scored:
+            total.update(counts)
+            done.set_postfix_str(_told(total), refresh=False)
+            done.update(counts["rows"])
+
+
+def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
+    if engine.kind == "here" or not parts:
+        yield from (score_part(job, part) for part in parts)
+        return
+    try:
+        from claimwise.scale import dask_engine
+    except ImportError as error:
+        raise ClaimwiseError(
+            f"the engine dask needs the packages of the extra `dask` ({error}): pip install 'claimwise[dask]'"
+        ) from None
+    yield from dask_engine.run(job, parts, engine.scheduler, engine.workers)
+
+
+def _told(counts: Counts) -> str:
+    """Claims, and what was read and paid for them, if anything.
+
+    >>> _told(Counts(claims=3, tokens=900, cost=0.5)), _told(Counts())
+    ('3 claims, 900 tokens, cost 0.50', '0 claims')
+    """
+    tokens = f", {counts['tokens']} tokens" if counts["tokens"] else ""
+    paid = f", cost {counts['cost']:.2f}" if counts["cost"] else ""
+    return f"{counted(counts['claims'], 'claim')}{tokens}{paid}"
 
 
 def _refuse_without_claims(spec: MetricSpec, entry: Mapping[str, Any], recorded: pd.DataFrame | None) -> None:
@@ -164,10 +197,7 @@ def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[
     for number, step in enumerate(read_in_steps(files, columns)):
         for hint in step.hints if number == 0 else ():
             typer.echo(hint, err=True)
-        claims = None
-        if step.claims is not None:
-            given = step.claims.groupby("example_id")["claim"].agg(list)
-            claims = pd.Series([given.get(key, []) for key in step.examples["id"]], dtype=object)
+        claims = step.examples["id"].map(step.claims) if step.claims is not None else None
         yield step.examples.assign(claims=claims)
 
 
@@ -216,7 +246,7 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     by = f" by model {job.scorer}" if job.scorer else ""
     typer.echo(
         f"{job.folder}: {counted(total['rows'], 'summary')}{by} in {counted(len(parts), 'part')}, {mean}"
-        f"{total['unscored']} without a score, {told(total)}, {total['unparsed']} unparsed"
+        f"{total['unscored']} without a score, {_told(total)}, {total['unparsed']} unparsed"
     )
 
 
@@ -278,11 +308,7 @@ def _in_order(folder: Path, files: Sequence[Path], count: int) -> Iterator[pa.Ta
         raise ClaimwiseError(
             f"{folder}: {sum(map(len, rows))} rows are in its parts, expected {count}, each once; run the same command again"
         )
-    of = np.empty(count, int)
-    for number, places in enumerate(rows):
-        of[places] = number
-    for start in range(0, len(of), _WINDOW):
-        end = min(start + _WINDOW, len(of))
-        span = (pc.field("row") >= start) & (pc.field("row") < end)
-        parts = [pq.read_table(files[number], filters=span) for number in np.unique(of[start:end])]
-        yield pa.concat_tables(parts).replace_schema_metadata(None).sort_by("row")
+    parts = dataset(files)
+    for start in range(0, count, _WINDOW):
+        span = (pc.field("row") >= start) & (pc.field("row") < start + _WINDOW)
+        yield parts.to_table(filter=span).replace_schema_metadata(None).sort_by("row")

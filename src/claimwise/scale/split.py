@@ -11,7 +11,6 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from claimwise.errors import ClaimwiseError, first_line
 from claimwise.progress import bar
 from claimwise.schema import TableError
 
@@ -176,8 +174,7 @@ def _copied(steps: Iterable[pd.DataFrame], file: Path, tokens: int) -> tuple[np.
     with pa.OSFile(str(file), "wb") as out, pa.ipc.new_stream(out, _SCHEMA, options=_COMPRESSED) as stream:
         for step in _shown(steps, "reading"):
             step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
-            with _said_if_full(file.parent):
-                stream.write_table(pa.Table.from_pandas(step, _SCHEMA, preserve_index=False))
+            stream.write_table(pa.Table.from_pandas(step, _SCHEMA, preserve_index=False))
             start += len(step)
             found.append(
                 (
@@ -207,17 +204,13 @@ def _read_back(file: Path) -> Iterator[pd.DataFrame]:
 
 
 def _refuse_twice(ids: np.ndarray, file: Path) -> None:
-    """Hashes tell that an id may stand twice; whether and which one, the copied rows say."""
-    repeated = ids[pd.Series(ids).duplicated().to_numpy()]
-    if not len(repeated):
+    """Hashes tell that an id may stand twice; whether it does, the copied rows say."""
+    repeated = pd.Series(ids).duplicated(keep=False).to_numpy()
+    if not repeated.any():
         return
-    twice, seen = set(repeated.tolist()), set()
-    for step in _read_back(file):
-        for key, hashed in zip(step["id"], pd.util.hash_array(step["id"].to_numpy(object)), strict=True):
-            if hashed in twice and key in seen:
-                raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
-            if hashed in twice:
-                seen.add(key)
+    alike = pd.concat([step.loc[repeated[step["row"]], "id"] for step in _read_back(file)])
+    for key in alike[alike.duplicated()]:
+        raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
 
 
 def _shown(steps: Iterable[pd.DataFrame], what: str, rows: int | None = None) -> Iterator[pd.DataFrame]:
@@ -229,22 +222,7 @@ def _shown(steps: Iterable[pd.DataFrame], what: str, rows: int | None = None) ->
 
 def _append(held: dict[str, list[pa.Table]], folder: Path) -> None:
     """Tables are appended as streams of Arrow's, one after the other: no file stays open, and none is written twice."""
-    with _said_if_full(folder):
-        for part, tables in held.items():
-            with (
-                _file(folder, part).open("ab") as file,
-                pa.ipc.new_stream(file, _SCHEMA, options=_COMPRESSED) as stream,
-            ):
-                stream.write_table(pa.concat_tables(tables))
+    for part, tables in held.items():
+        with _file(folder, part).open("ab") as file, pa.ipc.new_stream(file, _SCHEMA, options=_COMPRESSED) as stream:
+            stream.write_table(pa.concat_tables(tables))
     held.clear()
-
-
-@contextmanager
-def _said_if_full(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ClaimwiseError(
-            f"{folder}: the examples cannot be copied there ({first_line(error)}); a folder of scores takes twice as much "
-            "room as the files, while it is written"
-        ) from None

@@ -17,12 +17,12 @@ import typer
 
 from claimwise import paths, text
 from claimwise.corpora.user_rows import files_in, stem
-from claimwise.csv_quoting import quoting
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
 from claimwise.metrics.verify import probability
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import ranked
+from claimwise.schema import quoting
 from claimwise.user_file.bands import HALF, NOT_SURE, Band, only_one_denies
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.

@@ -18,9 +18,6 @@ from dataclasses import dataclass
 
 from claimwise.prompts.sources import PARTICLES
 
-MISSING = "not among the sources"
-AMBIGUOUS = "several sources are cited alike"
-
 #: A year, and several of one author: "2009a, b; 2011".
 _YEAR = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\.\s?d\.|in press|forthcoming)(?![\w-])"
 _YEARS = re.compile(rf"{_YEAR}(?:\s*(?:,|;|/|&|and)\s*(?:{_YEAR}|[a-z](?=\s*(?:[,;)\]&]|$|and\b))))*", re.IGNORECASE)
@@ -86,11 +83,10 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a citation means: indices of the sources, one where all is well, and else the reason."""
+    """What a citation means, by the sources' indices: one; several that are cited alike; none of those that are given."""
 
     citation: Citation
     sources: tuple[int, ...]
-    reason: str | None = None
 
 
 def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
@@ -256,14 +252,14 @@ def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
     """Every citation of a text with the sources that it means, named as in "Ling (2009)" or "Ling and Roy (2009a)".
 
     Returns:
-        One resolution a citation, in order; ``reason`` is None, ``AMBIGUOUS`` or ``MISSING``.
+        One resolution a citation, in order.
 
     Raises:
         ValueError: a reference is not of that form.
 
     >>> found = resolve("Ling (2009) and Nunez (2011) agree (Roy, 2012).", ["Ling et al. (2009)", "Núñez (2011)"])
-    >>> [(str(r.citation), r.sources, r.reason) for r in found]
-    [('Ling (2009)', (0,), None), ('Nunez (2011)', (1,), None), ('Roy (2012)', (), 'not among the sources')]
+    >>> [(str(r.citation), r.sources) for r in found]
+    [('Ling (2009)', (0,)), ('Nunez (2011)', (1,)), ('Roy (2012)', ())]
     """
     named = [_parsed(reference) for reference in references]
     known = [" and ".join(source.names) for source in named]
@@ -278,9 +274,8 @@ def _resolution(citation: Citation, named: Sequence[Citation]) -> Resolution:
         names = citation.names[first:]
         ranks = {i: rank for i, source in enumerate(named) if (rank := _fit(names, citation, source)) is not None}
         if ranks:
-            best = tuple(i for i, rank in ranks.items() if rank == max(ranks.values()))
-            return Resolution(citation, best, AMBIGUOUS if len(best) > 1 else None)
-    return Resolution(citation, (), MISSING)
+            return Resolution(citation, tuple(i for i, rank in ranks.items() if rank == max(ranks.values())))
+    return Resolution(citation, ())
 
 
 def _fit(names: Sequence[str], citation: Citation, source: Citation) -> tuple[int, ...] | None:
