@@ -137,7 +137,10 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         if lacking := [name for name in required if name not in row]:
             raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
     read = ("id", *_TEXTS, *texts)
-    carried = [{name: _carried(row[name]) for name in row if name not in read} for _, row in rows]
+    carried = [
+        {name: _carried(row[name], f"{path}, {place}, column {name!r}") for name in row if name not in read}
+        for place, row in rows
+    ]
     claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
@@ -290,10 +293,14 @@ def _blank(value: Any) -> bool:
     return _absent(value) or (isinstance(value, str) and not value.strip())
 
 
-def _carried(value: Any) -> Any:
+def _carried(value: Any, where: str) -> Any:
     """A value as JSON can say it: of parquet's arrays lists, of its times texts."""
     if _absent(value):
         return None
+    if isinstance(value, str) and "\x00" in value:
+        raise TableError(
+            f"{where}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in many tools"
+        )
     text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
     return json.loads(text, parse_constant=_NOT_JSON.get)
 

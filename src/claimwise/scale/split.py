@@ -11,6 +11,7 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from claimwise.errors import ClaimwiseError, first_line
 from claimwise.progress import bar
 from claimwise.schema import TableError
 
@@ -174,7 +176,8 @@ def _copied(steps: Iterable[pd.DataFrame], file: Path, tokens: int) -> tuple[np.
     with pa.OSFile(str(file), "wb") as out, pa.ipc.new_stream(out, _SCHEMA, options=_COMPRESSED) as stream:
         for step in _shown(steps, "reading"):
             step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
-            stream.write_table(pa.Table.from_pandas(step, _SCHEMA, preserve_index=False))
+            with _said_if_full(file.parent):
+                stream.write_table(pa.Table.from_pandas(step, _SCHEMA, preserve_index=False))
             start += len(step)
             found.append(
                 (
@@ -222,7 +225,22 @@ def _shown(steps: Iterable[pd.DataFrame], what: str, rows: int | None = None) ->
 
 def _append(held: dict[str, list[pa.Table]], folder: Path) -> None:
     """Tables are appended as streams of Arrow's, one after the other: no file stays open, and none is written twice."""
-    for part, tables in held.items():
-        with _file(folder, part).open("ab") as file, pa.ipc.new_stream(file, _SCHEMA, options=_COMPRESSED) as stream:
-            stream.write_table(pa.concat_tables(tables))
+    with _said_if_full(folder):
+        for part, tables in held.items():
+            with (
+                _file(folder, part).open("ab") as file,
+                pa.ipc.new_stream(file, _SCHEMA, options=_COMPRESSED) as stream,
+            ):
+                stream.write_table(pa.concat_tables(tables))
     held.clear()
+
+
+@contextmanager
+def _said_if_full(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ClaimwiseError(
+            f"{folder}: the examples cannot be copied there ({first_line(error)}); a folder of scores takes twice as much "
+            "room as the files, while it is written"
+        ) from None
