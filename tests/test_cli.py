@@ -443,6 +443,23 @@ def test_a_result_in_a_folder_is_no_example(monkeypatch, capsys):
     assert "none: no file of examples in this folder; expected .jsonl" in fail(monkeypatch, capsys, "score", "none")
 
 
+def test_a_folder_leaves_out_no_file_whose_name_only_goes_on():
+    Path("runs").mkdir()
+    for name in ("gpt-4.csv", "gpt-4.1.csv", "._gpt-4.csv"):
+        pd.DataFrame(GOOD[:1])[["document", "summary"]].to_csv(f"runs/{name}", index=False)
+    assert score("runs").exit_code == 0
+    assert pd.read_csv("runs.word-overlap.csv")["system"].tolist() == ["gpt-4.1", "gpt-4"]
+
+
+def test_a_message_names_the_file_and_not_the_standard_input_where_scores_go_to_the_standard_output():
+    done = score(write(GOOD[:1]), "--out", "-")
+    assert "mine.jsonl: 1 summary, mean 1.000" in done.stderr
+    assert "standard input" not in done.output
+    for options, told in (("--page", "--page -: the page goes into a file"), ("--claims", "only one of them")):
+        wrong = score("mine.jsonl", "--out", "-", options, "-")
+        assert told in str(wrong.exception)
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "json"])
 def test_the_standard_input_is_scored_to_the_standard_output(kind):
     frame = pd.DataFrame(GOOD)
@@ -455,6 +472,11 @@ def test_the_standard_input_is_scored_to_the_standard_output(kind):
     assert not list(Path().glob("*.csv"))
     wrong = CliRunner().invoke(cli.app, ["score", "-"], input="document,text\na,b\n")
     assert "standard input, line 2: column 'summary' is missing" in str(wrong.exception)
+    for given, told in (
+        ("document,summary\na,b".encode("utf-16"), "standard input, byte 0"),
+        ('a,b\n"c', "not a row of csv"),
+    ):
+        assert told in str(CliRunner().invoke(cli.app, ["score", "-"], input=given).exception)
 
 
 def test_claims_of_ones_own_are_verified_and_nothing_is_decomposed():

@@ -199,7 +199,8 @@ def merge(
     """Write a folder of scores as one file, rows in the order of the examples."""
     from claimwise.scale import run
 
-    typer.echo(f"{out}: {counted(run.merge(folder, out), 'row')}")
+    rows = run.merge(folder, out)
+    typer.echo(f"{out}: {counted(rows, 'row')}", err=out == Path("-"))
 
 
 @app.command()

@@ -212,7 +212,7 @@ def read_in_steps(
     columns, earlier = columns or {}, {}
     stems = Counter(map(stem, paths))
     for path in paths:
-        name = stem(path) if stems[stem(path)] == 1 else str(path)
+        name = STDIN_NAME if path == STDIN else stem(path) if stems[stem(path)] == 1 else str(path)
         rows, before = read_rows(path), 0
         earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:

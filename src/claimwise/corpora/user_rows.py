@@ -33,6 +33,8 @@ EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
 #: The standard input where a file is expected, and what messages call it.
 STDIN, STDIN_NAME = Path("-"), "standard input"
+#: What a file of scores is called, and this, is the record of what made them.
+RECORD = ".run.json"
 
 #: A row and its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
 Row = tuple[str, dict[str, Any]]
@@ -54,33 +56,35 @@ def stem(path: Path) -> str:
 
 
 def expanded(given: Sequence[Path]) -> list[Path]:
-    """The files that are given, a folder as those in it; there, what is named after another file is a result of it.
+    """The files that are given, a folder as those in it, without results: scores with their record, and their claims.
 
     Raises:
         FileNotFoundError: a folder has none.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("a.csv", "a.acueval.csv", "b.jsonl", "notes.txt"):
+    >>> for name in ("a.csv", "a.acueval.csv", "a.acueval.csv.run.json", "a.acueval.claims.csv", "a.1.csv", "notes.txt"):
     ...     (folder / name).touch()
     >>> [path.name for path in expanded([folder])]
-    ['a.csv', 'b.jsonl']
+    ['a.1.csv', 'a.csv']
     """
     found = []
     for path in given:
         files = files_in(path) if path.is_dir() else [path]
         if not files:
             raise FileNotFoundError(f"{path}: no file of examples in this folder; expected {EXPECTED}")
-        stems = [f"{stem(file)}." for file in files]
-        found += [file for file in files if not stem(file).startswith(tuple(stems))]
+        scores = [file for file in files if file.with_name(file.name + RECORD).exists()]
+        theirs = tuple(f"{stem(file)}." for file in scores)
+        found += [file for file in files if file not in scores and not file.name.startswith(theirs)]
     if twice := [path for path, count in Counter(found).items() if count > 1]:
         raise TableError(f"{twice[0]}: the file is named twice; name it once")
     return found
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder that are of a kind that is read here, by name."""
-    return [path for path in sorted(folder.glob("*")) if path.name.lower().removesuffix(".gz").endswith(KINDS)]
+    """The files of a folder that are of a kind that is read here, by name; none that begins with a dot."""
+    found = (path for path in sorted(folder.glob("[!.]*")) if path.is_file())
+    return [path for path in found if path.name.lower().removesuffix(".gz").endswith(KINDS)]
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -95,7 +99,8 @@ def read_rows(path: Path) -> Iterator[Row]:
         TableError: the file is none of these kinds, or not what its name says.
     """
     if path == STDIN:
-        text, path = _utf_8(sys.stdin.buffer.read(), path), Path(STDIN_NAME)
+        path = Path(STDIN_NAME)
+        text = _utf_8(sys.stdin.buffer.read(), path)
         json_text = text.lstrip()[:1] in ("{", "[")
         yield from _json(text, path) if json_text else _separated(io.StringIO(text, newline=""), path, ",")
         return
@@ -239,7 +244,7 @@ def _separated(lines: Iterable[str], path: Path, separator: str) -> Iterator[Row
             line = reader.line_num + 1
     except csv.Error as error:
         raise TableError(
-            f"{path}, line {line}: not a row of {path.suffix.lstrip('.')} ({error}); put a field that holds "
+            f"{path}, line {line}: not a row of {path.suffix.lstrip('.') or 'csv'} ({error}); put a field that holds "
             f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
         ) from None
     if not header:

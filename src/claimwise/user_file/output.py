@@ -16,7 +16,7 @@ import pandas as pd
 import typer
 
 from claimwise import paths, text
-from claimwise.corpora.user_rows import files_in, stem
+from claimwise.corpora.user_rows import RECORD, files_in, stem
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
 from claimwise.metrics.verify import probability
@@ -75,7 +75,7 @@ def record_beside(out: Path) -> Path | None:
     ('mine.acueval.csv.run.json', None, None)
     """
     into_a_file = out != STDOUT and (out.is_file() or not out.exists())
-    return out.with_name(f"{out.name}.run.json") if into_a_file else None
+    return out.with_name(out.name + RECORD) if into_a_file else None
 
 
 def check(
@@ -98,6 +98,12 @@ def check(
     ...
     claimwise.errors.ClaimwiseError: scores.csv: the claims would be written over the scores; name another file for the claims
     """
+    if page == STDOUT:
+        raise ClaimwiseError("--page -: the page goes into a file; name one that ends in .html")
+    if out == claims == STDOUT:
+        raise ClaimwiseError(
+            "--out - --claims -: only one of them can go to the standard output; name a file for the other"
+        )
     taken = {file.resolve(): what for file, what in {**dict.fromkeys(files, "the examples"), **others}.items()}
     for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
         if path in (None, STDOUT):

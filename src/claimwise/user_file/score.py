@@ -171,7 +171,7 @@ def score(
             new.write_text(html, encoding="utf-8")
 
     beside = [path for path in (claims, page, record) if path is not None and path.is_file()]
-    shown = STDIN_NAME if out == output.STDOUT else out
+    shown = file if out == output.STDOUT else out
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
     doubtful = scores.loc[scores["score"].notna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
