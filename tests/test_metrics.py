@@ -259,7 +259,7 @@ def test_sentences_that_a_language_model_made_no_claims_of_are_counted(examples_
     assert scores["score"].tolist() == pytest.approx([1, 1, math.nan], nan_ok=True)
     assert scores["n_claims"].tolist() == [1, 1, 0]
     assert scores["n_unparsed"].tolist() == [2, 0, 1]
-    assert scores["reason"].tolist() == [None, None, "refusal"]
+    assert scores["reason"].tolist() == ["refusal", None, "refusal"]
 
 
 def test_bad_input_is_nan_with_a_reason(examples_table):
