@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 import yaml
+from pydantic_core import from_json
 
 from claimwise import text
 from claimwise.reasons import Parsed, Reason
@@ -152,9 +152,6 @@ def sentences(reply: str, cut: bool) -> Parsed:
 
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
-_NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) for name in _NAMES)
-#: A string, whether it is a key, or where a list begins or ends.
-_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|([\[\]])')
 
 
 def json_claims(reply: str, cut: bool) -> Parsed:
@@ -182,33 +179,11 @@ def json_claims(reply: str, cut: bool) -> Parsed:
                 continue
             if items is not None:
                 return _unique(items, cut) if items else Parsed(None, _NO_JSON)
-    strings = _strings(body)
-    return _unique(strings, cut) if strings else Parsed(None, Reason.CUT if cut else _NO_JSON)
-
-
-def _strings(body: str) -> list[str]:
-    """The finished texts of the lists of claims in JSON that cannot be read; of all lists, if none is named so."""
-    name = next((pattern for pattern in _NAMED_LISTS if pattern.search(body)), None)
-    starts = [match.end() for match in name.finditer(body)] if name else [body.find("[") + 1]
-    found: list[str] = []
-    done = 0
-    for start in starts:
-        if start < done:
-            continue
-        depth = 1
-        for match in _STRING.finditer(body, start):
-            string, key, bracket = match.groups()
-            if bracket:
-                depth += 1 if bracket == "[" else -1
-                if name and not depth:
-                    done = match.end()
-                    break
-            elif not key:
-                with suppress(ValueError):
-                    found.append(json.loads(f'"{string}"', strict=False))
-        else:
-            break  # this list is not finished: it has all that follows
-    return found
+    try:
+        items = _texts(from_json(body, allow_partial=True))  # what ends in the middle, without its last text
+    except ValueError:
+        items = None
+    return _unique(items, cut) if items else Parsed(None, Reason.CUT if cut else _NO_JSON)
 
 
 def _texts(value: object) -> list[str] | None:
