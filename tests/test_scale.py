@@ -536,6 +536,8 @@ def test_a_folder_is_free_again_where_the_examples_could_not_be_read(monkeypatch
     assert "column 'document' is missing" in str(CliRunner().invoke(app, asked).exception)
     corrected = CliRunner().invoke(app, [*asked, "--column", "document=article"])
     assert corrected.exit_code == 0, corrected.exception
+    a_file = CliRunner().invoke(app, [*asked[:-1], "mine.csv/", "--column", "document=article"])
+    assert "mine.csv is a file; name a folder" in str(a_file.exception)
     other = CliRunner().invoke(app, [*asked, "--column", "document=summary"])
     assert "s holds scores of another run: its columns" in str(other.exception)
 

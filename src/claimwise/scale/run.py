@@ -205,8 +205,10 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
     """Make the folder, or go on with it; one that holds something else is left as it is.
 
     Raises:
-        ClaimwiseError: it holds other files, or the scores of another run.
+        ClaimwiseError: it is a file, holds other files, or the scores of another run.
     """
+    if folder.is_file():
+        raise ClaimwiseError(f"{folder} is a file; name a folder, or leave out the slash at the end of --out")
     # the record alone is what a run leaves whose examples could not be read
     if folder.is_dir() and {path.name for path in folder.iterdir()} - {_RUN}:
         record = _record(folder)
