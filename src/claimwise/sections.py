@@ -290,12 +290,11 @@ class EmbeddedModel(Drawn):
 
 
 class Verifier(Compared):
-    """What fine-tuning makes of a language model; ``drawn`` metrics scored a part of their corpus."""
+    """What fine-tuning makes of a language model."""
 
     tuned: Model
     beside: list[ScoredMetric]
     baseline: Annotated[str, _one_of("beside")]
-    drawn: ScoredMetrics
 
 
 #: By notebook. One of your own (a file in notebooks/, named in `notebooks`) needs none: its parameter cell says its keys.
