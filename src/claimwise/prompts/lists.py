@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import yaml
-from pydantic_core import from_json
+from pydantic import TypeAdapter
 
 from claimwise import text
 from claimwise.reasons import Parsed, Reason
@@ -150,6 +151,7 @@ def sentences(reply: str, cut: bool) -> Parsed:
     return _unique(items[:-1] if cut else items, cut)
 
 
+_JSON = TypeAdapter(Any)
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
 
@@ -180,7 +182,8 @@ def json_claims(reply: str, cut: bool) -> Parsed:
             if items is not None:
                 return _unique(items, cut) if items else Parsed(None, _NO_JSON)
     try:
-        items = _texts(from_json(body, allow_partial=True))  # what ends in the middle, without its last text
+        # what ends in the middle, without its last text
+        items = _texts(_JSON.validate_json(body, experimental_allow_partial=True))
     except ValueError:
         items = None
     return _unique(items, cut) if items else Parsed(None, Reason.CUT if cut else _NO_JSON)
