@@ -334,7 +334,7 @@ def test_a_reply_of_much_white_space_is_read_like_one_of_little(kind):
         ("yes-no", "Yes. " * 10_000, 1.0),
         ("list", "- It rained.\n" * 10_000, ("It rained.",)),
         ("critique-block", "Critique: " + "* " * 20_000 + "x", None),
-        ("json-claims", '{"claims": ["It rained.", ' * 2000, None),
+        ("json-claims", '{"claims": ["It rained.", ' * 2000, ("It rained.",)),
         ("json-claims", "[" * 2000, None),
         ("final-yes-no", "\n(" * 20_000, None),
         ("rating-1-5", "score: 4 " * 1000, 0.75),
@@ -742,7 +742,11 @@ def test_recorded_wice_verdicts(model, scope, labels):
         ("text", "Sure, the corrected summary is below.\nAnn left.", "Ann left."),
         ("text", "Okay, let's do it.\nAnn left.", "Ann left."),
         ("text", "Of course, it rained.\nAnn left.", "Of course, it rained.\nAnn left."),
+        ("json-claims", '[["a b", "c d"], ["e f"]]', ("a b", "c d", "e f")),
+        ("json-claims", '{"claims": ["a b"]}\n{"claims": ["c d"]}', ("a b", "c d")),
+        ("json-claims", '```json\n["a b"]\n```\n```json\n["c d"]\n```', ("a b", "c d")),
         ("json-claims", '[{"atomic_claim": "a b", "sentence": "S s."}]', ("a b",)),
+        ("json-claims", '{"summary": "S s.", "claims": ["a b" "c d"], "notes": ["x"]}', ("a b", "c d")),
     ],
 )
 def test_forms_that_models_give_their_answers(kind, reply, value):

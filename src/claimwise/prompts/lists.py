@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from contextlib import suppress
 
 import yaml
-from pydantic import TypeAdapter
 
 from claimwise import text
 from claimwise.reasons import Parsed, Reason
@@ -151,9 +150,11 @@ def sentences(reply: str, cut: bool) -> Parsed:
     return _unique(items[:-1] if cut else items, cut)
 
 
-_JSON = TypeAdapter(Any)
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
+_NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) for name in _NAMES)
+#: A string, whether it is a key, or where a list begins or ends.
+_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|([\[\]])')
 
 
 def json_claims(reply: str, cut: bool) -> Parsed:
@@ -181,12 +182,33 @@ def json_claims(reply: str, cut: bool) -> Parsed:
                 continue
             if items is not None:
                 return _unique(items, cut) if items else Parsed(None, _NO_JSON)
-    try:
-        # what ends in the middle, without its last text
-        items = _texts(_JSON.validate_json(body, experimental_allow_partial=True))
-    except ValueError:
-        items = None
-    return _unique(items, cut) if items else Parsed(None, Reason.CUT if cut else _NO_JSON)
+    strings = _strings(body)
+    return _unique(strings, cut) if strings else Parsed(None, Reason.CUT if cut else _NO_JSON)
+
+
+def _strings(body: str) -> list[str]:
+    """The finished texts of the lists of claims in JSON that cannot be read; of all lists, if none is named so."""
+    name = next((pattern for pattern in _NAMED_LISTS if pattern.search(body)), None)
+    starts = [match.end() for match in name.finditer(body)] if name else [body.find("[") + 1]
+    found: list[str] = []
+    done = 0
+    for start in starts:
+        if start < done:
+            continue
+        depth = 1
+        for match in _STRING.finditer(body, start):
+            string, key, bracket = match.groups()
+            if bracket:
+                depth += 1 if bracket == "[" else -1
+                if name and not depth:
+                    done = match.end()
+                    break
+            elif not key:
+                with suppress(ValueError):
+                    found.append(json.loads(f'"{string}"', strict=False))
+        else:
+            break  # this list is not finished: it has all that follows
+    return found
 
 
 def _texts(value: object) -> list[str] | None:
