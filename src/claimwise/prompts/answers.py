@@ -210,25 +210,66 @@ def claims_supported(reply: str, cut: bool) -> Parsed:
     return Parsed(float(all(answers)))
 
 
-_ANSWERED = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
-_LABEL = re.compile(r"\W*(?P<degree>not|un|partially|partly|fully)?[\s_*-]*supported\W*", re.IGNORECASE)
-#: Not all of a partially supported claim is supported, so it lies below one half.
-_DEGREES = {"not": 0.0, "un": 0.0, "partially": 0.25, "partly": 0.25}
+_LABEL = re.compile(
+    r"(?<![a-z])(?P<un>un[\s-]?)?supported(?![a-z])(?P<by_nothing>\s+(?:(?:by|in)\s+(?:n(?:o|one|obody|othing|either)|zero)|nowhere)\b|\s*\(not\))?",
+    re.I,
+)
+_PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
+_OPENING = re.compile(r"\W*(?:(?:not|partially|fully|un)[\s_-]*)?supported(?![a-z])", re.IGNORECASE)
+#: The words before a label that it stands with: those of its clause.
+_BEFORE = re.compile(r"(?:[\w'’]+[^\w.;:!?\n<>]+){0,8}$")
+_CLAUSE = re.compile(
+    r"^.*(?:\b(?:(?<!anything )but|but(?= (?:it|this|that|the)\b)|only|and|rather|while|although|though|because|since|so)\b|,(?=[^,]*\b(?:is|are|was|were|be)\b[^,]*$))",
+    re.IGNORECASE | re.DOTALL,
+)
+_PART = re.compile(r"\bpart(?:ial)?ly\b", re.IGNORECASE)
+#: After a denial, what leaves open whether a part is supported, or whether the label is meant.
+_OPEN = re.compile(r"\b(?:fully|completely|entirely|wholly|totally|all|that|whether|if)\b", re.IGNORECASE)
+_IS = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
+#: Neither a label nor its denial: "far from supported", "it would be supported if".
+_HARDLY = re.compile(
+    r"\b(?:far from|anything but(?: \w+)?|poorly|insufficiently|inadequately|weakly|rarely|scarcely|little|fail(?:s|ed)? to be"
+    r"|(?:would|could|might|may) be)\W*$",
+    re.IGNORECASE,
+)
 
 
 def supported_label(reply: str, cut: bool) -> Parsed:
-    """One of WiCE's three labels, in ``<answer>`` or by itself, as the replies on record have it.
+    """WiCE's three labels; a partially supported claim lies below one half, since not all of it is supported.
 
-    >>> [supported_label(reply, cut=False).value for reply in ("<answer>partially_supported</answer>", "Supported.")]
-    [0.25, 1.0]
+    >>> [supported_label(reply, cut=False).value for reply in ("partially_supported", "It isn't supported.")]
+    [0.25, 0.0]
     >>> supported_label("The claim is not fully supported.", cut=False).reason
-    'no label'
+    'unclear whether in part or not supported'
     """
-    places = _ANSWERED.findall(reply)
-    found = _LABEL.fullmatch(places[-1] if places else reply)
-    if not found:
-        return Parsed(None, Reason.CUT if cut else "no label")
-    return Parsed(_DEGREES.get((found["degree"] or "").lower(), 1.0))
+    places = _PLACE.findall(reply)
+    if cut and not places and not _OPENING.match(reply):
+        return Parsed(None, Reason.CUT)
+    text = re.sub(r"[_*]+", " ", places[-1] if places else reply)
+    values = {_label(text, found) for found in _LABEL.finditer(text)}
+    if len(values) != 1:
+        return Parsed(None, "several labels" if values else "no label")
+    value = values.pop()
+    return Parsed(value, "unclear whether in part or not supported" if value is None else None)
+
+
+def _label(text: str, found: re.Match) -> float | None:
+    """The value of one label; None where it is denied, but not outright ("not fully supported")."""
+    before = _BEFORE.search(text[max(0, found.start() - 200) : found.start()])[0]
+    before = _CLAUSE.sub("", re.sub(r"\s+", " ", before))
+    answer = SUPPORTED.match(text, found.start())
+    if _HARDLY.search(before):
+        return None
+    if found["un"] or (answer and answer["answer"].lower() == "no"):
+        return 0.0
+    if denial := _DENIED.search(before):
+        # "that he did not is supported"
+        elsewhere = before[: denial.start()].strip() and _IS.search(before, denial.end())
+        unclear = _PART.search(before) or _OPEN.search(before, denial.end()) or elsewhere or found["by_nothing"]
+        return None if unclear else 0.0
+    if found["by_nothing"]:
+        return 0.0
+    return 0.25 if _PART.search(before) else 1.0
 
 
 # -- ratings ---------------------------------------------------------------------------------------
