@@ -359,6 +359,8 @@ def test_a_reply_of_much_white_space_is_read_like_one_of_little(kind):
         ("json-claims", "[" * 2000, None),
         ("final-yes-no", "\n(" * 20_000, None),
         ("rating-1-5", "score: 4 " * 1000, 0.75),
+        ("rating-1-5", "```\n" * 5000, None),
+        ("rating-0-100", "```\n" * 5000, None),
     ],
 )
 def test_a_model_that_has_lost_its_way_is_read_to_the_end(kind, reply, value):

@@ -62,7 +62,7 @@ def settings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def own(settings):
-    """The project with a file in .*/data/own; returns a function that prepares corpora."""
+    """The project with a file in data/own; returns a function that prepares corpora."""
     Path("data/own").mkdir(parents=True)
     Path("data/own/mine.csv").write_text(MINE)
 

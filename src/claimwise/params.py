@@ -28,7 +28,7 @@ class ScoredCorpus(Strict):
     """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
 
     ``validation_documents`` and ``test_documents``: of a metric that takes long that split's rows of so many documents of
-    each origin only, none of which the model of any metric named in the former learned from.
+    each origin only, none of which the model of any metric named in either learned from.
     """
 
     metrics: list[str]

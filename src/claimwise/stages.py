@@ -150,7 +150,7 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
             corpus = corpora.read(paths.corpus_folder(settings.data, name))
             few = {"validation": wanted.validation_documents, "test": wanted.test_documents}
             of_split = {split: counts[metric] for split, counts in few.items() if metric in counts}
-            learned = _learned(settings, wanted.validation_documents) if of_split else ()
+            learned = _learned(settings, set().union(*few.values())) if of_split else ()
             yield name, corpus.first(wanted.documents, of_split, learned)
 
 

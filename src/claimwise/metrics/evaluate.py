@@ -311,7 +311,7 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     # Neutral claims have an aligned support of one half and more: whether a claim is supported, p_entail says.
     decides = [getattr(v, "p_entail", v.support) if how == "all" else v.support for v in verdicts]
     score = aggregate(np.array(decides, float), how)
-    reason = decomposition.reason  # beside claims: their list was cut off
+    reason = decomposition.reason  # beside claims: what is missing of them, as where their list was cut off
     if np.isnan(score):
         reason = verdicts[0].reason if verdicts else reason or Reason.NO_CLAIMS
     # of a claim that leaves the aligner no room for a premise nothing was asked
