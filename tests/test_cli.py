@@ -37,8 +37,9 @@ COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"
 
 @pytest.fixture(autouse=True)
 def project(tmp_path, monkeypatch):
-    """A folder with a params.yaml of its own, and a cache there."""
+    """A folder with a params.yaml of its own, and the caches there: the user's would answer for an earlier server."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
     params = {
         "data": "sample",
         "model": "embedded",
@@ -187,9 +188,8 @@ def test_the_folder_of_the_result_is_made():
     assert len(pd.read_csv("deep/down/scores.csv")) == 5
 
 
-def test_a_folder_without_settings_has_the_default_metrics(monkeypatch):
+def test_a_folder_without_settings_has_the_default_metrics():
     Path("params.yaml").unlink()
-    monkeypatch.setattr("pooch.os_cache", lambda name: Path("cache", name))
     assert score(write(GOOD)).exit_code == 0
     assert len(pd.read_csv("mine.word-overlap.csv")) == 5
 
@@ -549,7 +549,6 @@ def test_exported_calls_are_read_back_and_a_wrong_name_empties_no_file(monkeypat
     ],
 )
 def test_nothing_is_deleted_that_was_not_named(monkeypatch, capsys, arguments, message):
-    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
     files = ("calls.sqlite", "home/claimwise/calls.sqlite")
     for file in files:
         ResponseCache(file).put({"k": "v"}, model="embedded", role="verify")
@@ -579,9 +578,8 @@ def test_without_a_file_of_calls_there_is_nothing_to_tell_and_none_is_made():
     assert not Path("calls.sqlite").exists()
 
 
-def test_without_settings_the_cache_is_that_of_score(monkeypatch):
+def test_without_settings_the_cache_is_that_of_score():
     Path("params.yaml").unlink()
-    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
     ResponseCache("home/claimwise/calls.sqlite").put({"k": "v"}, model="embedded", role="verify")
     pruned = CliRunner().invoke(cli.app, ["cache", "prune", "--all"])
     assert pruned.output == f"{Path('home/claimwise/calls.sqlite')}: 1 calls deleted\n"
