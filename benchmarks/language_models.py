@@ -59,7 +59,7 @@ def seconds(model: LanguageModel, words: int, claims: int, repeats: int) -> floa
 
 def generated(model: LanguageModel, rows: list[list[int]], how: Decoding, **options) -> int:
     """Tokens that ``generate`` writes after rows that begin alike, until the longest reply ends."""
-    checkpoint, known = model._checkpoint, model._shared.beginning(rows)
+    checkpoint, known = model.engine.checkpoint, model.engine._shared.beginning(rows)
     shared, cache = known.get_seq_length(), copy.deepcopy(known)
     for layer in cache.layers:
         layer.keys, layer.values = (kept.expand(len(rows), -1, -1, -1) for kept in (layer.keys, layer.values))
@@ -89,9 +89,9 @@ def writing(model: LanguageModel, replies: int, repeats: int) -> dict[str, float
     how = replace(prompt.decoding, max_tokens=200)
     summaries = corpora.load("sample").examples["summary"].unique()[:replies]
     asked = [prompt.render(Summary=summary) for summary in summaries]
-    ids = sorted(map(model._checkpoint.encode, asked), key=len, reverse=True)
-    shared = model._shared.beginning(ids).get_seq_length()
-    size = model._reply_tokens // (len(ids[0]) + how.max_tokens - shared)
+    ids = sorted(map(model.engine.checkpoint.encode, asked), key=len, reverse=True)
+    shared = model.engine._shared.beginning(ids).get_seq_length()
+    size = model.engine._reply_tokens // (len(ids[0]) + how.max_tokens - shared)
 
     def ours() -> int:
         before = model.tally.reply_tokens
@@ -127,7 +127,7 @@ def main() -> None:
         for name in options.entry:
             entry = project.settings().model_entry(name) | {"recorded": None, "dtype": options.dtype, "device": "cpu"}
             model = models.load(entry).language_model
-            dtype = str(model._model.dtype).removeprefix("torch.")
+            dtype = str(model.engine.checkpoint.model.dtype).removeprefix("torch.")
             full, waiting, bound = writing(model, options.replies, options.repeats).values()
             print(
                 f"{name}  {dtype} | {full:21.1f} {waiting:8.1f} {bound:6.1f} | {full / waiting:9.2f} {full / bound:8.2f}"
@@ -147,7 +147,7 @@ def main() -> None:
         for way, make in ways.items():
             model = make()
             best[way] = seconds(model, options.words, options.claims, options.repeats)
-            dtype = str(model._model.dtype).removeprefix("torch.")
+            dtype = str(model.engine.checkpoint.model.dtype).removeprefix("torch.")
             sizes = [model.count(one) for one in asked(options.words, options.claims, 0)]
         del model
         if options.server:

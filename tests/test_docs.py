@@ -10,7 +10,7 @@ from imports import ROOT
 
 from claimwise import metrics
 from claimwise.models.openai import OpenAIOptions
-from claimwise.models.transformers_checkpoint import TransformersOptions
+from claimwise.models.options import TransformersOptions
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 KINDS = {"transformers": TransformersOptions, "openai": OpenAIOptions}

@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 
 from claimwise import cli, prompts
 from claimwise.models.cache import ResponseCache
-from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
+from claimwise.models.options import TransformersOptions
+from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")

@@ -52,7 +52,7 @@ def options(smollm2, **more):
 
 
 def test_the_converted_weights_are_the_file_s(smollm2, model):
-    weights = model.language_model._model.state_dict()
+    weights = model.language_model.engine.checkpoint.model.state_dict()
     names = {
         "token_embd.weight": "model.embed_tokens.weight",
         "blk.3.ffn_up.weight": "model.layers.3.mlp.up_proj.weight",
@@ -65,7 +65,7 @@ def test_the_converted_weights_are_the_file_s(smollm2, model):
 
 
 def test_prompts_stand_in_the_file_s_own_chat_template(model):
-    checkpoint = model.language_model._checkpoint
+    checkpoint = model.language_model.engine.checkpoint
     message = [{"role": "user", "content": "Did it rain?\n\nYes or No?"}]
     expected = checkpoint.tokenizer.apply_chat_template(message, add_generation_prompt=True)
     assert checkpoint.encode(message[0]["content"]) == expected["input_ids"]
@@ -109,7 +109,7 @@ def test_sharing_in_bfloat16_is_no_further_from_float32_than_one_prompt_at_a_tim
         transformers_model(ResponseCache(":memory:"), **low, share_prefix=share, batch_tokens=tokens)
         for share, tokens in ((False, 1), (True, None))
     )
-    assert shared.language_model._shared is not None  # the self-check lets a real checkpoint pass
+    assert shared.language_model.engine._shared is not None  # the self-check lets a real checkpoint pass
     error = [(torch.tensor(supports(one)) - exact).abs() for one in (alone, shared)]
     assert error[1].mean() <= 1.5 * error[0].mean() + 0.01
     assert error[1].max() < 0.06
@@ -117,8 +117,8 @@ def test_sharing_in_bfloat16_is_no_further_from_float32_than_one_prompt_at_a_tim
 
 def test_replies_are_those_that_transformers_itself_generates(model, monkeypatch):
     language = model.language_model
-    checkpoint, how = language._checkpoint, Decoding(24, stop=(".", "London"))
-    monkeypatch.setattr(language, "_reply_tokens", 120)  # a few rows at once, which later prompts join
+    checkpoint, how = language.engine.checkpoint, Decoding(24, stop=(".", "London"))
+    monkeypatch.setattr(language.engine, "_reply_tokens", 120)  # a few rows at once, which later prompts join
     asked = [*QUESTIONS, DOCUMENT, "It rained.", "List three rivers of Europe."]
     found, expected = dict(language.replies(asked, how)), {}
     for index, question in enumerate(asked):

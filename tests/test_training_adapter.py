@@ -171,7 +171,7 @@ def test_a_folder_without_an_adapter_is_refused(smollm2, tmp_path):
 
 def test_an_adapter_is_added_to_the_weights_and_names_no_folder_of_this_machine(smollm2, learned):
     plain, adapted = (
-        models.load(smollm2 | {"dtype": "float32"} | more).language_model._model.state_dict()
+        models.load(smollm2 | {"dtype": "float32"} | more).language_model.engine.checkpoint.model.state_dict()
         for more in ({}, {"adapter": str(learned)})
     )
     weights = load_file(learned / "adapter_model.safetensors")

@@ -19,8 +19,9 @@ from claimwise.models import ModelError, continuous
 from claimwise.models.base import Feedback, Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
+from claimwise.models.options import TransformersOptions
 from claimwise.models.replies import Reply
-from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions
+from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.models.transformers_language import TransformersLanguageModel
 from claimwise.prompts import Decoding
 
@@ -70,7 +71,7 @@ def test_sharing_the_document_does_not_change_support(folders, architecture):
 
 def test_support_is_what_the_logits_say(folders):
     language = load(folders()).language_model
-    checkpoint = language._checkpoint
+    checkpoint = language.engine.checkpoint
     text = ZERO.render(Document=DOCUMENTS[0], ACU=CLAIMS[0][0])
     ids = checkpoint.tokenizer(text).input_ids
     assert checkpoint.encode(text) == ids
@@ -99,9 +100,9 @@ def test_replies_under_shared_instructions_are_those_without_sharing(folders):
     prompt = prompts.load("acueval-decompose-3shot")
     asked = [prompt.render(Summary=text) for text in (*DOCUMENTS, "Ann won.", "Bo left the race after an hour.")]
     shared, plain = load(folders()).language_model, load(folders(), share_prefix=False).language_model
-    assert shared._shared is not None  # what the check of sharing reads is not counted below
+    assert shared.engine._shared is not None  # what the check of sharing reads is not counted below
     seen = []
-    shared._model.model.register_forward_hook(
+    shared.engine.checkpoint.model.model.register_forward_hook(
         lambda module, args, kwargs, out: seen.append(out[0].shape[:2].numel()), with_kwargs=True
     )
     expected = dict(plain.replies(asked, Decoding(8)))
@@ -117,7 +118,7 @@ def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, architecture, m
     language = load(folders(architecture)).language_model
     asked = [f"Ann won race number {k}." for k in range(7)]
     expected = dict(language.replies(asked, Decoding(4)))
-    forward, ran = type(language._model).forward, []
+    forward, ran = type(language.engine.checkpoint.model).forward, []
 
     def small(self, input_ids=None, **options):
         rows = len(input_ids if input_ids is not None else options["decoder_input_ids"])
@@ -126,7 +127,7 @@ def test_a_batch_that_does_not_fit_the_memory_is_halved(folders, architecture, m
         ran.append(rows)
         return forward(self, input_ids=input_ids, **options)
 
-    monkeypatch.setattr(type(language._model), "forward", small)
+    monkeypatch.setattr(type(language.engine.checkpoint.model), "forward", small)
     assert dict(language.replies(asked, Decoding(4))) == expected
     assert "out of memory" in caplog.text
     assert max(ran) in (2, 3, 4)
@@ -143,12 +144,12 @@ def test_going_in_circles_is_one_passage_three_times_over_at_the_end(before, pas
 
 def test_memory_that_does_not_suffice_for_one_reply_is_an_error(folders, monkeypatch):
     language = load(folders()).language_model
-    assert language._shared is not None
+    assert language.engine._shared is not None
 
     def small(self, **options):
         raise torch.OutOfMemoryError("too much")
 
-    monkeypatch.setattr(type(language._model), "forward", small)
+    monkeypatch.setattr(type(language.engine.checkpoint.model), "forward", small)
     with pytest.raises(torch.OutOfMemoryError):
         dict(language.replies(["It rained."], Decoding(4)))
 
@@ -156,15 +157,15 @@ def test_memory_that_does_not_suffice_for_one_reply_is_an_error(folders, monkeyp
 def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, monkeypatch):
     expected = flat(load(folders()).verify(DOCUMENTS, CLAIMS, ZERO))
     model = load(folders())
-    assert model.language_model._shared is not None  # its check of sharing is done
-    forward = type(model.language_model._model.model).forward
+    assert model.language_model.engine._shared is not None  # its check of sharing is done
+    forward = type(model.language_model.engine.checkpoint.model.model).forward
 
     def small(self, input_ids, **options):
         if input_ids.shape[1] > 100:
             raise torch.OutOfMemoryError("too much")
         return forward(self, input_ids=input_ids, **options)
 
-    monkeypatch.setattr(type(model.language_model._model.model), "forward", small)
+    monkeypatch.setattr(type(model.language_model.engine.checkpoint.model.model), "forward", small)
     found = flat(model.verify(DOCUMENTS, CLAIMS, ZERO))
     assert [v.support for v in found] == pytest.approx([v.support for v in expected], abs=1e-4)
 
@@ -407,7 +408,7 @@ def test_a_reply_takes_no_room_of_what_an_encoder_reads(folders, tmp_path):
     assert model.language_model.fits("is " * (words - 1), prompt.decoding)
     assert not model.language_model.fits("is " * words, prompt.decoding)
     long = " ".join(f"Sentence {k} is here." for k in range(80))
-    seen, encode = [], model.language_model._checkpoint.encode
+    seen, encode = [], model.language_model.engine.checkpoint.encode
     model.language_model.replies = lambda asked, how: (
         seen.append(len(encode(one))) or (i, Reply("It is here.")) for i, one in enumerate(asked)
     )
@@ -540,4 +541,4 @@ def test_a_device_that_is_not_there_is_one_line(folders, device):
 
 def test_the_language_model_needs_no_knowledge_of_claims(folders):
     language = TransformersLanguageModel(TransformersOptions(model=folders(), device="cpu"))
-    assert language.count("It rained.") == len(language._checkpoint.tokenizer("It rained.").input_ids)
+    assert language.count("It rained.") == len(language.engine.checkpoint.tokenizer("It rained.").input_ids)

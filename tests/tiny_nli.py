@@ -10,8 +10,11 @@ WORDS = (
 ).split()
 
 
-def make(folder: Path, labels=("contradiction", "entailment", "neutral"), positions: int = 128, seed: int = 3) -> str:
-    """Write a BERT of one layer over a vocabulary of ``WORDS`` and letters; returns the folder."""
+LABELS = ("contradiction", "entailment", "neutral")
+
+
+def make(folder: Path, labels=LABELS, positions: int = 128, seed: int = 3, words=WORDS) -> str:
+    """Write a BERT of one layer over a vocabulary of words and letters (a word beside these is read letter by letter)."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
@@ -26,7 +29,7 @@ def make(folder: Path, labels=("contradiction", "entailment", "neutral"), positi
         ".",
         ",",
         "'",
-        *WORDS,
+        *words,
         *letters[1:],
         *("##" + x for x in letters),
     ]

@@ -6,31 +6,23 @@ import logging
 import re
 import timeit
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import (
-    AutoConfig,
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
-    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
-from claimwise import hub, paths
 from claimwise.errors import first_line
-from claimwise.models import gguf_file
 from claimwise.models.adapters import adapter_folder
-from claimwise.models.cache import call_key, folder_hash
 from claimwise.models.options import ModelError, TransformersOptions
+from claimwise.models.transformers_place import config_of, explained, place
 
 _log = logging.getLogger(__name__)
 
@@ -49,77 +41,7 @@ _PROBE = (
     "Passage: Ann's dog, 3.5 years old.\n\nStatement: It rained\nall day.\n\nYes or No? - éü — “q”\n\n\nAnswer: a \n\n b."
     "\r\n\r\nc\n \nd\n\t\n  e!\n/f?\n'g'\n12 \n(h)\r\n\n- i\n"
 )
-# What changes a reply beside the weights; the arithmetic's device and batches only round differently.
-_REPLY_OPTIONS = {"dtype", "template", "system", "template_options"}
 _TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
-
-
-def fingerprint(options: TransformersOptions) -> str:
-    """Names what a reply depends on, but for rounding, without loading weights: what is remembered needs none.
-
-    Raises:
-        ModelError: the file is not there, or the hub does not say which commit a branch is at.
-    """
-    weights = _weights(options)
-    if options.adapter:
-        weights += f" with {folder_hash(adapter_folder(options.adapter))}"
-    return call_key(weights=weights, **options.model_dump(include=_REPLY_OPTIONS))
-
-
-def _weights(options: TransformersOptions) -> str:
-    """A hash of the file or the folder, or the hub's commit."""
-    if options.file and options.sha256:
-        return options.sha256
-    place = _place(options)
-    where, commit = place["pretrained_model_name_or_path"], options.revision
-    if options.file:
-        return where.name
-    if isinstance(where, Path):
-        return folder_hash(where)
-    if not re.fullmatch("[0-9a-f]{40}", commit or ""):
-        with _explained(options):
-            commit = getattr(_config(place), "_commit_hash", None) or commit
-    return f"{options.model} at {commit}"
-
-
-def _place(options: TransformersOptions) -> dict[str, Any]:
-    """Where transformers finds the checkpoint: a folder, or a hub id and its revision."""
-    if options.file:
-        return {"pretrained_model_name_or_path": gguf_file.converted(options)}
-    folder = paths.located(options.model)
-    if folder.is_dir():
-        return {"pretrained_model_name_or_path": folder}
-    # `owner/name` is a hub id, unless there is a folder `owner`; the hub is asked many times before it gives up.
-    hub_id = re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", options.model)
-    if not hub_id or (folder.parent != paths.root() and folder.parent.is_dir()):
-        raise ModelError(f"kind transformers: there is no folder {folder}, and {options.model!r} is no hub id")
-    return {"pretrained_model_name_or_path": options.model, "revision": options.revision}
-
-
-def _config(place: Mapping[str, Any]) -> PretrainedConfig:
-    where = place["pretrained_model_name_or_path"]
-    if not isinstance(where, Path):
-        hub.ask(where, "config.json", place["revision"])
-    return AutoConfig.from_pretrained(**place)
-
-
-@contextmanager
-def _explained(options: TransformersOptions) -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise ModelError(f"kind transformers: {error}; `pip install accelerate` for device: spread") from error
-    except SafetensorError as error:
-        raise ModelError(
-            f"kind transformers: the weights of {options.model!r} are cut off or damaged ({first_line(error)}); copy or "
-            "download them again"
-        ) from error
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise ModelError(
-            f"kind transformers: cannot load {options.model!r}"
-            f"{f' at revision {options.revision!r}' if options.revision else ''}: {' '.join(str(error).split())}; expected a folder with "
-            "config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
-        ) from error
 
 
 class Checkpoint:
@@ -133,16 +55,16 @@ class Checkpoint:
 
     def __init__(self, options: TransformersOptions):
         device = None if options.device == "spread" else _device(options.device)
-        place = _place(options)
-        with _explained(options):
-            config = _config(place)
-            self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**place)
+        where = place(options)
+        with explained(options):
+            config = config_of(where)
+            self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**where)
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
             # StableBeluga2, which ACUEval runs on, is published as pickles only; torch's `weights_only` runs none of
             # their code.
             self.model: PreTrainedModel = kind.from_pretrained(
-                **place,
+                **where,
                 dtype=_dtype(options, config, device),
                 weights_only=True,
                 **({} if device else {"device_map": "auto"}),

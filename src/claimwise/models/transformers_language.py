@@ -1,41 +1,22 @@
-"""A local checkpoint as a language model: batched greedy generation, and answers read from the logits."""
+"""A local checkpoint as a language model. What is remembered needs no weights, and not even torch."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import torch
-from transformers import PreTrainedModel
-
-from claimwise.models import continuous
 from claimwise.models.cost import Usage
-from claimwise.models.entailment import length_batches
-from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture
+from claimwise.models.options import TransformersOptions
 from claimwise.models.replies import Reply
-from claimwise.models.transformers_checkpoint import Checkpoint, TransformersOptions, fingerprint
+from claimwise.models.transformers_place import fingerprint
 from claimwise.prompts import Decoding
 
-_log = logging.getLogger(__name__)
-_CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
-_CPU_CHUNK = 1024
-_CPU_REPLIES = 8_192  # more rows at once pay when replies are written: a step reads all weights for each token
+if TYPE_CHECKING:
+    from claimwise.models.transformers_engine import Engine
+
 _FRAME = 2048  # bytes that no chat template adds to a prompt
-_GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
-_BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
-#: What sharing is tried on: two documents under common instructions, and after each two endings with different answers.
-_BEGINNINGS = [
-    f"Read the passage, then say whether the statement follows from it. Answer Yes or No, and nothing else.\n\n{passage}\n\n"
-    for passage in (
-        "Ann Lee, who had opposed the new tram line of Marrow for years, left the room before the council's vote on Tuesday.",
-        "Engineers found no damage after the flood, so lorries crossed the old bridge over the Tarn again on Friday morning.",
-    )
-]
-_ENDS = ["Ann Lee voted for the tram line.\nAnswer:", "The bridge was"]
-_GPU_ROW = 4096  # in longer rows, attention to what a mask hides costs more than another pass
 
 
 class TransformersLanguageModel:
@@ -51,212 +32,36 @@ class TransformersLanguageModel:
         self._options = options
         self.name = Path(options.adapter or options.file or options.model).name.removesuffix(".gguf")
         self.fingerprint = fingerprint(options)
-        self.tally = Usage()
 
     @cached_property
-    def _checkpoint(self) -> Checkpoint:
-        """Loaded when something is asked that is not remembered."""
-        return Checkpoint(self._options)
+    def engine(self) -> Engine:
+        """Imported, and its weights loaded, when something is asked that is not remembered: both take seconds."""
+        from claimwise.models.transformers_engine import Engine
+
+        return Engine(self._options, self.name)
 
     @property
-    def _model(self) -> PreTrainedModel:
-        return self._checkpoint.model
-
-    @cached_property
-    def _batch_tokens(self) -> int:
-        return self._options.batch_tokens or _batch_tokens(self._model)
-
-    @cached_property
-    def _reply_tokens(self) -> int:
-        """Most tokens of all replies that are written at once, with their prompts."""
-        cpu = self._model.device.type == "cpu"
-        return self._options.batch_tokens or (_CPU_REPLIES if cpu else self._batch_tokens)
-
-    @cached_property
-    def _shared(self) -> SharedPrefix | None:
-        if self._checkpoint.encoder_decoder or not self._options.share_prefix:
-            return None
-        cpu = self._model.device.type == "cpu"
-        chunk = min(self._batch_tokens, _CPU_CHUNK) if cpu else self._batch_tokens
-        try:
-            probe = [self._checkpoint.encode(beginning + end) for beginning in _BEGINNINGS for end in _ENDS]
-            return SharedPrefix(self._model, probe, min(self._batch_tokens, _GPU_ROW), chunk, 0 if cpu else _GPU_WHOLE)
-        except UnsupportedArchitecture as error:
-            _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
-            return None
+    def tally(self) -> Usage:
+        """See ``LanguageModel``."""
+        return self.engine.tally if "engine" in vars(self) else Usage()
 
     def count(self, text: str) -> int:
         """Tokens of a prompt with its frame."""
-        return len(self._checkpoint.encode(text))
+        return len(self.engine.checkpoint.encode(text))
 
     def longest_reply(self, how: Decoding) -> int:
         """See ``LanguageModel``."""
-        return 1 if how.choices and all(map(self._checkpoint.spellings, how.choices)) else how.max_tokens
+        return 1 if how.choices and all(map(self.engine.checkpoint.spellings, how.choices)) else how.max_tokens
 
     def fits(self, prompt: str, how: Decoding) -> bool:
         """See ``LanguageModel``; what an encoder reads and what a decoder writes share no positions."""
-        context = self._options.context or self._checkpoint.context
+        context = self._options.context or self.engine.checkpoint.context
         # A token is at least a byte, so most prompts are known to fit before tokens are counted, or weights loaded.
         size = len(((self._options.system or "") + prompt).encode("utf-8", "surrogatepass")) + _FRAME
         if context is None or size + how.max_tokens <= context:
             return True
-        return self.count(prompt) <= context - (0 if self._checkpoint.encoder_decoder else how.max_tokens)
+        return self.count(prompt) <= context - (0 if self.engine.checkpoint.encoder_decoder else how.max_tokens)
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``."""
-        return self._choose(prompts, how) if how.choices else self._write(prompts, how)
-
-    # -- answers -----------------------------------------------------------------------------------
-
-    def _choose(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """Probabilities; where the vocabulary lacks one of the choices, answers are written."""
-        spellings = [self._checkpoint.spellings(choice) for choice in how.choices]
-        if not all(spellings):
-            missing = [choice for choice, ids in zip(how.choices, spellings, strict=True) if not ids]
-            _log.warning("%s has no token for %s: its answers are generated and read", self.name, ", ".join(missing))
-            yield from self._write(prompts, how)
-            return
-        ids = [self._checkpoint.encode(prompt) for prompt in prompts]
-        begun: dict[int, tuple[list[float], int, float]] = {}  # what is known of those whose answer follows a blank
-        for index, found, blank, mass in self._first(ids, spellings):
-            if mass > _BLANK_MASS:
-                begun[index] = found, blank, mass
-                continue
-            self._count(len(ids[index]))
-            yield index, Reply(probabilities=tuple(found))
-        asked = list(begun)
-        for place, after, _, _ in self._first([[*ids[i], begun[i][1]] for i in asked], spellings):
-            index = asked[place]
-            found, _, mass = begun[index]
-            self._count(len(ids[index]))
-            yield index, Reply(probabilities=tuple(p + mass * q for p, q in zip(found, after, strict=True)))
-
-    def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, list[float], int, float]]:
-        """What follows each prompt: how probable each choice is, then the most probable blank, and its probability."""
-        blanks = self._checkpoint.blanks
-        found = self._in_memory(self._shared.logits, ids, self._shared.shrink) if self._shared else self._padded(ids)
-        for index, logits in found:
-            probabilities = logits.float().softmax(-1)
-            summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
-            mass, place = probabilities[blanks].max(0) if blanks else (0.0, 0)
-            yield index, summed.tolist(), blanks[place] if blanks else -1, float(mass)
-
-    @torch.inference_mode()
-    def _padded(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
-        """Logits after each prompt, in batches of similar lengths padded on the right."""
-        for batch in self._batches(ids):
-            tokens, mask = self._pad([ids[i] for i in batch], "right")
-            if self._checkpoint.encoder_decoder:
-                first = torch.full((len(batch), 1), self._model.config.decoder_start_token_id, device=tokens.device)
-                logits = self._model(tokens, attention_mask=mask, decoder_input_ids=first).logits[:, 0]
-            else:
-                last = mask.sum(1) - 1
-                kept, place = last.unique(return_inverse=True)
-                logits = self._model(tokens, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
-                logits = logits[torch.arange(len(batch), device=logits.device), place.to(logits.device)]
-            yield from zip(batch, logits, strict=True)
-
-    # -- texts -------------------------------------------------------------------------------------
-
-    def _write(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """Continuations; as many at once as memory allows."""
-        ids = [self._checkpoint.encode(prompt) for prompt in prompts]
-        run = self._continuous if self._shared else self._generated
-        for index, row in self._in_memory(lambda asked: run(asked, how), ids, self._halve):
-            length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
-            cut = length >= how.max_tokens or (length == len(row) and continuous.goes_in_circles(row))
-            reply = Reply(self._checkpoint.decode(row[:length]), cut=cut).before(how.stop)
-            self._count(len(ids[index]), length)
-            yield index, reply
-
-    def _continuous(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
-        last = 1 + max((len(stop.encode()) for stop in how.stop), default=0)  # a token is at least a byte
-
-        def ended(reply: list[int]) -> bool:
-            end = self._checkpoint.decode(reply[-last:]) if how.stop else ""
-            stopped = reply[-1] in self._ends or any(stop in end for stop in how.stop)
-            return stopped or continuous.goes_in_circles(reply)
-
-        def room(length: int, known: int) -> int:
-            # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator each row's copy takes
-            # memory.
-            return self._reply_tokens // (length - (known if self._model.device.type == "cpu" else 0))
-
-        return continuous.write(self._shared, ids, how.max_tokens, ended, room)
-
-    @torch.inference_mode()
-    def _generated(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
-        """In padded batches of similar lengths, each until its longest reply has ended."""
-        stop = {"stop_strings": list(how.stop), "tokenizer": self._checkpoint.tokenizer} if how.stop else {}
-        for batch in self._batches(ids, how.max_tokens):
-            tokens, mask = self._pad([ids[i] for i in batch], "left")
-            output = self._model.generate(
-                tokens,
-                attention_mask=mask,
-                max_new_tokens=how.max_tokens,
-                pad_token_id=self._checkpoint.tokenizer.pad_token_id,
-                **continuous.GREEDY,
-                **stop,
-            )
-            begin = 1 if self._checkpoint.encoder_decoder else tokens.shape[1]
-            yield from zip(batch, output[:, begin:].tolist(), strict=True)
-
-    @cached_property
-    def _ends(self) -> set[int]:
-        """Tokens that end a reply."""
-        ends = self._model.generation_config.eos_token_id
-        return set(ends if isinstance(ends, list) else [ends]) | {self._checkpoint.tokenizer.eos_token_id}
-
-    # -- batches -----------------------------------------------------------------------------------
-
-    def _batches(self, ids: list[list[int]], more: int = 0) -> Iterator[list[int]]:
-        """Positions in padded batches, with ``more`` tokens a row; memory that does not suffice fails early."""
-        return length_batches([len(row) + more for row in ids], self._batch_tokens, longest_first=True)
-
-    def _pad(self, rows: list[list[int]], side: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rows of equal length and their mask."""
-        padded = self._checkpoint.tokenizer.pad(
-            {"input_ids": rows}, padding_side=side, return_tensors="pt", return_attention_mask=True
-        ).to(self._model.device)
-        return padded.input_ids, padded.attention_mask
-
-    def _in_memory(
-        self,
-        run: Callable[[list[list[int]]], Iterator[tuple[int, Any]]],
-        ids: list[list[int]],
-        shrink: Callable[[], bool],
-    ) -> Iterator[tuple[int, Any]]:
-        """What ``run`` finds for each prompt, in smaller pieces once memory runs out."""
-        left = dict.fromkeys(range(len(ids)))
-        while left:
-            asked = list(left)
-            try:
-                for place, found in run([ids[i] for i in asked]):
-                    del left[asked[place]]
-                    yield asked[place], found
-            except torch.OutOfMemoryError:
-                torch.cuda.empty_cache()
-                if not shrink():
-                    raise
-                _log.warning("%s: out of memory; going on in pieces of half the size", self.name)
-
-    def _halve(self) -> bool:
-        self._batch_tokens, self._reply_tokens = self._batch_tokens // 2, self._reply_tokens // 2
-        return self._batch_tokens > 0
-
-    def _count(self, prompt_tokens: int, reply_tokens: int = 0) -> None:
-        self.tally += Usage(calls=1, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens)
-
-
-def _batch_tokens(model: torch.nn.Module) -> int:
-    """Tokens whose keys, values and activations take half of an accelerator's free memory."""
-    if model.device.type != "cuda":
-        return _CPU_BATCH
-    config = model.config.get_text_config()
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    kept = 2 * config.num_hidden_layers * heads * head
-    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
-    free, _ = torch.cuda.mem_get_info(model.device)
-    tokens = free // 2 // (model.dtype.itemsize * (kept + passing))
-    return int(min(max(tokens, 512), 16_384))
+        return self.engine.replies(prompts, how)

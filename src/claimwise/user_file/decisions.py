@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
@@ -214,6 +213,8 @@ def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
         return f"{value:.1f} % (one document: no interval; 50 is chance)"
     if low < high:
         return f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    from scipy import stats  # takes half a second, and few files need it
+
     # All of a class are decided alike: so they are in every draw, however few there are.
     lines = [f"{value:.1f} % (50 is chance)"]
     for label, name in ((1, "faithful"), (0, "unfaithful")):
