@@ -88,9 +88,7 @@ def project(tmp_path_factory):
     given["data"] = "sample"
     for name, entry in given["models"].items():
         given["models"][name] = {"kind": "lexical"} if entry["kind"] == "embedded" else entry
-    written = " ".join(corpora.load("sample").examples["document"]).lower()
-    words = sorted(set(re.findall(r"[a-z]{2,}", written)))
-    checkpoint = tiny_nli.make(folder / "nli", positions=512, words=words)
+    checkpoint = tiny_nli.make(folder / "nli", positions=512, words=tiny_nli.sample_words())
     random = {"kind": "transformers", "checkpoint": checkpoint, "device": "cpu"}
     for metric in given["metrics"].values():
         if metric.get("verify") == "alignment":

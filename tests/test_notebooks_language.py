@@ -164,10 +164,9 @@ def project(request, entries, short_replies, tmp_path_factory):
         shutil.copytree(ROOT / "notebooks", "notebooks")
         for name in ("embedded", "published", "sample"):
             shutil.copytree(ROOT / "data" / name, folder / "data" / name)
-        (folder / "params.yaml").write_text(
-            yaml.safe_dump(small(request.param, entries, tiny_nli.make(folder / "nli", positions=512))),
-            encoding="utf-8",
-        )
+        nli = tiny_nli.make(folder / "nli", positions=512, words=tiny_nli.sample_words())
+        given = yaml.safe_dump(small(request.param, entries, nli))
+        (folder / "params.yaml").write_text(given, encoding="utf-8")
         for name, documents in DOCUMENTS.items():
             corpora.write(cut(name, documents), paths.corpus_folder("sample", name))
         given = params.read(folder / "params.yaml")
