@@ -80,6 +80,18 @@ def test_the_finding_on_claims_of_the_language_models_own_is_that_of_the_sample(
     assert f"no better ({table.set_index('metric')['auc']['acueval-qwen']:.2f})" in README
 
 
+def test_the_finding_with_identical_weights_is_that_of_the_part():
+    tables = ROOT / "tables" / "public_part" / "embedded" / "verifier"
+    auc = pd.read_csv(tables / "balanced_accuracy.csv").set_index(["metric", "group"])["auc"]
+    pairs = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval-qwen' and against == 'holistic-qwen'")
+    claims, rated, asked = (auc[f"{name}-qwen"].map("{:.2f}".format) for name in ("acueval", "holistic", "summary"))
+    said = " ".join(README.split())
+    assert f"(AUC {claims['cnndm']} against {rated['cnndm']} on CNN/DM, {claims['xsum']} against {rated['xsum']} on XSum" in said
+    assert f"asked Yes or No ({asked['cnndm']} and {asked['xsum']})" in said
+    assert pairs["auc_p_holm"].map("{:.1f}".format).tolist() == ["0.4", "0.4"]
+    assert "corrected p 0.4)" in said
+
+
 def test_it_is_one_screen_and_a_half():
     assert len(README.splitlines()) <= 130
 
