@@ -73,7 +73,7 @@ def _only(name: str, files: list[Path]) -> Path | None:
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
-    For the arguments see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes
+    For the arguments see ``user.read_files``. A ``split`` that is one of ``VALIDATION``, in any case, becomes
     ``validation``, on which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report.
     Other names stay.
 
@@ -90,8 +90,8 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """
     path = Path(path)
     examples = read_examples(path, columns)
-    names = examples["split"].str.strip().str.casefold()
-    split = examples["split"].mask(names.isin(VALIDATION), VALIDATION[0]).mask(names.isin(TEST), TEST[0])
+    split = examples["split"].mask(is_validation(examples["split"]), VALIDATION[0])
+    split = split.mask(split.str.strip().str.casefold().isin(TEST), TEST[0])
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
     beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
     return replace(corpus, preferences=read_preferences(beside, examples)) if beside else corpus

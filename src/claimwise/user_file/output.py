@@ -59,15 +59,6 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     return file.parent / ".".join([stem(file) if alone else file.name, *parts, "csv"])
 
 
-def claims_beside(out: Path) -> Path | None:
-    """Where claims go if no place is named, and the scores do not hold them.
-
-    >>> claims_beside(Path("mine.acueval.csv")).name, claims_beside(Path("mine.jsonl"))
-    ('mine.acueval.claims.csv', None)
-    """
-    return None if nests(out) or out == STDOUT else out.with_name(f"{stem(out)}.claims.csv")
-
-
 def record_beside(out: Path) -> Path | None:
     """Where stands what made the scores; nowhere, if they go into no file.
 
