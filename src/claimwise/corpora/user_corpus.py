@@ -36,19 +36,13 @@ def is_validation(split: pd.Series) -> pd.Series:
     return split.str.strip().str.casefold().isin(VALIDATION)
 
 
-def find(name: str, folder: Path | None = None) -> Path:
-    """The file of examples of that name in the folder, the project's ``data/own`` if None, whatever its kind; it is not read yet.
+def find(name: str) -> Path:
+    """The file of examples of that name in ``data/own``, whatever its kind; it is not read yet.
 
     Raises:
         CorpusError: there is no such file, or two that differ in their kind only; the message has the nearest name.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = Path(folder, "mine.csv.gz").touch(), Path(folder, "README.md").touch()
-    >>> find("mine", folder).name
-    'mine.csv.gz'
     """
-    folder = folder or paths.root() / "data" / "own"
+    folder = paths.root() / "data" / "own"
     files = files_in(folder)
     found = _only(name, files)
     if not found:
