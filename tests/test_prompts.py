@@ -306,7 +306,7 @@ ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     ("header", "text", "message"),
     [
         (f"{ALIASES}stop: *j\n", "", "aliases of aliases stand for too much"),
-        ("stop: &a [*a]\n", "", "an alias stands within what it stands for"),
+        ("stop: &a [*a]\n", "", "a value cannot be read: maximum recursion depth"),
         (f"shots: {'9' * 5000}\n", "", "a value cannot be read: Exceeds the limit"),
         (f"stop: {'[' * 1000}\n", "", "a value cannot be read: maximum recursion depth"),
         ("", "{% for i in range(10 ** 10) %}x{% endfor %}", "unknown placeholder {{ range }}"),

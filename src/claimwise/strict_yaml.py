@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 import yaml
 
 #: Nodes of a file, with every alias written out: ten lines of aliases of aliases may stand for billions.
@@ -20,13 +23,15 @@ class Loader(yaml.SafeLoader):
         >>> yaml.load("a: &a [*a]", Loader=Loader)
         Traceback (most recent call last):
         ...
-        yaml.constructor.ConstructorError: an alias stands within what it stands for
+        yaml.constructor.ConstructorError: a value cannot be read: maximum recursion depth exceeded...
         """
         try:
             node = self.get_single_node()
-            if node is not None and _size(node, {}) > _MOST:
+            if node is None:
+                return None
+            if next(islice(_written_out(node), _MOST, None), None):
                 raise yaml.constructor.ConstructorError(None, None, "aliases of aliases stand for too much; write less")
-            return None if node is None else self.construct_document(node)
+            return self.construct_document(node)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # 2001-99-99, [[[[...
             raise yaml.constructor.ConstructorError(None, None, f"a value cannot be read: {error}") from None
 
@@ -57,13 +62,9 @@ class Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def _size(node: yaml.Node, sizes: dict[int, int | None]) -> int:
-    """How many nodes there are with every alias written out; one that is being counted has no size yet."""
-    if id(node) not in sizes:
-        sizes[id(node)] = None
-        below = node.value if isinstance(node, yaml.CollectionNode) else ()
-        parts = [part for item in below for part in (item if isinstance(item, tuple) else (item,))]
-        sizes[id(node)] = 1 + sum(_size(part, sizes) for part in parts)
-    if (size := sizes[id(node)]) is None:
-        raise yaml.constructor.ConstructorError(None, None, "an alias stands within what it stands for")
-    return size
+def _written_out(node: yaml.Node) -> Iterator[yaml.Node]:
+    """A node and those within it, with every alias written out."""
+    yield node
+    for item in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for part in item if isinstance(item, tuple) else (item,):
+            yield from _written_out(part)

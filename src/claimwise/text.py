@@ -84,21 +84,21 @@ def _line(text: str, start: int, end: int) -> list[Span]:
 
 def _window(text: str, start: int, end: int) -> list[Span]:
     spans: list[Span] = []
-    cursor = start
     shown = _PYSBD_BREAKS.sub(" ", _PYSBD_MARKS.sub("x", text[start:end]))  # of the same length
     dense = len(_MARK.findall(shown)) > max(_MARKS, len(shown) / _APART)
+    cursor = 0
     for piece in _STOP.split(shown) if dense else _SEGMENTER.segment(shown):
         stripped = piece.strip()
         if not stripped:
             continue
-        place = shown.find(stripped, cursor - start)
-        if place < 0 or shown[cursor - start : place].strip():
+        place = shown.find(stripped, cursor)
+        if place < 0 or shown[cursor:place].strip():
             # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
-            stripped = shown[cursor - start :].strip()
-            place = shown.find(stripped, cursor - start)
-        cursor = start + place + len(stripped)
-        spans.append(Span(start + place, cursor, text[start + place : cursor]))
-        if not shown[cursor - start :].strip():
+            stripped = shown[cursor:].strip()
+            place = shown.find(stripped, cursor)
+        cursor = place + len(stripped)
+        spans.append(Span(start + place, start + cursor, text[start + place : start + cursor]))
+        if not shown[cursor:].strip():
             break
     return spans
 

@@ -173,7 +173,7 @@ def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]
         raise ClaimwiseError(
             f"the engine dask needs the packages of the extra `dask` ({error}): pip install 'claimwise[dask]'"
         ) from None
-    yield from dask_engine.run(job, parts, engine.scheduler, engine.workers)
+    yield from dask_engine.run(job, parts, engine)
 
 
 def _told(counts: Counts) -> str:

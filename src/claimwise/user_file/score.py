@@ -23,7 +23,7 @@ from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.models.base import Model
-from claimwise.reasons import Reason
+from claimwise.reasons import NOT_ASKED, Reason
 from claimwise.schema import TableError
 from claimwise.user_file import bands, decisions, output
 from claimwise.user_file.page import render
@@ -32,16 +32,7 @@ from claimwise.user_file.warnings import warnings
 #: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
 _COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
 #: Reasons that nothing but other texts in the file can mend.
-_OF_THE_FILE = frozenset(
-    {
-        Reason.EMPTY_SUMMARY,
-        Reason.EMPTY_DOCUMENT,
-        Reason.NO_WORDS,
-        Reason.DOCUMENT_WITHOUT_WORDS,
-        Reason.CLAIM_WITHOUT_WORDS,
-        Reason.NO_CONTENT_WORDS,
-    }
-)
+_OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
 _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
 
 
