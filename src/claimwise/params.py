@@ -275,7 +275,6 @@ def _said(error: Mapping[str, Any], content: Mapping) -> str:
     key, known = str(place[0]), [*own, *SECTIONS]
     if error["type"] == "dict_type" and key not in known:
         return f"{key}: unknown key{near(key, known) or ','} found {shorten(error['input'])}"
-    close = (
-        nearest(key, [other for other in map(str, content) if other not in own]) if error["type"] == "missing" else None
-    )
-    return f"{said}; found {close!r}: did you mean that?" if close else said
+    if error["type"] == "missing" and (close := nearest(key, [one for one in map(str, content) if one not in own])):
+        return f"{said}; found {close!r}: did you mean that?"
+    return said
