@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claimwise.corpora import read_examples, read_file, user_corpus
-from claimwise.corpora.user import parse_columns
+from claimwise.corpora import read_examples, user_corpus
+from claimwise.corpora.user import parse_columns, read_files
 from claimwise.schema import TableError
 
 GOOD = {"id": "a", "document": "It rained.", "summary": "Rain.", "label": 1}
@@ -186,7 +186,7 @@ def test_other_columns_are_carried_as_they_stand(tmp_path):
         {**GOOD, "n": 0.1234567891, "tags": ["é", 1], "7": True},
         {**GOOD, "id": "b", "label": "TRUE", "system": "lead", "note": "x", "n": None},
     ]
-    found = read_file(jsonl(tmp_path, *rows))
+    found = read_files([jsonl(tmp_path, *rows)])
     assert found.carried.to_dict("list") == {
         "label": [1, "TRUE"],
         "system": [None, "lead"],
@@ -199,7 +199,7 @@ def test_other_columns_are_carried_as_they_stand(tmp_path):
     assert list(found.examples["id"]) == ["a", "b"]
     file = tmp_path / "mine.parquet"
     pd.DataFrame([{**GOOD, "when": pd.Timestamp("2024-05-06"), "tags": ["a", "b"]}]).to_parquet(file)
-    assert read_file(file).carried.to_dict("list") == {
+    assert read_files([file]).carried.to_dict("list") == {
         "label": [1],
         "when": ["2024-05-06 00:00:00"],
         "tags": [["a", "b"]],
@@ -208,25 +208,25 @@ def test_other_columns_are_carried_as_they_stand(tmp_path):
 
 def test_a_file_without_other_columns_carries_none(tmp_path):
     bare = {"id": "a", "document": "It rained.", "summary": "Rain."}
-    assert read_file(jsonl(tmp_path, bare, {**bare, "id": "b"})).carried.shape == (2, 0)
+    assert read_files([jsonl(tmp_path, bare, {**bare, "id": "b"})]).carried.shape == (2, 0)
 
 
 def test_claims_beside_summaries_and_claims_without_text_are_hinted_at(tmp_path):
-    (hint,) = read_file(jsonl(tmp_path, GOOD | {"claims": ["It rained."]})).hints
+    (hint,) = read_files([jsonl(tmp_path, GOOD | {"claims": ["It rained."]})]).hints
     assert "column 'claims' is carried through unread, the summaries are scored; to verify it say so: --column" in hint
-    (hint,) = read_file(jsonl(tmp_path, {"document": "It rained.", "claims": ["It rained.", " ", ""]})).hints
+    (hint,) = read_files([jsonl(tmp_path, {"document": "It rained.", "claims": ["It rained.", " ", ""]})]).hints
     assert hint.endswith("mine.jsonl: claims without text, of which nothing is asked: 2")
 
 
 def test_documents_that_are_lists_written_as_texts_are_hinted_at(tmp_path):
     rows = [GOOD | {"id": key, "document": "['It rained.', 'Ann left.']"} for key in "ab"]
-    (hint,) = read_file(jsonl(tmp_path, *rows)).hints
+    (hint,) = read_files([jsonl(tmp_path, *rows)]).hints
     assert "line 1 (and 1 more), column 'document': a list written as a text, read with its brackets" in hint
 
 
 def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     row = {key: value for key, value in GOOD.items() if key != "label"} | {"Lable": 1, "source": "news"}
-    found = read_file(jsonl(tmp_path, row))
+    found = read_files([jsonl(tmp_path, row)])
     (hint,) = found.hints
     assert "column 'Lable' is carried through unread; did you mean 'label'?" in hint
     assert math.isnan(found.examples["label"].iloc[0])
@@ -234,7 +234,7 @@ def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
         with pytest.warns(UserWarning, match="did you mean 'label'") as caught:
             read(jsonl(tmp_path, row))
         assert caught[0].filename == __file__
-    assert read_file(jsonl(tmp_path, {**GOOD, "labels": 1})).hints == ()  # the label is there
+    assert read_files([jsonl(tmp_path, {**GOOD, "labels": 1})]).hints == ()  # the label is there
 
 
 CNNDM = {"article": "It rained.", "highlights": "Rain.", "faithful": 1, "url": "x.org/1"}
@@ -246,14 +246,14 @@ def test_columns_of_other_names_are_read_as_the_fields_they_are_said_to_be(tmp_p
     table = pd.DataFrame([CNNDM, CNNDM | {"article": "It snowed.", "faithful": 0, "url": "x.org/2"}])
     file = tmp_path / name
     write_table(table, file)
-    found = read_file(file, NAMED | {"id": "url"})
+    found = read_files([file], NAMED | {"id": "url"})
     assert found.examples[["id", "document", "summary", "label"]].to_numpy().tolist() == [
         ["x.org/1", "It rained.", "Rain.", 1],
         ["x.org/2", "It snowed.", "Rain.", 0],
     ]
     labels = ["1", "0"] if name == "mine.csv" else [1, 0]
     assert found.carried.to_dict("list") == {"label": labels}  # the texts and the id stand in the result already
-    found = read_file(file, NAMED)
+    found = read_files([file], NAMED)
     assert found.examples["id"].tolist() == ["1", "2"]
     assert found.carried.to_dict("list") == {"label": labels, "url": ["x.org/1", "x.org/2"]}
     pd.testing.assert_frame_equal(read_examples(file, columns=NAMED), found.examples)
@@ -261,14 +261,14 @@ def test_columns_of_other_names_are_read_as_the_fields_they_are_said_to_be(tmp_p
 
 def test_a_column_may_be_another_field_than_its_name_says(tmp_path):
     row = {"id": "a", "document": "cnn/17", "text": "It rained.", "summary": "Rain."}
-    found = read_file(jsonl(tmp_path, row), {"document": "text", "origin": "document", "summary": "summary"})
+    found = read_files([jsonl(tmp_path, row)], {"document": "text", "origin": "document", "summary": "summary"})
     assert found.examples[["document", "origin", "summary"]].to_numpy().tolist() == [["It rained.", "cnn/17", "Rain."]]
     assert found.carried.to_dict("list") == {"origin": ["cnn/17"]}
 
 
 def test_the_number_of_a_row_is_its_id_where_the_file_has_none(tmp_path):
     row = {"document": "It rained.", "summary": "Rain."}
-    found = read_file(jsonl(tmp_path, row, "", row, {**row, "n": 1}))
+    found = read_files([jsonl(tmp_path, row, "", row, {**row, "n": 1})])
     assert found.examples["id"].tolist() == ["1", "2", "3"]
     assert list(found.carried) == ["n"]
 
@@ -339,9 +339,9 @@ def test_a_list_of_claims_that_a_csv_holds_as_a_text_is_no_claim(tmp_path, claim
     file = tmp_path / "mine.csv"
     write_table(pd.DataFrame({"document": ["It rained."], "claims": [written(claims)]}), file)
     with pytest.raises(TableError, match="line 2, column 'claims': found a list written as a text"):
-        read_file(file)
+        read_files([file])
     write_table(pd.DataFrame({"document": ["It rained."], "claims": ["[Ann] left the [city]"]}), file)
-    assert read_file(file).claims == {"1": ["[Ann] left the [city]"]}
+    assert read_files([file]).claims == {"1": ["[Ann] left the [city]"]}
 
 
 def test_a_row_without_claims_beside_rows_that_have_some_is_told(tmp_path):
@@ -359,7 +359,7 @@ def test_a_row_without_a_named_column_is_named_by_it(tmp_path):
 
 @pytest.mark.parametrize(("column", "hinted"), [("ID", True), ("idx", True), ("kind", False), ("side", False)])
 def test_an_id_of_nearly_that_name_is_hinted_at(tmp_path, column, hinted):
-    found = read_file(jsonl(tmp_path, {"document": "It rained.", "summary": "Rain.", column: "a"}))
+    found = read_files([jsonl(tmp_path, {"document": "It rained.", "summary": "Rain.", column: "a"})])
     assert [f"did you mean 'id'? Say so: --column id={column} " in hint for hint in found.hints] == [True] * hinted
 
 
@@ -533,17 +533,17 @@ def test_what_pythons_reader_of_json_lets_pass_or_breaks_on_is_an_error_with_its
 def test_numbers_that_json_has_no_word_for_are_carried_as_texts_and_nan_as_nothing(tmp_path):
     given = {"a": math.inf, "b": math.nan, "c": [-math.inf, math.nan], "d": {"k": math.inf}, "e": "Infinity"}
     expected = {"a": "Infinity", "b": None, "c": ["-Infinity", None], "d": {"k": "Infinity"}, "e": "Infinity"}
-    assert read_file(jsonl(tmp_path, GOOD | given)).carried[list(given)].to_dict("records") == [expected]
+    assert read_files([jsonl(tmp_path, GOOD | given)]).carried[list(given)].to_dict("records") == [expected]
     file = tmp_path / "mine.parquet"
     pd.DataFrame([GOOD | {"a": math.inf}, GOOD | {"id": "b", "a": math.nan}]).to_parquet(file)
-    assert read_file(file).carried["a"].tolist() == ["Infinity", None]
+    assert read_files([file]).carried["a"].tolist() == ["Infinity", None]
 
 
 def test_a_parquet_integer_beside_a_null_keeps_all_of_its_digits(tmp_path):
     file = tmp_path / "mine.parquet"
     table = pd.DataFrame([GOOD, GOOD | {"id": "b"}]).assign(n=pd.array([2**53 + 1, None], dtype="Int64"))
     table.to_parquet(file)
-    assert read_file(file).carried["n"].tolist() == [2**53 + 1, None]
+    assert read_files([file]).carried["n"].tolist() == [2**53 + 1, None]
 
 
 def test_splits_are_the_notebooks_own_in_any_spelling_and_others_stay_as_they_are(tmp_path):
@@ -606,7 +606,7 @@ def test_any_file_is_read_or_refused_with_a_line(tmp_path_factory, rows, noise, 
         path.write_bytes(content)
         told, found = "", None
         try:
-            found = read_file(path)
+            found = read_files([path])
         except TableError as error:
             told = str(error)
         assert told.startswith(str(path)) if found is None else len(found.examples) == len(found.carried) > 0

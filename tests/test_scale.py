@@ -150,6 +150,8 @@ def test_merged_rows_stand_as_in_the_files(file, tmp_path):
     merge(tmp_path / "s", tmp_path / "all.jsonl")
     first = json.loads((tmp_path / "all.jsonl").read_text().splitlines()[0])
     assert first["claims"][0]["text"] == "Ann Lee planted 3 trees."
+    merge(tmp_path / "s", tmp_path / "ALL.PARQUET")
+    assert pd.read_parquet(tmp_path / "ALL.PARQUET")["claims"][0][0]["text"] == "Ann Lee planted 3 trees."
     with pytest.raises(ClaimwiseError, match=r"ends in \.csv or \.jsonl or \.parquet"):
         merge(tmp_path / "s", tmp_path / "all.xlsx")
 

@@ -29,7 +29,7 @@ def advised(*reasons, metric="acueval"):
 
 
 def test_the_file_is_blamed_for_empty_texts_only():
-    assert advised(Reason.EMPTY_SUMMARY) == "correct mine.csv"
+    assert advised(Reason.EMPTY_SUMMARY, Reason.EMPTY_CLAIM) == "correct mine.csv"
     for reason in (
         "refusal",
         Reason.NO_LIST,

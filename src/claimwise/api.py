@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import pandas as pd
 import pooch
@@ -54,13 +54,12 @@ Documents = str | Iterable[str | list[str]]
 AnyModel = str | Mapping[str, Any] | Model
 
 
-@overload
-def score(document: Documents, summary: str, metric: str = ..., model: AnyModel = ...) -> float: ...
-@overload
-def score(document: Documents, summary: Iterable[str], metric: str = ..., model: AnyModel = ...) -> list[float]: ...
-@overload
-def score(document: pd.DataFrame, summary: None = ..., metric: str = ..., model: AnyModel = ...) -> pd.DataFrame: ...
-def score(document, summary=None, metric="acueval", model=DEFAULT_MODEL):
+def score(
+    document: Documents | pd.DataFrame,
+    summary: str | Iterable[str] | None = None,
+    metric: str = "acueval",
+    model: AnyModel = DEFAULT_MODEL,
+) -> float | list[float] | pd.DataFrame:
     """How faithful a summary is to its document, in [0, 1]; of several summaries a list.
 
     ``metrics.evaluate`` gives claims and verdicts, too.
@@ -280,11 +279,7 @@ class Metric:
         return {self._metric: float(pd.Series(scores, dtype=float).mean()), "scores": scores}
 
 
-@overload
-def verdict(score: float, metric: str = ...) -> str: ...
-@overload
-def verdict(score: Iterable[float], metric: str = ...) -> list[str]: ...
-def verdict(score, metric="acueval"):
+def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | list[str]:
     """What a score by the embedded model says of a summary: ``faithful``, ``not faithful``, or ``not sure``.
 
     Of several scores a list; of none (NaN) an empty text.

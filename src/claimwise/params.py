@@ -209,7 +209,7 @@ def read(path: str | Path) -> Settings:
     try:
         result = Settings.model_validate(content)
     except ValidationError as error:
-        lines = [_said(e) + _misspelt(e["loc"], e["type"], content) for e in error.errors()]
+        lines = [_said(one, content) for one in error.errors()]
     else:
         result._file = path
         lines = list(dict.fromkeys([*_wrong_entries(result), *_wrong_sections(result)]))
@@ -266,16 +266,15 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return content
 
 
-def _said(error: Mapping[str, Any]) -> str:
-    key = str(error["loc"][0]) if error["loc"] else ""
-    known = [*Settings.model_fields, *SECTIONS]
-    if error["type"] == "dict_type" and len(error["loc"]) == 1 and key not in known:
+def _said(error: Mapping[str, Any], content: Mapping) -> str:
+    """One of pydantic's errors; a misspelt key passes for the section of a notebook, and the one that was meant is missing."""
+    place, own = error["loc"], Settings.model_fields
+    said = finding(".".join(map(str, place)), error)
+    if len(place) != 1:
+        return said
+    key, known = str(place[0]), [*own, *SECTIONS]
+    if error["type"] == "dict_type" and key not in known:
         return f"{key}: unknown key{near(key, known) or ','} found {shorten(error['input'])}"
-    return finding(".".join(map(str, error["loc"])), error)
-
-
-def _misspelt(place: tuple, kind: str, content: dict) -> str:
-    """Which key was meant to be the one that is missing; a misspelt one passes for the section of a notebook."""
-    others = [key for key in map(str, content) if key not in Settings.model_fields]
-    close = nearest(str(place[-1]), others) if kind == "missing" and len(place) == 1 else None
-    return f"; found {close!r}: did you mean that?" if close else ""
+    if error["type"] == "missing" and (close := nearest(key, [one for one in map(str, content) if one not in own])):
+        return f"{said}; found {close!r}: did you mean that?"
+    return said

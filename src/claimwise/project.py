@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -30,7 +29,7 @@ def load_model(name: str) -> Model:
 
 def load_metrics(names: Iterable[str]) -> dict[str, MetricSpec]:
     """What metrics of params.yaml are made of, by name."""
-    known: Mapping[str, Any] = settings().metrics
+    known = settings().metrics
     return {name: specification(name, known) for name in names}
 
 

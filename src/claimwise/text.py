@@ -37,11 +37,7 @@ _WHOLE_WORDS = re.compile(r".*\S\s", re.DOTALL)
 _MARK = re.compile(r"\b(?!(?<!\S)[A-Z]\.\s[A-Z])\w{1,3}[.)!?](?!\w)|[!?]\w{1,3}\b")  # no initials, no decimals
 _MARKS, _APART = 20, 20
 _STOP = re.compile(r"(?<=[.!?])\s+")
-
-
-@lru_cache(maxsize=1)
-def _segmenter() -> pysbd.Segmenter:
-    return pysbd.Segmenter(language="en", clean=False)
+_SEGMENTER = pysbd.Segmenter(language="en", clean=False)
 
 
 def sentences(text: str) -> list[Span]:
@@ -88,21 +84,21 @@ def _line(text: str, start: int, end: int) -> list[Span]:
 
 def _window(text: str, start: int, end: int) -> list[Span]:
     spans: list[Span] = []
-    cursor = start
     shown = _PYSBD_BREAKS.sub(" ", _PYSBD_MARKS.sub("x", text[start:end]))  # of the same length
     dense = len(_MARK.findall(shown)) > max(_MARKS, len(shown) / _APART)
-    for piece in _STOP.split(shown) if dense else _segmenter().segment(shown):
+    cursor = 0
+    for piece in _STOP.split(shown) if dense else _SEGMENTER.segment(shown):
         stripped = piece.strip()
         if not stripped:
             continue
-        place = shown.find(stripped, cursor - start)
-        if place < 0 or shown[cursor - start : place].strip():
+        place = shown.find(stripped, cursor)
+        if place < 0 or shown[cursor:place].strip():
             # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
-            stripped = shown[cursor - start :].strip()
-            place = shown.find(stripped, cursor - start)
-        cursor = start + place + len(stripped)
-        spans.append(Span(start + place, cursor, text[start + place : cursor]))
-        if not shown[cursor - start :].strip():
+            stripped = shown[cursor:].strip()
+            place = shown.find(stripped, cursor)
+        cursor = place + len(stripped)
+        spans.append(Span(start + place, start + cursor, text[start + place : start + cursor]))
+        if not shown[cursor:].strip():
             break
     return spans
 

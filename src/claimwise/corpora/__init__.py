@@ -8,7 +8,7 @@ from __future__ import annotations
 from claimwise.corpora import aggrefact, genaudit, news, papers, sample, vectara, wice
 from claimwise.corpora.base import Corpus, CorpusError, Loader, filled, read, write
 from claimwise.corpora.registry import Registry
-from claimwise.corpora.user import read_examples, read_file
+from claimwise.corpora.user import read_examples
 from claimwise.errors import near
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "loader",
     "read",
     "read_examples",
-    "read_file",
     "write",
 ]
 

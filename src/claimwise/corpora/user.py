@@ -75,7 +75,7 @@ def joined(document: Any) -> Any:
 
 
 def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Read a user's examples as a validated ``examples`` table; see ``read_file``, which keeps other columns too.
+    """Read a user's examples as a validated ``examples`` table; see ``read_files``, which keeps other columns too.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.jsonl")
@@ -83,7 +83,7 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
     >>> read_examples(file, {"document": "article"})[["id", "corpus", "document", "system", "label"]].values.tolist()
     [['1', 'mine', 'It rained.', 'user', 1.0]]
     """
-    found = read_file(path, columns)
+    found = read_files([Path(path)], columns)
     if found.claims is not None:
         raise TableError(
             f"{path}: rows with claims and no summary, which `claimwise score` reads; add a column 'summary'"
@@ -93,32 +93,7 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
     return found.examples
 
 
-def read_file(path: str | Path, columns: Mapping[str, str] | None = None) -> UserFile:
-    """Read a user's examples, and the columns beside them.
-
-    Args:
-        path: a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
-            ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
-            ``system``, ``origin`` and ``split``. A text may be empty or null; a document may be a list of texts, which are
-            read as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with
-            both, ``claims`` is read where ``columns`` names it). ``-`` is the standard input, csv or JSON. Where no row has an ``id``, it is the row's
-            number as text: 1, 2, 3, ... in the file's order, of the examples only (header and blank lines do not count).
-        columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
-
-    Returns:
-        The examples (``corpus`` is the file's name, ``document_id`` is computed) and the other columns.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        IsADirectoryError: it is a folder.
-        TableError: bad JSON or csv, a missing column, one named for a field that it cannot be, an id that stands twice or
-            is empty, a label that is neither 0 nor 1, a value that is no text, or text that holds NUL bytes; the message
-            names file, line and column.
-    """
-    return _user_file(list(read_rows(Path(path))), Path(path), columns or {})
-
-
-def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int = 0) -> UserFile:
+def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int) -> UserFile:
     """What rows of a file hold, before which there are so many others."""
     path = Path(STDIN_NAME) if path == STDIN else path
     if not rows:
@@ -159,7 +134,30 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
 
 
 def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> UserFile:
-    """Several files as one: an id begins with its file, a system without name is its file's; it and ``file`` are carried.
+    """Read users' examples, and the columns beside them.
+
+    Several files are read as one: an id begins with its file, a system without name is its file's; it and ``file`` are
+    carried.
+
+    Args:
+        paths: each a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
+            ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
+            ``system``, ``origin`` and ``split``. A text may be empty or null; a document may be a list of texts, which are
+            read as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with
+            both, ``claims`` is read where ``columns`` names it). ``-`` is the standard input, csv or JSON. Where no row has
+            an ``id``, it is the row's number as text: 1, 2, 3, ... in the file's order, of the examples only (header and
+            blank lines do not count).
+        columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
+
+    Returns:
+        The examples (``corpus`` is the file's name, ``document_id`` is computed) and the other columns.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        IsADirectoryError: it is a folder.
+        TableError: bad JSON or csv, a missing column, one named for a field that it cannot be, an id that stands twice or
+            is empty, a label that is neither 0 nor 1, a value that is no text, or text that holds NUL bytes; the message
+            names file, line and column.
 
     >>> import tempfile
     >>> files = [Path(tempfile.mkdtemp(), name) for name in ("gpt.csv", "t5.csv")]

@@ -36,19 +36,13 @@ def is_validation(split: pd.Series) -> pd.Series:
     return split.str.strip().str.casefold().isin(VALIDATION)
 
 
-def find(name: str, folder: Path | None = None) -> Path:
-    """The file of examples of that name in the folder, the project's ``data/own`` if None, whatever its kind; it is not read yet.
+def find(name: str) -> Path:
+    """The file of examples of that name in ``data/own``, whatever its kind; it is not read yet.
 
     Raises:
         CorpusError: there is no such file, or two that differ in their kind only; the message has the nearest name.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = Path(folder, "mine.csv.gz").touch(), Path(folder, "README.md").touch()
-    >>> find("mine", folder).name
-    'mine.csv.gz'
     """
-    folder = folder or paths.root() / "data" / "own"
+    folder = paths.root() / "data" / "own"
     files = files_in(folder)
     found = _only(name, files)
     if not found:
@@ -73,7 +67,7 @@ def _only(name: str, files: list[Path]) -> Path | None:
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
-    For the arguments see ``user.read_file``. A ``split`` that is one of ``VALIDATION``, in any case, becomes
+    For the arguments see ``user.read_files``. A ``split`` that is one of ``VALIDATION``, in any case, becomes
     ``validation``, on which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report.
     Other names stay.
 
@@ -90,8 +84,8 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """
     path = Path(path)
     examples = read_examples(path, columns)
-    names = examples["split"].str.strip().str.casefold()
-    split = examples["split"].mask(names.isin(VALIDATION), VALIDATION[0]).mask(names.isin(TEST), TEST[0])
+    split = examples["split"].mask(is_validation(examples["split"]), VALIDATION[0])
+    split = split.mask(split.str.strip().str.casefold().isin(TEST), TEST[0])
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
     beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
     return replace(corpus, preferences=read_preferences(beside, examples)) if beside else corpus

@@ -21,6 +21,7 @@ from distributed.utils import LoopRunner
 from claimwise import __version__, models
 from claimwise.errors import ClaimwiseError, first_line
 from claimwise.models.language import PromptedModel
+from claimwise.params import Engine
 from claimwise.scale.parts import Counts, Job, score_part
 from claimwise.scale.split import Part
 
@@ -52,14 +53,13 @@ class ModelReady(WorkerPlugin):
                 model.language_model.count("")  # a checkpoint is read now, or found to be missing
 
 
-def run(job: Job, parts: Sequence[Part], scheduler: str | None, workers: int | None) -> Iterator[Counts]:
+def run(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
     """Score the parts; one whose worker is lost is given to another, and the first that fails ends the run.
 
     Args:
         job: what is asked.
         parts: of these.
-        scheduler: its address; None starts workers on this machine.
-        workers: how many to start; None: one a core.
+        engine: whose scheduler or workers.
 
     Yields:
         What a part gave, as soon as it is finished.
@@ -67,7 +67,7 @@ def run(job: Job, parts: Sequence[Part], scheduler: str | None, workers: int | N
     Raises:
         ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed.
     """
-    with _client(scheduler, workers) as client:
+    with _client(engine.scheduler, engine.workers) as client:
         typer.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)
         try:
             # A worker that is lost while it loads the model is none that cannot; the scheduler keeps the plugin for others.

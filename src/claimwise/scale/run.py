@@ -96,8 +96,8 @@ def score_folder(
     parts = split(_rows(files, columns), origin, examples, part_tokens, examples=False)
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
-    else:
-        _refuse_without_claims(spec, entry, None)
+    elif _looks_up(spec):
+        decomposer(spec.decompose, models.loaded(entry))  # says that there are none
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
     job = Job(out, examples, metric, spec, entry, scorer, made)
     waiting = {part for part in parts if job.finished(part) is None}
@@ -137,11 +137,12 @@ def evaluate_in_parts(
     Raises:
         ClaimwiseError: as ``evaluate``, or a part failed; run again to go on.
     """
-    _refuse_without_claims(spec, entry, recorded)
-    wanted = recorded[recorded["decomposer"] == str(spec.decompose).removeprefix("recorded:")]
-    claims = wanted.groupby("example_id")["claim"].agg(list)
-    table = examples.assign(claims=[claims.get(key) for key in examples["id"]])
-    origin = [int(pd.util.hash_pandas_object(rows, index=False).sum()) for rows in (examples, wanted)]
+    claims = None
+    if _looks_up(spec):
+        looked_up = decomposer(spec.decompose, models.loaded(entry), recorded)(examples)
+        claims = [[claim.text for claim in one.claims] for one in looked_up]
+    table = examples.assign(claims=claims)
+    origin = [int(pd.util.hash_pandas_object(rows, index=False).sum()) for rows in (examples, recorded)]
     folder.mkdir(parents=True, exist_ok=True)
     parts = split([table], origin, folder / _EXAMPLES)
     made = made_by(name, spec, entry, models.loaded(entry))
@@ -172,7 +173,7 @@ def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]
         raise ClaimwiseError(
             f"the engine dask needs the packages of the extra `dask` ({error}): pip install 'claimwise[dask]'"
         ) from None
-    yield from dask_engine.run(job, parts, engine.scheduler, engine.workers)
+    yield from dask_engine.run(job, parts, engine)
 
 
 def _told(counts: Counts) -> str:
@@ -186,10 +187,8 @@ def _told(counts: Counts) -> str:
     return f"{counted(counts['claims'], 'claim')}{tokens}{paid}"
 
 
-def _refuse_without_claims(spec: MetricSpec, entry: Mapping[str, Any], recorded: pd.DataFrame | None) -> None:
-    """Of a metric that looks claims up; a part of the run may have none."""
-    if str(spec.decompose).startswith("recorded:"):
-        decomposer(spec.decompose, models.loaded(entry), recorded)
+def _looks_up(spec: MetricSpec) -> bool:
+    return str(spec.decompose).startswith("recorded:")
 
 
 def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[pd.DataFrame]:
@@ -274,7 +273,7 @@ def merge(folder: Path, out: Path) -> int:
     own = dict.fromkeys([*files, folder / _RUN], "a part of the run")
     output.check([Path(file) for file in record["asked"]["files"]], out, others=own)
     tables = _in_order(folder, files, record["counts"]["rows"])
-    if out.suffix == ".parquet":
+    if out.suffix.lower() == ".parquet":
         with paths.whole(out) as new:
             first = next(tables)
             with pq.ParquetWriter(new, first.schema, compression="zstd") as writer:

@@ -32,15 +32,6 @@ _SYSTEMS = 20  # systems whose means are shown, the best
 _TURNED = "label 1 means faithful: are the labels the other way round?"
 
 
-def decisions(scores: pd.Series, threshold: float) -> pd.Series:
-    """1 where the score is above the threshold, 0 where not, empty without a score.
-
-    >>> decisions(pd.Series([0.7, 0.5, None]), 0.5).tolist()
-    [1, 0, <NA>]
-    """
-    return (scores > threshold).astype("Int64").mask(scores.isna())
-
-
 def verdicts(scores: pd.Series, band: Band) -> list[str]:
     """What the scores say where no threshold is known: faithful, not faithful, not sure, or nothing without a score.
 

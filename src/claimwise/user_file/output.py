@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TextIO
 
 import pandas as pd
@@ -59,15 +58,6 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     return file.parent / ".".join([stem(file) if alone else file.name, *parts, "csv"])
 
 
-def claims_beside(out: Path) -> Path | None:
-    """Where claims go if no place is named, and the scores do not hold them.
-
-    >>> claims_beside(Path("mine.acueval.csv")).name, claims_beside(Path("mine.jsonl"))
-    ('mine.acueval.claims.csv', None)
-    """
-    return None if nests(out) or out == STDOUT else out.with_name(f"{stem(out)}.claims.csv")
-
-
 def record_beside(out: Path) -> Path | None:
     """Where stands what made the scores; nowhere, if they go into no file.
 
@@ -83,7 +73,7 @@ def check(
     out: Path,
     claims: Path | None = None,
     page: Path | None = None,
-    others: Mapping[Path, str] = MappingProxyType({}),
+    others: Mapping[Path, str] | None = None,
 ) -> None:
     """Refuse a place for scores, claims or page that is taken, or cannot be written to.
 
@@ -104,7 +94,7 @@ def check(
         raise ClaimwiseError(
             "--out - --claims -: only one of them can go to the standard output; name a file for the other"
         )
-    taken = {file.resolve(): what for file, what in {**dict.fromkeys(files, "the examples"), **others}.items()}
+    taken = {file.resolve(): what for file, what in {**dict.fromkeys(files, "the examples"), **(others or {})}.items()}
     for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
         if path in (None, STDOUT):
             continue

@@ -16,14 +16,14 @@ import typer
 
 from claimwise import api, models, paths, prompts
 from claimwise.corpora.user import read_files
-from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded
+from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded, stem
 from claimwise.errors import ClaimwiseError, check_score, counted, near
 from claimwise.hub import HUB, fetched
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.models.base import Model
-from claimwise.reasons import Reason
+from claimwise.reasons import NOT_ASKED, Reason
 from claimwise.schema import TableError
 from claimwise.user_file import bands, decisions, output
 from claimwise.user_file.page import render
@@ -32,16 +32,7 @@ from claimwise.user_file.warnings import warnings
 #: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
 _COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
 #: Reasons that nothing but other texts in the file can mend.
-_OF_THE_FILE = frozenset(
-    {
-        Reason.EMPTY_SUMMARY,
-        Reason.EMPTY_DOCUMENT,
-        Reason.NO_WORDS,
-        Reason.DOCUMENT_WITHOUT_WORDS,
-        Reason.CLAIM_WITHOUT_WORDS,
-        Reason.NO_CONTENT_WORDS,
-    }
-)
+_OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
 _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
 
 
@@ -65,7 +56,7 @@ def score(
     """Score every example and write the csv; returns what was written, of a dry run None.
 
     Arguments are the options of ``claimwise score`` (``--help`` says what each does, docs/usage.md what comes of it), but
-    for ``columns``, as ``corpora.read_file`` takes them, and ``options`` of the model, in the place of those in the
+    for ``columns``, as ``user.read_files`` takes them, and ``options`` of the model, in the place of those in the
     settings or beside them: ``base_url``, and ``model``, its name there.
 
     After the scores come the file's columns but id, document and summary, as they stood. With a threshold there is a
@@ -97,7 +88,8 @@ def score(
     examples, carried = found.examples[:limit], found.carried[:limit]
     if found.claims is not None:
         spec = api.own_claims(metric, spec, prompt)
-        claims = claims or output.claims_beside(out)
+        if claims is None and not output.nests(out) and out != output.STDOUT:
+            claims = out.with_name(f"{stem(out)}.claims.csv")
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
@@ -130,7 +122,7 @@ def score(
     judged = output.claim_table(evaluation, examples, claim_band)
     called = None
     if cut is not None:
-        scores[decisions.DECISION] = decisions.decisions(scores["score"], cut)
+        scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
         called = scores[decisions.DECISION].map({1: decisions.YES, 0: decisions.NO}).fillna("").tolist()
     if band:
         called = decisions.row_verdicts(rows, band, output.doubted(judged, claim_band))
