@@ -86,7 +86,10 @@ def test_the_finding_with_identical_weights_is_that_of_the_part():
     pairs = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval-qwen' and against == 'holistic-qwen'")
     claims, rated, asked = (auc[f"{name}-qwen"].map("{:.2f}".format) for name in ("acueval", "holistic", "summary"))
     said = " ".join(README.split())
-    assert f"(AUC {claims['cnndm']} against {rated['cnndm']} on CNN/DM, {claims['xsum']} against {rated['xsum']} on XSum" in said
+    assert (
+        f"(AUC {claims['cnndm']} against {rated['cnndm']} on CNN/DM, {claims['xsum']} against {rated['xsum']} on XSum"
+        in said
+    )
     assert f"asked Yes or No ({asked['cnndm']} and {asked['xsum']})" in said
     assert pairs["auc_p_holm"].map("{:.1f}".format).tolist() == ["0.4", "0.4"]
     assert "corrected p 0.4)" in said
