@@ -140,19 +140,13 @@ class ResponseCache:
         """The values that are there, by key; those that are no JSON are set aside."""
         found: dict[str, Any] = {}
         unreadable = []
-        unique = list(dict.fromkeys(keys))
-        for at in range(0, len(unique), 500):  # SQLite's limit on variables in one statement is 999 in old builds
-            part = unique[at : at + 500]
-            marks = ",".join("?" * len(part))
-            with self._explained():
-                rows = self._connection.execute(
-                    f"SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN ({marks})", part
-                )
-                for key, value in rows:
-                    try:
-                        found[key] = json.loads(value)
-                    except _UNREADABLE:
-                        unreadable.append(key)
+        query = "SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN (SELECT value FROM json_each(?))"
+        with self._explained():
+            for key, value in self._connection.execute(query, [json.dumps(list(keys))]):
+                try:
+                    found[key] = json.loads(value)
+                except _UNREADABLE:
+                    unreadable.append(key)
         self.set_aside(unreadable)
         return found
 
