@@ -72,8 +72,6 @@ class LexicalModel:
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one statement."""
-        if reason := needs_language_model(prompt):
-            return [Judgement(math.nan, reason)] * len(summaries)
         verdicts = self.verify(documents, [[summary] for summary in summaries], prompt)
         return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]
 

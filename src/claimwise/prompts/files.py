@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from importlib.resources.abc import Traversable
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 import jinja2
@@ -51,26 +50,22 @@ class PromptError(ClaimwiseError):
 
 
 #: What templates of a role show: all of the first, and of the second what they like (for ``revise`` at least one).
-_SHOWN: Mapping[str, tuple[frozenset[str], frozenset[str]]] = MappingProxyType(
-    {
-        "decompose": (frozenset({"Summary"}), frozenset()),
-        "verify": (frozenset({"Document", "ACU"}), frozenset()),
-        "judge": (frozenset({"Document", "Summary"}), frozenset()),
-        "critique": (frozenset({"Document", "Statement"}), frozenset({"References"})),
-        "revise": (frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"})),
-        "summarise": (frozenset({"Sources", "Question"}), frozenset()),
-    }
-)
+_SHOWN: Mapping[str, tuple[Set[str], Set[str]]] = {
+    "decompose": ({"Summary"}, set()),
+    "verify": ({"Document", "ACU"}, set()),
+    "judge": ({"Document", "Summary"}, set()),
+    "critique": ({"Document", "Statement"}, {"References"}),
+    "revise": ({"Document", "Summary"}, {"Unsupported", "Comment"}),
+    "summarise": ({"Sources", "Question"}, set()),
+}
 
 #: What a template is filled with to see whether it can be: of each variable what it may be in earnest.
-_SAMPLES: Mapping[str, Any] = MappingProxyType(
-    dict.fromkeys(("Document", "Summary", "ACU", "Extra", "Statement", "Comment", "Question"), "It rained in Rome.")
-    | {
-        "References": ["Ling (2009)", "Benton (2010)"],
-        "Unsupported": ("It rained.", "It poured."),
-        "Sources": [Source("Ling (2009)", "A title", "It rained."), Source("Benton (2010)", "Another", "It poured.")],
-    }
-)
+_SAMPLES: Mapping[str, Any] = {
+    **dict.fromkeys(("Document", "Summary", "ACU", "Extra", "Statement", "Comment", "Question"), "It rained in Rome."),
+    "References": ["Ling (2009)", "Benton (2010)"],
+    "Unsupported": ("It rained.", "It poured."),
+    "Sources": [Source("Ling (2009)", "A title", "It rained."), Source("Benton (2010)", "Another", "It poured.")],
+}
 
 
 class Demonstration(BaseModel):
@@ -189,7 +184,7 @@ def check_template(found: PromptFile, header: Header) -> None:
     always, choice = _SHOWN[header.role]
     one_of = header.role == "revise"
     if header.context == "document+extra":
-        always |= {"Extra"}
+        always = always | {"Extra"}
     expected = f"a prompt for {header.role} shows {_braced(always)}"
     if choice:
         expected += f" and {'one or more' if one_of else 'perhaps some'} of {_braced(choice)}"
@@ -333,5 +328,5 @@ def _error(file: Traversable, line: int, what: str) -> PromptError:
     return PromptError(f"prompt file {file}, line {line}: {what}")
 
 
-def _braced(names: frozenset[str]) -> str:
+def _braced(names: Set[str]) -> str:
     return ", ".join(f"{{{{ {name} }}}}" for name in sorted(names))
