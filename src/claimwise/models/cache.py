@@ -298,9 +298,9 @@ def _holds_calls(file: Path) -> bool:
             return False
 
 
-def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
+def _write_ahead(connection: sqlite3.Connection) -> None:
     """Switch to WAL: the one statement that does not wait by itself when several processes open a new file at once."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + 60
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -315,13 +315,13 @@ def text(file: Traversable) -> str:
 def _key_error(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
-        what = f"unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
+        what = f"{key}: unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
     elif error["type"] == "missing":
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
-        what = f"is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
+        what = f"{key}: is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
     else:
-        return str(_error(file, places.get(key, 1), finding(key, error)))
-    return str(_error(file, places.get(key, 1), f"{key}: {what}"))
+        what = finding(key, error)
+    return str(_error(file, places.get(key, 1), what))
 
 
 def _error(file: Traversable, line: int, what: str) -> PromptError:
