@@ -136,21 +136,21 @@ class ResponseCache:
             f"{found}. Name another file under `cache` in params.yaml, or move this one away"
         )
 
-    def get(self, keys: Sequence[str]) -> dict[str, Any]:
-        """The values that are there, by key; those that are no JSON are set aside."""
+    def get(self, keys: Sequence[str], read: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:
+        """The values that are there, by key, as ``read`` makes them of what is stored; what it fails at is set aside."""
         found: dict[str, Any] = {}
         unreadable = []
         query = "SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN (SELECT value FROM json_each(?))"
         with self._explained():
             for key, value in self._connection.execute(query, [json.dumps(list(keys))]):
                 try:
-                    found[key] = json.loads(value)
+                    found[key] = read(json.loads(value))
                 except _UNREADABLE:
                     unreadable.append(key)
-        self.set_aside(unreadable)
+        self._set_aside(unreadable)
         return found
 
-    def set_aside(self, keys: Sequence[str]) -> None:
+    def _set_aside(self, keys: Sequence[str]) -> None:
         """Keep values that cannot be read under ``unread_name``, where no call finds them: it is made again."""
         if not keys:
             return
@@ -236,7 +236,7 @@ class ResponseCache:
                 lines.append(json.dumps(row | {"value": json.loads(row["value"])}) + "\n")
             except _UNREADABLE:
                 unreadable.append(row["key"])
-        self.set_aside(unreadable)
+        self._set_aside(unreadable)
         with paths.whole(file) as new:
             new.write_text("".join(lines), encoding="utf-8")
         return len(lines)
@@ -361,16 +361,7 @@ def cached(
         first.setdefault(key, position)
 
     def stored(wanted: list[str]) -> dict[str, Any]:
-        kept, unreadable = {}, []
-        for key, found in cache.get(wanted).items():
-            try:
-                value = read(found)
-                if keep(value):
-                    kept[key] = value
-            except _UNREADABLE:
-                unreadable.append(key)
-        cache.set_aside(unreadable)
-        return kept
+        return {key: value for key, value in cache.get(wanted, read).items() if keep(value)}
 
     values = stored(list(first))
     found = sum(key in values for key in keys)
