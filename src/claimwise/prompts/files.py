@@ -129,6 +129,10 @@ class PromptFile(NamedTuple):
         """An error about a key of the front matter."""
         return _error(self.file, self.lines.get(key, 1), f"{key}: {what}")
 
+    def text_error(self, line: int, what: str) -> PromptError:
+        """An error about a line of the template."""
+        return _error(self.file, self.start + line - 1, what)
+
 
 def read(file: Traversable) -> PromptFile:
     """Read a prompt file and check its front matter.
@@ -192,32 +196,24 @@ def check_template(found: PromptFile, header: Header) -> None:
         tree = ENVIRONMENT.parse(found.template)
         stored = frozenset(name.name for name in tree.find_all(nodes.Name) if name.ctx == "store")
         if grows := _grows(tree, stored):
-            line = found.start + grows.lineno - 1
-            raise _error(
-                found.file,
-                line,
-                f"no `set` is made of what was set before, and no more than {_DEEPEST} loops stand in one another",
-            )
+            what = f"no `set` is made of what was set before, and no more than {_DEEPEST} loops stand in one another"
+            raise found.text_error(grows.lineno, what)
         ENVIRONMENT.compile(found.template)  # finds unknown filters, too
     except jinja2.TemplateSyntaxError as error:
-        line = found.start + error.lineno - 1
-        raise _error(found.file, line, f"not a template ({error.message}); {expected}") from None
+        raise found.text_error(error.lineno, f"not a template ({error.message}); {expected}") from None
     except RecursionError:
-        raise _error(found.file, found.start, "too much stands in one another; write it flatter") from None
+        raise found.text_error(1, "too much stands in one another; write it flatter") from None
     if elsewhere := next(tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)), None):
-        line = found.start + elsewhere.lineno - 1
-        raise _error(found.file, line, "a prompt is one file: no include, import or extends; put the text here")
+        what = "a prompt is one file: no include, import or extends; put the text here"
+        raise found.text_error(elsewhere.lineno, what)
     shown = meta.find_undeclared_variables(tree) - {_DEMONSTRATIONS}
     if unknown := shown - always - choice:
-        name, line = min(
-            ((node.name, node.lineno) for node in tree.find_all(nodes.Name) if node.name in unknown),
-            key=lambda place: place[1],
-        )
-        raise _error(found.file, found.start + line - 1, f"unknown placeholder {{{{ {name} }}}}; {expected}")
+        first = min((name for name in tree.find_all(nodes.Name) if name.name in unknown), key=lambda name: name.lineno)
+        raise found.text_error(first.lineno, f"unknown placeholder {_braced({first.name})}; {expected}")
     if lacking := always - shown:
-        raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
+        raise found.text_error(1, f"the text lacks {_braced(lacking)}; {expected}")
     if one_of and not shown & choice:
-        raise _error(found.file, found.start, f"the text lacks one of {_braced(choice)}; {expected}")
+        raise found.text_error(1, f"the text lacks one of {_braced(choice)}; {expected}")
 
 
 def _grows(node: nodes.Node, stored: frozenset[str], depth: int = 0) -> nodes.Node | None:
@@ -255,7 +251,7 @@ def check_filled(found: PromptFile, demonstrations: Sequence[Demonstration]) -> 
         fill(found.template, demonstrations, _SAMPLES)
     except Exception as error:  # an expression may raise anything
         line, what = failure(error)
-        raise _error(found.file, found.start + (line or 1) - 1, f"the text cannot be filled: {what}") from None
+        raise found.text_error(line or 1, f"the text cannot be filled: {what}") from None
 
 
 def failure(error: Exception) -> tuple[int | None, str]:
