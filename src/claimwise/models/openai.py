@@ -164,10 +164,7 @@ class OpenAILanguageModel:
         choice = await self._create(server, prompt, how, self._wanted(self._top))
         if isinstance(choice, Reply):
             return choice
-        try:
-            place = read_alternatives(choice)
-        except ValueError:
-            place = None
+        place = read_alternatives(choice)
         if place and len(place) > 1:  # one alone says nothing of the answers that were not given
             self._given = True
             return Reply(probabilities=probabilities(place, how.choices))
