@@ -7,11 +7,9 @@ call, and a changed prompt repeats its own calls only.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
 
 from claimwise import text
 from claimwise.models import chunks
@@ -206,7 +204,7 @@ class PromptedModel:
                 compute,
                 model=self.name,
                 role=prompt.role,
-                read=partial(_stored, choices=len(how.choices)),
+                read=reader(Reply),
                 keep=lambda reply: reply.answered,
             )
         finally:
@@ -252,15 +250,6 @@ class PromptedModel:
     def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
         fitting = [[one] if self.language_model.fits(one, prompt.decoding) else [] for one in rendered]
         return [Text(*found[0]) if found else Text(None, Reason.TOO_LONG) for found in self._parsed(fitting, prompt)]
-
-
-def _stored(value: Any, choices: int) -> Reply:
-    """A reply of what is stored of it; one that no model can have given is an error, as another shape is."""
-    reply = reader(Reply)(value)
-    found = reply.probabilities
-    if found is not None and not (len(found) == choices and all(0 <= one < math.inf for one in found)):
-        raise ValueError(f"expected {choices} probabilities, found {found}")
-    return reply
 
 
 def _read(reply: Reply, prompt: Prompt) -> Parsed:
