@@ -98,10 +98,6 @@ class ResponseCache:
     """
 
     def __init__(self, path: str | Path):
-        if "\0" in str(path):
-            raise CacheError(
-                f"{str(path)!r}: expected the name of a file, without a null byte; correct `cache` in params.yaml"
-            )
         if str(path) != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._path = path
@@ -215,7 +211,7 @@ class ResponseCache:
         """(model, role, calls, bytes) of what is stored, largest first."""
         query = "SELECT model, role, COUNT(*), SUM(LENGTH(value)) FROM calls GROUP BY model, role ORDER BY 4 DESC"
         with self._explained():
-            return [tuple(row) for row in self._connection.execute(query)]
+            return self._connection.execute(query).fetchall()
 
     def export(self, model: str, file: Path) -> int:
         """Write a model's finished calls, an object a line, for ``read``; returns how many.
@@ -227,16 +223,12 @@ class ResponseCache:
         """
         if file.exists() and not _holds_calls(file):
             raise CacheError(f"{file} holds something else than finished calls; name a new file")
-        query = "SELECT key, model, role, CAST(value AS BLOB) FROM calls WHERE model = ? ORDER BY role, key"
+        query = "SELECT key, role FROM calls WHERE model = ? ORDER BY role, key"
         with self._explained():
-            rows = [dict(zip(_COLUMNS, row, strict=True)) for row in self._connection.execute(query, (model,))]
-        lines, unreadable = [], []
-        for row in rows:
-            try:
-                lines.append(json.dumps(row | {"value": json.loads(row["value"])}) + "\n")
-            except _UNREADABLE:
-                unreadable.append(row["key"])
-        self._set_aside(unreadable)
+            roles = dict(self._connection.execute(query, (model,)).fetchall())
+        values = self.get(list(roles))
+        rows = [(key, model, role, values[key]) for key, role in roles.items() if key in values]
+        lines = [json.dumps(dict(zip(_COLUMNS, row, strict=True))) + "\n" for row in rows]
         with paths.whole(file) as new:
             new.write_text("".join(lines), encoding="utf-8")
         return len(lines)
