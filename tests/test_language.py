@@ -150,14 +150,23 @@ def test_a_refused_call_gives_its_reason_and_is_asked_again_in_a_later_run():
     assert len(asked.language_model.asked) == 2
 
 
-def test_what_an_earlier_version_stored_in_place_of_a_text_is_asked_again():
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"text": [{"type": "text", "text": "No"}]},  # an earlier version's
+        {"probabilities": [0.9]},
+        {"probabilities": [0.2, -0.1]},
+        {"probabilities": [math.inf, 0.1]},
+    ],
+)
+def test_what_is_stored_and_no_model_replies_is_asked_again(stored):
     cache = ResponseCache(":memory:")
     asked = PromptedModel(Scripted(lambda prompt: "Yes"), cache)
     asked.verify(["D."], [["C."]], ZERO)
     [key] = asked._keys(asked.language_model.asked, ZERO)
     cache.prune()
-    parts = [{"type": "text", "text": "No"}]
-    cache.put({key: {"text": parts, "probabilities": None, "cut": False, "reason": None}}, model="m", role="verify")
+    nothing = {"text": None, "probabilities": None, "cut": False, "reason": None}
+    cache.put({key: nothing | stored}, model="m", role="verify")
     assert asked.verify(["D."], [["C."]], ZERO)[0][0].support == 1.0
     assert len(asked.language_model.asked) == 2
 

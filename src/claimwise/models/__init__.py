@@ -15,7 +15,7 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel
-from claimwise.models.options import LANGUAGE_MODELS, LanguageModelOptions, ModelError, without_credentials
+from claimwise.models.options import LANGUAGE_MODELS, ModelError, without_credentials
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
 
@@ -43,37 +43,31 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     ...
     claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
-    if not isinstance(settings, Mapping):
-        raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
-    kind = settings.get("kind")
-    prices = Prices.of(settings)
-    options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
+    options, prices = _read(settings)
+    kind = settings["kind"]
     store = cache if isinstance(cache, ResponseCache) else ResponseCache(cache if cache is not None else ":memory:")
     # A backend is imported on demand: torch takes seconds, and most commands need one or none.
     if kind == "embedded":
         from claimwise.models.caching import CachedModel
-        from claimwise_embedded import EmbeddedModel, EmbeddedOptions
+        from claimwise_embedded import EmbeddedModel
 
-        return CachedModel(EmbeddedModel(EmbeddedOptions.read(kind, options)), store)
+        return CachedModel(EmbeddedModel(options), store)
     if kind == "lexical":
         from claimwise.models.lexical import LexicalModel
 
-        if options:
-            raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
         return LexicalModel()
-    chosen = _language_model_options(kind, options)
-    if chosen.recorded:
-        store.read(paths.located(chosen.recorded))
+    if options.recorded:
+        store.read(paths.located(options.recorded))
     if kind == "transformers":
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
-    if chosen.only_verifies:
+    if options.only_verifies:
         from claimwise.models.verifier import Verifier
 
         other = load({"kind": "embedded"}, store)
-        return Verifier(Backend(chosen), store, prices, other, chosen.calibration or (1.0, 0.0))
-    return PromptedModel(Backend(chosen), store, prices)
+        return Verifier(Backend(options), store, prices, other, options.calibration or (1.0, 0.0))
+    return PromptedModel(Backend(options), store, prices)
 
 
 def loaded(settings: Mapping[str, Any]) -> Model:
@@ -111,17 +105,26 @@ def check(settings: Mapping[str, Any]) -> None:
     Raises:
         ModelError: the kind, an option or the prices are unknown or malformed.
     """
-    if (kind := settings.get("kind")) in ("embedded", "lexical"):
-        load(settings)  # they read their weights when they are asked
-        return
-    Prices.of(settings)
-    _language_model_options(kind, {key: value for key, value in settings.items() if key not in ("kind", "prices")})
+    _read(settings)
 
 
-def _language_model_options(kind: Any, options: dict[str, Any]) -> LanguageModelOptions:
+def _read(settings: Mapping[str, Any]) -> tuple[Any, Prices | None]:
+    """The options of an entry's kind (None of a kind without any) and its prices."""
+    if not isinstance(settings, Mapping):
+        raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
+    kind, prices = settings.get("kind"), Prices.of(settings)
+    options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
+    if kind == "embedded":
+        from claimwise_embedded import EmbeddedOptions
+
+        return EmbeddedOptions.read(kind, options), prices
+    if kind == "lexical":
+        if options:
+            raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
+        return None, prices
     if kind not in list(LANGUAGE_MODELS):  # a list from YAML is no kind either, and no mapping can be asked for it
         raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, {' or '.join(LANGUAGE_MODELS)}")
-    return LANGUAGE_MODELS[kind].read(kind, options)
+    return LANGUAGE_MODELS[kind].read(kind, options), prices
 
 
 def describe(settings: Mapping[str, Any]) -> str:

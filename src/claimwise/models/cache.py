@@ -98,10 +98,6 @@ class ResponseCache:
     """
 
     def __init__(self, path: str | Path):
-        if "\0" in str(path):
-            raise CacheError(
-                f"{str(path)!r}: expected the name of a file, without a null byte; correct `cache` in params.yaml"
-            )
         if str(path) != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._path = path
@@ -136,27 +132,21 @@ class ResponseCache:
             f"{found}. Name another file under `cache` in params.yaml, or move this one away"
         )
 
-    def get(self, keys: Sequence[str]) -> dict[str, Any]:
-        """The values that are there, by key; those that are no JSON are set aside."""
+    def get(self, keys: Sequence[str], read: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:
+        """The values that are there, by key, as ``read`` makes them of what is stored; what it fails at is set aside."""
         found: dict[str, Any] = {}
         unreadable = []
-        unique = list(dict.fromkeys(keys))
-        for at in range(0, len(unique), 500):  # SQLite's limit on variables in one statement is 999 in old builds
-            part = unique[at : at + 500]
-            marks = ",".join("?" * len(part))
-            with self._explained():
-                rows = self._connection.execute(
-                    f"SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN ({marks})", part
-                )
-                for key, value in rows:
-                    try:
-                        found[key] = json.loads(value)
-                    except _UNREADABLE:
-                        unreadable.append(key)
-        self.set_aside(unreadable)
+        query = "SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN (SELECT value FROM json_each(?))"
+        with self._explained():
+            for key, value in self._connection.execute(query, [json.dumps(list(keys))]):
+                try:
+                    found[key] = read(json.loads(value))
+                except _UNREADABLE:
+                    unreadable.append(key)
+        self._set_aside(unreadable)
         return found
 
-    def set_aside(self, keys: Sequence[str]) -> None:
+    def _set_aside(self, keys: Sequence[str]) -> None:
         """Keep values that cannot be read under ``unread_name``, where no call finds them: it is made again."""
         if not keys:
             return
@@ -221,7 +211,7 @@ class ResponseCache:
         """(model, role, calls, bytes) of what is stored, largest first."""
         query = "SELECT model, role, COUNT(*), SUM(LENGTH(value)) FROM calls GROUP BY model, role ORDER BY 4 DESC"
         with self._explained():
-            return [tuple(row) for row in self._connection.execute(query)]
+            return self._connection.execute(query).fetchall()
 
     def export(self, model: str, file: Path) -> int:
         """Write a model's finished calls, an object a line, for ``read``; returns how many.
@@ -233,16 +223,12 @@ class ResponseCache:
         """
         if file.exists() and not _holds_calls(file):
             raise CacheError(f"{file} holds something else than finished calls; name a new file")
-        query = "SELECT key, model, role, CAST(value AS BLOB) FROM calls WHERE model = ? ORDER BY role, key"
+        query = "SELECT key, role FROM calls WHERE model = ? ORDER BY role, key"
         with self._explained():
-            rows = [dict(zip(_COLUMNS, row, strict=True)) for row in self._connection.execute(query, (model,))]
-        lines, unreadable = [], []
-        for row in rows:
-            try:
-                lines.append(json.dumps(row | {"value": json.loads(row["value"])}) + "\n")
-            except _UNREADABLE:
-                unreadable.append(row["key"])
-        self.set_aside(unreadable)
+            roles = dict(self._connection.execute(query, (model,)).fetchall())
+        values = self.get(list(roles))
+        rows = [(key, model, role, values[key]) for key, role in roles.items() if key in values]
+        lines = [json.dumps(dict(zip(_COLUMNS, row, strict=True))) + "\n" for row in rows]
         with paths.whole(file) as new:
             new.write_text("".join(lines), encoding="utf-8")
         return len(lines)
@@ -304,9 +290,9 @@ def _holds_calls(file: Path) -> bool:
             return False
 
 
-def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
+def _write_ahead(connection: sqlite3.Connection) -> None:
     """Switch to WAL: the one statement that does not wait by itself when several processes open a new file at once."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + 60
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -367,16 +353,7 @@ def cached(
         first.setdefault(key, position)
 
     def stored(wanted: list[str]) -> dict[str, Any]:
-        kept, unreadable = {}, []
-        for key, found in cache.get(wanted).items():
-            try:
-                value = read(found)
-                if keep(value):
-                    kept[key] = value
-            except _UNREADABLE:
-                unreadable.append(key)
-        cache.set_aside(unreadable)
-        return kept
+        return {key: value for key, value in cache.get(wanted, read).items() if keep(value)}
 
     values = stored(list(first))
     found = sum(key in values for key in keys)

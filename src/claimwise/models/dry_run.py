@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from claimwise.models.cache import ResponseCache
@@ -39,9 +39,9 @@ class _Unwritten(ResponseCache):
         super().__init__(":memory:")
         self._cache, self.usage = cache, Usage()
 
-    def get(self, keys: Sequence[str]) -> dict[str, Any]:
-        put = super().get(keys)
-        return put | self._cache.get([key for key in keys if key not in put])
+    def get(self, keys: Sequence[str], *read: Callable[[Any], Any]) -> dict[str, Any]:
+        put = super().get(keys, *read)
+        return put | self._cache.get([key for key in keys if key not in put], *read)
 
     def note(self, model: str, role: str, usage: Usage) -> None:
         self.usage += usage

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -72,8 +71,6 @@ def _located(model: str, revision: str | None, file: str) -> Path:
 
 
 def _convert(source: Path, target: Path) -> None:
-    partial = target.with_name(target.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
     place = {"gguf_file": source.name}
     try:
         model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float16, **place)
@@ -84,6 +81,6 @@ def _convert(source: Path, target: Path) -> None:
     model.hf_quantizer, model.is_quantized = None, False
     with suppress(AttributeError):
         del model.config.quantization_config
-    model.save_pretrained(partial)
-    tokenizer.save_pretrained(partial)
-    partial.rename(target)
+    with paths.replaced(target) as folder:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

@@ -72,12 +72,12 @@ class PromptedModel:
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``; a prompt of scope ``sentence`` is asked about every sentence of a passage."""
         groups = [self._parts(passage, prompt) for passage in passages]
-        found = iter(self._parsed([prompt.render(Summary=part.text) for group in groups for part in group], prompt))
+        rendered = [[prompt.render(Summary=part.text) for part in group] for group in groups]
         return [
-            _claims(group, [next(found) for _ in group])
+            _claims(group, found)
             if group
             else Decomposition((), Reason.TOO_LONG if passage.strip() else Reason.EMPTY_REPLY)
-            for passage, group in zip(passages, groups, strict=True)
+            for passage, group, found in zip(passages, groups, self._parsed(rendered, prompt), strict=True)
         ]
 
     def verify(
@@ -93,28 +93,25 @@ class PromptedModel:
         together are improbable, it says ``improbable``.
         """
         parts: list[list[Chunk]] = []  # of every claim, documents in order
-        rendered: list[str] = []
+        rendered: list[list[str]] = []
         for i, group in enumerate(claims):
             render = prompt.render if extras is None else partial(prompt.render, Extra=extras[i])
             for claim, seen in zip(group, self._shown(documents[i], group, prompt, render), strict=True):
                 parts.append(seen)
-                rendered += [render(Document=part.text, ACU=claim) for part in seen]
-        found = iter(self._parsed(rendered, prompt))
-        verdicts = iter([_best([next(found) for _ in seen], seen) for seen in parts])
+                rendered.append([render(Document=part.text, ACU=claim) for part in seen])
+        verdicts = map(_best, self._parsed(rendered, prompt), parts)
         return [[next(verdicts) for _ in group] for group in claims]
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: sum k p(k) over the ratings k, as (s - 1) / 4, or the rating that was written."""
         seen, rendered = self._pairs(documents, summaries, prompt, "Summary")
-        found = iter(self._parsed(rendered, prompt))
-        best = [_best([next(found) for _ in parts], parts) for parts in seen]
+        best = map(_best, self._parsed(rendered, prompt), seen)
         return [Judgement(verdict.support, verdict.reason) for verdict in best]
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``; of a document in chunks, the critique that supports the statement most."""
-        seen, rendered = self._pairs(documents, statements, prompt, "Statement")
-        found = iter(self._parsed(rendered, prompt))
-        return [_kindest([next(found) for _ in parts]) for parts in seen]
+        _, rendered = self._pairs(documents, statements, prompt, "Statement")
+        return [_kindest(found) for found in self._parsed(rendered, prompt)]
 
     def revise(
         self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
@@ -142,9 +139,9 @@ class PromptedModel:
 
     def _pairs(
         self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt, variable: str
-    ) -> tuple[list[list[Chunk]], list[str]]:
+    ) -> tuple[list[list[Chunk]], list[list[str]]]:
         seen: list[list[Chunk]] = []
-        rendered: list[str] = []
+        rendered: list[list[str]] = []
         for document, statement in zip(documents, statements, strict=True):
 
             def render(part: str, statement: str = statement) -> str:
@@ -152,7 +149,7 @@ class PromptedModel:
 
             parts = self._chunks(document, prompt, render)
             seen.append(parts)
-            rendered += [render(part.text) for part in parts]
+            rendered.append([render(part.text) for part in parts])
         return seen, rendered
 
     def _parts(self, passage: str, prompt: Prompt) -> Sequence[text.Span | Chunk]:
@@ -172,8 +169,6 @@ class PromptedModel:
         """What each claim is checked against: the document, its chunks, or the sentences retrieved for it."""
         if prompt.context == "retrieved":
             return [self._retrieved(document, claim, prompt, render) for claim in group]
-        if not group:
-            return []
 
         # One division for all, so that the claims share their chunks (and an engine their prefix).
         def fits(part: str) -> bool:
@@ -226,8 +221,12 @@ class PromptedModel:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def _parsed(self, rendered: Sequence[str], prompt: Prompt) -> list[Parsed]:
-        """What the replies say; those that say nothing are kept under ``unread_name``: a mended server may do better."""
+    def _parsed(self, groups: Sequence[Sequence[str]], prompt: Prompt) -> list[list[Parsed]]:
+        """What the replies to groups of rendered prompts say.
+
+        Those that say nothing are kept under ``unread_name``: a mended server may do better.
+        """
+        rendered = [one for group in groups for one in group]
         replies = self._ask(rendered, prompt)
         found = [_read(reply, prompt) for reply in replies]
         lost = [place for place, parsed in enumerate(found) if parsed.value is None]
@@ -237,7 +236,8 @@ class PromptedModel:
             self.cache.put(kept, model=unread_name(self.name), role=prompt.role)
             self.cache.note(self.name, prompt.role, Usage(unparsed=len(lost), unread=len(kept)))
         self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
-        return found
+        each = iter(found)
+        return [[next(each) for _ in group] for group in groups]
 
     def _warn(self, improbable: int, asked: int) -> None:
         """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""
@@ -250,9 +250,8 @@ class PromptedModel:
             )  # fmt: skip
 
     def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
-        fits = [self.language_model.fits(one, prompt.decoding) for one in rendered]
-        read = iter(self._parsed([one for one, ok in zip(rendered, fits, strict=True) if ok], prompt))
-        return [Text(*next(read)) if ok else Text(None, Reason.TOO_LONG) for ok in fits]
+        fitting = [[one] if self.language_model.fits(one, prompt.decoding) else [] for one in rendered]
+        return [Text(*found[0]) if found else Text(None, Reason.TOO_LONG) for found in self._parsed(fitting, prompt)]
 
 
 def _stored(value: Any, choices: int) -> Reply:

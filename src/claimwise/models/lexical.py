@@ -72,8 +72,6 @@ class LexicalModel:
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one statement."""
-        if reason := needs_language_model(prompt):
-            return [Judgement(math.nan, reason)] * len(summaries)
         verdicts = self.verify(documents, [[summary] for summary in summaries], prompt)
         return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]
 
@@ -83,8 +81,8 @@ class LexicalModel:
         for document, statement, judged in zip(
             documents, statements, self.judge(documents, statements, prompt), strict=True
         ):
-            known = set(content(document))
-            unknown = [word for word in text.words(statement) if stem(word) in set(content(statement)) - known]
+            new = set(content(statement)) - set(content(document))
+            unknown = [word for word in text.words(statement) if stem(word) in new]
             comment = f"Not in the document: {', '.join(dict.fromkeys(unknown))}." if unknown else "Nothing is new."
             results.append(Critique(comment, judged.score, reason=judged.reason))
         return results

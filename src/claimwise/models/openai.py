@@ -13,7 +13,7 @@ import queue
 import re
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -106,24 +106,65 @@ class OpenAILanguageModel:
         return self._options.context is None or self.count(prompt) <= self._options.context - written
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``; prompts are sent by document and in order, so that a server's prefix cache hits."""
-        one = self._choose if how.choices else self._write
-        return self._each(prompts, lambda prompt, server: one(prompt, how, server))
+        """See ``LanguageModel``; after an error, calls in flight still finish.
+
+        Prompts are sent by document and in order, so that a server's prefix cache hits.
+        """
+        ask = self._choose if how.choices else self._write
+        finished: queue.SimpleQueue[tuple[int, Reply] | None] = queue.SimpleQueue()
+        errors: list[Exception] = []
+        documents: dict[str, list[int]] = {}
+        for index, prompt in enumerate(prompts):
+            documents.setdefault(prompt.document if isinstance(prompt, Rendered) else prompt, []).append(index)
+
+        async def call(index: int, document: str) -> None:
+            while not errors:
+                async with self._pool.turn(document) as server:
+                    if errors:
+                        return
+                    try:
+                        finished.put((index, await ask(prompts[index], how, server)))
+                        return
+                    except ServerError as error:
+                        if self._pool.replace(server):
+                            self._started -= 1  # it is asked elsewhere: one call for the budget
+                        else:
+                            errors.append(self._none_left(error))
+                    except Exception as error:
+                        errors.append(error)
+
+        async def run() -> None:
+            async with asyncio.TaskGroup() as calls:
+                for document, indices in documents.items():
+                    if errors:
+                        return
+                    await self._pool.assign(document, len(indices))
+                    for index in indices:
+                        task = calls.create_task(call(index, document))
+                        # not in the call itself: one that is cancelled before its first step runs no line of it
+                        task.add_done_callback(lambda _, document=document: self._pool.done(document))
+
+        task = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        task.add_done_callback(lambda _: finished.put(None))
+        try:
+            yield from iter(finished.get, None)
+        finally:
+            task.cancel()
+        if errors:
+            raise errors[0]
+        task.result()
 
     async def _write(self, prompt: str, how: Decoding, server: Server) -> Reply:
         options = {"stop": list(how.stop)} if how.stop and self._stops else {}
-        choice = await self._create(server, prompt, how.max_tokens, options, how.schema)
+        choice = await self._create(server, prompt, how, options)
         return choice if isinstance(choice, Reply) else read_text(choice).before(how.stop)
 
     async def _choose(self, prompt: str, how: Decoding, server: Server) -> Reply:
         """Probabilities; a text where the server gives none, after one warning."""
-        choice = await self._create(server, prompt, how.max_tokens, self._wanted(self._top))
+        choice = await self._create(server, prompt, how, self._wanted(self._top))
         if isinstance(choice, Reply):
             return choice
-        try:
-            place = read_alternatives(choice)
-        except ValueError:
-            place = None
+        place = read_alternatives(choice)
         if place and len(place) > 1:  # one alone says nothing of the answers that were not given
             self._given = True
             return Reply(probabilities=probabilities(place, how.choices))
@@ -174,18 +215,13 @@ class OpenAILanguageModel:
     # -- one call ------------------------------------------------------------------------------------
 
     async def _create(
-        self,
-        server: Server,
-        prompt: str,
-        max_tokens: int,
-        options: dict[str, Any],
-        schema: Mapping[str, Any] | None = None,
+        self, server: Server, prompt: str, how: Decoding, options: dict[str, Any]
     ) -> dict[str, Any] | Reply:
         """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
         self._spend()
-        path, body = self._request(prompt, max_tokens)
-        kind = self._formats[0] if schema and self._formats else None
-        request = body | options | ({"response_format": _format(kind, schema)} if kind else {})
+        path, body = self._request(prompt, how.max_tokens)
+        kind = self._formats[0] if how.schema and self._formats else None
+        request = body | options | ({"response_format": _format(kind, how.schema)} if kind else {})
         try:
             response = await server.client.post(path, cast_to=httpx2.Response, body=request)
         except openai.APIStatusError as error:
@@ -199,11 +235,11 @@ class OpenAILanguageModel:
                 )
                 raise ServerError(f"{server.where}: {said}{after}. {_KEPT}") from None
             if "logprobs" in options and "logprob" in message:
-                return await self._create(server, prompt, max_tokens, self._wanted(self._fewer(options, said)))
+                return await self._create(server, prompt, how, self._wanted(self._fewer(options, said)))
             if kind and ("response_format" in message or "schema" in message):
                 if kind in self._formats:  # several calls may find out at once
                     self._formats.remove(kind)  # parsers read JSON that no schema held together, too
-                return await self._create(server, prompt, max_tokens, options, schema)
+                return await self._create(server, prompt, how, options)
             codes = [code for code in (error.code, error.type) if isinstance(code, str)]
             if reason := refusal(message, request, error.status_code, codes, parameter):
                 return Reply(reason=reason)
@@ -211,7 +247,7 @@ class OpenAILanguageModel:
                 self._stops = False
                 self._warn("stop", f"refuses texts that end a reply ({said}): replies are ended here")
                 others = {name: value for name, value in options.items() if name != "stop"}
-                return await self._create(server, prompt, max_tokens, others, schema)
+                return await self._create(server, prompt, how, others)
             raise self._explained(server, error.status_code, said) from None
         except openai.APIConnectionError as error:
             raise ServerError(
@@ -285,55 +321,6 @@ class OpenAILanguageModel:
             f"{self.name}: no server is left: {self._pool.problems()}. Start them, or correct `base_url` of this model in "
             f"params.yaml. {_KEPT}"
         )
-
-    # -- many calls ----------------------------------------------------------------------------------
-
-    def _each(
-        self, prompts: Sequence[str], one: Callable[[str, Server], Awaitable[Reply]]
-    ) -> Iterator[tuple[int, Reply]]:
-        """Run the calls, as many at once as allowed; after an error, those in flight still finish."""
-        finished: queue.SimpleQueue[tuple[int, Reply] | None] = queue.SimpleQueue()
-        errors: list[Exception] = []
-        documents: dict[str, list[int]] = {}
-        for index, prompt in enumerate(prompts):
-            documents.setdefault(prompt.document if isinstance(prompt, Rendered) else prompt, []).append(index)
-
-        async def call(index: int, document: str) -> None:
-            while not errors:
-                async with self._pool.turn(document) as server:
-                    if errors:
-                        return
-                    try:
-                        finished.put((index, await one(prompts[index], server)))
-                        return
-                    except ServerError as error:
-                        if self._pool.replace(server):
-                            self._started -= 1  # it is asked elsewhere: one call for the budget
-                        else:
-                            errors.append(self._none_left(error))
-                    except Exception as error:
-                        errors.append(error)
-
-        async def run() -> None:
-            async with asyncio.TaskGroup() as calls:
-                for document, indices in documents.items():
-                    if errors:
-                        return
-                    await self._pool.assign(document, len(indices))
-                    for index in indices:
-                        task = calls.create_task(call(index, document))
-                        # not in the call itself: one that is cancelled before its first step runs no line of it
-                        task.add_done_callback(lambda _, document=document: self._pool.done(document))
-
-        task = asyncio.run_coroutine_threadsafe(run(), self._loop)
-        task.add_done_callback(lambda _: finished.put(None))
-        try:
-            yield from iter(finished.get, None)
-        finally:
-            task.cancel()
-        if errors:
-            raise errors[0]
-        task.result()
 
 
 def _server(name: str, base_url: str, options: OpenAIOptions, key: str) -> Server:

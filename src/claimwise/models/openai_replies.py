@@ -88,6 +88,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             super().__init__(**settings, trust_env=False)
         self._where, self._seconds, self._retries, self._key = where, options.timeout_seconds, options.retries, key
         self._forms = [form for secret in (key, password) if len(secret) >= _SECRET for form in _forms(secret)]
+        self._few = min(_FIRST_ATTEMPTS - 1, self._retries)
         self._served = False  # whether the server has ever sent a completion
         self.problem = ""
         self.replace: Callable[[], bool] | None = None
@@ -119,9 +120,10 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             late = isinstance(error, TimeoutError | httpx2.ReadTimeout)
             self.problem = f"no answer within {self._seconds:g} s" if late else self._explained(error)
             self._give_up(attempt)
-            if not late and not self._served and attempt >= self._most(late):
+            unknown = not late and not self._served  # a call to a server that has never answered soon ends
+            if unknown and attempt >= self._few:
                 raise self._unusable(f"{self.problem}, after {attempt} retries") from None
-            self._tell(attempt, self._most(late))
+            self._tell(attempt, self._few if unknown else self._retries)
             raise httpx2.RequestError(self.problem, request=request) from None
 
     async def answers(self, address: str) -> bool:
@@ -134,12 +136,8 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         return response.status_code < 500
 
     def _give_up(self, attempt: int) -> None:
-        if self.replace and attempt >= min(_FIRST_ATTEMPTS - 1, self._retries) and self.replace():
+        if self.replace and attempt >= self._few and self.replace():
             raise ServerError(f"{self._where}: {self.problem}")
-
-    def _most(self, late: bool) -> int:
-        """How often a call is made again; one to a server that has never answered soon ends."""
-        return self._retries if late or self._served else min(_FIRST_ATTEMPTS - 1, self._retries)
 
     def _tell(self, attempt: int, most: int) -> None:
         """Nobody should wonder why nothing moves while failed attempts are made again."""
@@ -346,11 +344,10 @@ def read_tokens(usage: Any, name: str) -> int:
     return count if isinstance(count, int) and 0 <= count < 1 << 40 else 0
 
 
-def read_alternatives(choice: Mapping[str, Any]) -> dict[str, float]:
-    r"""The log probabilities of the first token that holds a word and of its alternatives; empty without any.
+def read_alternatives(choice: Mapping[str, Any]) -> dict[str, float] | None:
+    r"""The log probabilities of the first token that holds a word and of its alternatives.
 
-    Raises:
-        ValueError: they are of another shape than the protocol's.
+    Empty without any; None where they are of another shape than the protocol's.
 
     >>> tokens = [{"token": "\n", "logprob": 0.0}, {"token": "Yes", "logprob": -0.1}]
     >>> tokens[1]["top_logprobs"] = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.5}]
@@ -362,12 +359,12 @@ def read_alternatives(choice: Mapping[str, Any]) -> dict[str, float]:
         for token, given in _positions(choice.get("logprobs") or {}):
             place = dict(given)
             if not all(isinstance(one, str) and logprob <= 0.01 for one, logprob in place.items()):  # may be rounded
-                raise ValueError(f"expected tokens and log probabilities, got {place}")
+                return None
             if any(character.isalnum() for character in token):
                 break
         return {one: float(logprob) for one, logprob in place.items()}
-    except (AttributeError, KeyError, TypeError, OverflowError) as error:
-        raise ValueError(f"expected the protocol's logprobs: {error}") from error
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return None
 
 
 def _positions(logprobs: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, float]]]]:

@@ -34,7 +34,7 @@ class ModelError(ClaimwiseError):
 class Options(BaseModel):
     """Base of the kinds' options."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @classmethod
     def read(cls, kind: str, settings: Mapping[str, Any]) -> Self:

@@ -50,7 +50,7 @@ class Checkpoint:
     Attributes:
         model: in evaluation mode, on its device.
         encoder_decoder: whether it is a sequence-to-sequence model.
-        context: most tokens of a prompt and its reply (of an encoder's prompt alone), or None.
+        context: most tokens of a prompt and its reply (of an encoder's prompt alone), where the checkpoint has a limit.
     """
 
     def __init__(self, options: TransformersOptions):
@@ -85,7 +85,7 @@ class Checkpoint:
         self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
         probe = self._head + _PROBE + self._tail
         self._by_line = not self.encoder_decoder and self._whole(probe) == self._lines(probe)
-        self.context = options.context or _context(config, self.tokenizer)
+        self.context = _context(config, self.tokenizer)
 
     def _frame(self, options: TransformersOptions) -> tuple[str, str, bool]:
         """What stands before and after a prompt, and whether the tokenizer has still to add its start token."""

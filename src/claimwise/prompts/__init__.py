@@ -159,15 +159,17 @@ def load(name: str, role: Role | None = None) -> Prompt:
     ...
     claimwise.prompts.files.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
     """
-    file = Path(name).expanduser()
-    if _is_path(name) and not file.is_file():
-        hint = f"{near(file.stem, names()) or ';'} `claimwise prompts` lists those that go by name, without .txt"
-        raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
-    if not _is_path(name) and name not in names():
+    if _is_path(name):
+        file = Path(name).expanduser()
+        if not file.is_file():
+            hint = f"{near(file.stem, names()) or ';'} `claimwise prompts` lists those that go by name, without .txt"
+            raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
+        prompt = _prompt(name, file, file.parent)  # anew each time: a notebook's kernel outlives an edit
+    elif name in names():
+        prompt = _packaged(name)
+    else:
         which = f"those for {role}" if role else "all"
         raise PromptError(f"no prompt named {name!r}{near(name, names(role)) or ';'} `claimwise prompts` lists {which}")
-    # one of a user's own is read anew each time: a notebook's kernel outlives an edit
-    prompt = _prompt(name, file, file.parent) if _is_path(name) else _packaged(name)
     if role not in (None, prompt.role):
         expected = f"expected one for {role}: {', '.join(names(role))}"
         raise PromptError(f"prompt {name!r} is for {prompt.role}, {expected}")

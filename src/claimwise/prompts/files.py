@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from importlib.resources.abc import Traversable
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 import jinja2
@@ -51,26 +50,22 @@ class PromptError(ClaimwiseError):
 
 
 #: What templates of a role show: all of the first, and of the second what they like (for ``revise`` at least one).
-_SHOWN: Mapping[str, tuple[frozenset[str], frozenset[str]]] = MappingProxyType(
-    {
-        "decompose": (frozenset({"Summary"}), frozenset()),
-        "verify": (frozenset({"Document", "ACU"}), frozenset()),
-        "judge": (frozenset({"Document", "Summary"}), frozenset()),
-        "critique": (frozenset({"Document", "Statement"}), frozenset({"References"})),
-        "revise": (frozenset({"Document", "Summary"}), frozenset({"Unsupported", "Comment"})),
-        "summarise": (frozenset({"Sources", "Question"}), frozenset()),
-    }
-)
+_SHOWN: Mapping[str, tuple[Set[str], Set[str]]] = {
+    "decompose": ({"Summary"}, set()),
+    "verify": ({"Document", "ACU"}, set()),
+    "judge": ({"Document", "Summary"}, set()),
+    "critique": ({"Document", "Statement"}, {"References"}),
+    "revise": ({"Document", "Summary"}, {"Unsupported", "Comment"}),
+    "summarise": ({"Sources", "Question"}, set()),
+}
 
 #: What a template is filled with to see whether it can be: of each variable what it may be in earnest.
-_SAMPLES: Mapping[str, Any] = MappingProxyType(
-    dict.fromkeys(("Document", "Summary", "ACU", "Extra", "Statement", "Comment", "Question"), "It rained in Rome.")
-    | {
-        "References": ["Ling (2009)", "Benton (2010)"],
-        "Unsupported": ("It rained.", "It poured."),
-        "Sources": [Source("Ling (2009)", "A title", "It rained."), Source("Benton (2010)", "Another", "It poured.")],
-    }
-)
+_SAMPLES: Mapping[str, Any] = {
+    **dict.fromkeys(("Document", "Summary", "ACU", "Extra", "Statement", "Comment", "Question"), "It rained in Rome."),
+    "References": ["Ling (2009)", "Benton (2010)"],
+    "Unsupported": ("It rained.", "It poured."),
+    "Sources": [Source("Ling (2009)", "A title", "It rained."), Source("Benton (2010)", "Another", "It poured.")],
+}
 
 
 class Demonstration(BaseModel):
@@ -134,6 +129,10 @@ class PromptFile(NamedTuple):
         """An error about a key of the front matter."""
         return _error(self.file, self.lines.get(key, 1), f"{key}: {what}")
 
+    def text_error(self, line: int, what: str) -> PromptError:
+        """An error about a line of the template."""
+        return _error(self.file, self.start + line - 1, what)
+
 
 def read(file: Traversable) -> PromptFile:
     """Read a prompt file and check its front matter.
@@ -189,7 +188,7 @@ def check_template(found: PromptFile, header: Header) -> None:
     always, choice = _SHOWN[header.role]
     one_of = header.role == "revise"
     if header.context == "document+extra":
-        always |= {"Extra"}
+        always = always | {"Extra"}
     expected = f"a prompt for {header.role} shows {_braced(always)}"
     if choice:
         expected += f" and {'one or more' if one_of else 'perhaps some'} of {_braced(choice)}"
@@ -197,32 +196,24 @@ def check_template(found: PromptFile, header: Header) -> None:
         tree = ENVIRONMENT.parse(found.template)
         stored = frozenset(name.name for name in tree.find_all(nodes.Name) if name.ctx == "store")
         if grows := _grows(tree, stored):
-            line = found.start + grows.lineno - 1
-            raise _error(
-                found.file,
-                line,
-                f"no `set` is made of what was set before, and no more than {_DEEPEST} loops stand in one another",
-            )
+            what = f"no `set` is made of what was set before, and no more than {_DEEPEST} loops stand in one another"
+            raise found.text_error(grows.lineno, what)
         ENVIRONMENT.compile(found.template)  # finds unknown filters, too
     except jinja2.TemplateSyntaxError as error:
-        line = found.start + error.lineno - 1
-        raise _error(found.file, line, f"not a template ({error.message}); {expected}") from None
+        raise found.text_error(error.lineno, f"not a template ({error.message}); {expected}") from None
     except RecursionError:
-        raise _error(found.file, found.start, "too much stands in one another; write it flatter") from None
+        raise found.text_error(1, "too much stands in one another; write it flatter") from None
     if elsewhere := next(tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)), None):
-        line = found.start + elsewhere.lineno - 1
-        raise _error(found.file, line, "a prompt is one file: no include, import or extends; put the text here")
+        what = "a prompt is one file: no include, import or extends; put the text here"
+        raise found.text_error(elsewhere.lineno, what)
     shown = meta.find_undeclared_variables(tree) - {_DEMONSTRATIONS}
     if unknown := shown - always - choice:
-        name, line = min(
-            ((node.name, node.lineno) for node in tree.find_all(nodes.Name) if node.name in unknown),
-            key=lambda place: place[1],
-        )
-        raise _error(found.file, found.start + line - 1, f"unknown placeholder {{{{ {name} }}}}; {expected}")
+        first = min((name for name in tree.find_all(nodes.Name) if name.name in unknown), key=lambda name: name.lineno)
+        raise found.text_error(first.lineno, f"unknown placeholder {_braced({first.name})}; {expected}")
     if lacking := always - shown:
-        raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
+        raise found.text_error(1, f"the text lacks {_braced(lacking)}; {expected}")
     if one_of and not shown & choice:
-        raise _error(found.file, found.start, f"the text lacks one of {_braced(choice)}; {expected}")
+        raise found.text_error(1, f"the text lacks one of {_braced(choice)}; {expected}")
 
 
 def _grows(node: nodes.Node, stored: frozenset[str], depth: int = 0) -> nodes.Node | None:
@@ -260,7 +251,7 @@ def check_filled(found: PromptFile, demonstrations: Sequence[Demonstration]) -> 
         fill(found.template, demonstrations, _SAMPLES)
     except Exception as error:  # an expression may raise anything
         line, what = failure(error)
-        raise _error(found.file, found.start + (line or 1) - 1, f"the text cannot be filled: {what}") from None
+        raise found.text_error(line or 1, f"the text cannot be filled: {what}") from None
 
 
 def failure(error: Exception) -> tuple[int | None, str]:
@@ -320,18 +311,18 @@ def text(file: Traversable) -> str:
 def _key_error(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
     if error["type"] == "extra_forbidden":
-        what = f"unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
+        what = f"{key}: unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
     elif error["type"] == "missing":
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
-        what = f"is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
+        what = f"{key}: is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
     else:
-        return str(_error(file, places.get(key, 1), finding(key, error)))
-    return str(_error(file, places.get(key, 1), f"{key}: {what}"))
+        what = finding(key, error)
+    return str(_error(file, places.get(key, 1), what))
 
 
 def _error(file: Traversable, line: int, what: str) -> PromptError:
     return PromptError(f"prompt file {file}, line {line}: {what}")
 
 
-def _braced(names: frozenset[str]) -> str:
+def _braced(names: Set[str]) -> str:
     return ", ".join(f"{{{{ {name} }}}}" for name in sorted(names))

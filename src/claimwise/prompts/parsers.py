@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claimwise.prompts import answers, lists, texts
@@ -51,7 +50,7 @@ class Kind(NamedTuple):
     """
 
     read: Callable[[str, bool], Parsed]
-    choices: Mapping[str, float] = MappingProxyType({})
+    choices: Mapping[str, float] = {}
     schema: Mapping[str, Any] | None = None
 
 
@@ -88,19 +87,17 @@ _CRITIQUES = {
 }
 _TEXTS = {"corrected-summary": Kind(texts.corrected), "text": Kind(texts.plain_text)}
 
-KINDS: Mapping[str, Kind] = MappingProxyType(_CLAIMS | _NUMBERS | _CRITIQUES | _TEXTS)
+KINDS: Mapping[str, Kind] = _CLAIMS | _NUMBERS | _CRITIQUES | _TEXTS
 
 #: The kinds of reply whose value a role has a use for.
-FOR_ROLE: Mapping[str, Mapping[str, Kind]] = MappingProxyType(
-    {
-        "decompose": _CLAIMS,
-        "verify": _NUMBERS,
-        "judge": _NUMBERS,
-        "critique": _CRITIQUES,
-        "revise": _TEXTS,
-        "summarise": _TEXTS,
-    }
-)
+FOR_ROLE: Mapping[str, Mapping[str, Kind]] = {
+    "decompose": _CLAIMS,
+    "verify": _NUMBERS,
+    "judge": _NUMBERS,
+    "critique": _CRITIQUES,
+    "revise": _TEXTS,
+    "summarise": _TEXTS,
+}
 
 #: Characters of a reply that are read, after its thoughts: some patterns' time grows with the square of its length.
 _LONGEST = 20_000
