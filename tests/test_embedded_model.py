@@ -125,8 +125,8 @@ def test_a_heading_of_the_sources_is_no_evidence_to_quote():
         ranked = [tuple(range(len(text.sentences(document)))) for document in documents]
         return [[Verdict(0.1, evidence=order) for _ in each] for order, each in zip(ranked, claims, strict=True)]
 
-    [revised] = reviser.Reviser(verify).revise(
-        [document], ["Ling (2009) sold rice."], [Feedback(unsupported=("Ling (2009) sold rice.",))]
+    [revised] = reviser.revise(
+        verify, [document], ["Ling (2009) sold rice."], [Feedback(unsupported=("Ling (2009) sold rice.",))]
     )
     assert revised.text == "Creatine helped in winter (Ling, 2009)."
 

@@ -10,7 +10,6 @@ import json
 import random
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -81,7 +80,7 @@ def score(groups: list[list[Proposal]], pairs: list[tuple[str, list[str]]], sele
     return np.nanmean(np.array(rows), axis=0)
 
 
-def train(destination: Path = checksums.WEIGHTS / "decomposer-selector.safetensors") -> None:
+def train() -> None:
     """Fit, choose on held-out documents, refit on all, write."""
     pairs = examples()
     order = list(range(len(pairs)))
@@ -118,7 +117,7 @@ def train(destination: Path = checksums.WEIGHTS / "decomposer-selector.safetenso
             "precision": final.precision,
             "balance_gains": np.asarray(gains, dtype=np.float32),
         },
-        str(destination),
+        checksums.WEIGHTS / "decomposer-selector.safetensors",
         metadata={"selector": json.dumps(header)},
     )
 

@@ -91,12 +91,9 @@ class EmbeddedModel:
 
         return Localiser(self._verifier)
 
-    @cached_property
-    def _reviser(self):
-        from claimwise_embedded.reviser import Reviser
-
-        plain = prompts.load("acueval-verify-zeroshot")
-        return Reviser(lambda documents, statements: self._verifier.verify(documents, statements, plain))
+    def _supported(self, documents: Sequence[str], statements: Sequence[Sequence[str]]) -> list[list[Verdict]]:
+        """What edits are held against, whatever the prompt."""
+        return self._verifier.verify(documents, statements, prompts.load("acueval-verify-zeroshot"))
 
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``."""
@@ -134,16 +131,20 @@ class EmbeddedModel:
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``. A prompt that asks for a verdict on a claim and a revised claim (Factored Verification
         A.3.1) gets the verifier's; any other what a look at the whole statement finds."""
+        from claimwise_embedded import reviser
+
         if prompt.reply == "critique-block":
             verdicts = self._verifier.verify(documents, [[statement] for statement in statements], prompt)
-            return self._reviser.correct(documents, statements, [verdict for [verdict] in verdicts])
-        return self._reviser.critique(documents, statements, self.judge(documents, statements, prompt))
+            return reviser.correct(self._supported, documents, statements, [verdict for [verdict] in verdicts])
+        return reviser.critique(documents, statements, self.judge(documents, statements, prompt))
 
     def revise(
         self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
     ) -> list[Text]:
         """See ``Model.revise``."""
-        return self._reviser.revise(documents, summaries, feedback)
+        from claimwise_embedded import reviser
+
+        return reviser.revise(self._supported, documents, summaries, feedback)
 
     def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
         """See ``Model.summarise``: of each source the sentence nearest to the question, cited."""

@@ -44,7 +44,8 @@ def candidates(tokens: Doc, missing: str | None, resolution: Resolution) -> Iter
         if not clause.told:
             yield from _of_clause(clause, tokens)
         elif any(unit.kind == "ccomp" for unit in clause.must):
-            yield Candidate(_told(clause, clause.subjects[-1][0], [*clause.must, *clause.free]), "reporting")
+            parts = [list(unit.phrase.all) for unit in (*clause.must, *clause.free)]
+            yield Candidate(_assembled(clause, clause.subjects[-1][0], parts, clause.group), "reporting")
     yield from facts(tokens, resolution)
 
 
@@ -54,13 +55,10 @@ def _tie(tokens: Doc, i: int) -> bool:
     )
 
 
-def _told(clause: Clause, who: Sequence[Piece], units: Sequence[Unit]) -> list[Piece]:
-    return _assembled(clause, who, [list(unit.phrase.all) for unit in units])
-
-
-def _assembled(clause: Clause, who: Sequence[Piece], parts: Sequence[list[Piece]], group=None) -> list[Piece]:
+def _assembled(
+    clause: Clause, who: Sequence[Piece], parts: Sequence[list[Piece]], group: Sequence[Piece]
+) -> list[Piece]:
     """Attribution, subject, then verb group and complements in the order of the sentence."""
-    group = clause.group if group is None else group
     inserted = [piece for piece in group if isinstance(piece, str)]
     own = [[piece] for piece in group if isinstance(piece, int)]
     gap = [list(unit.phrase.core) for unit in clause.must if unit.kind == "antecedent"]

@@ -27,15 +27,13 @@ from claimwise_embedded import decomposer_selector as selection
 from claimwise_embedded.candidate_text import Candidate, well_formed, write
 from claimwise_embedded.candidates import candidates
 from claimwise_embedded.decomposer_features import describe, incidence
-from claimwise_embedded.decomposer_parsing import sentences, span
+from claimwise_embedded.decomposer_parsing import CONTENT, sentences, span
 from claimwise_embedded.decomposer_references import Referents, Resolution
 
 _WORD = re.compile(r"\w", re.UNICODE)
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _STEMMED = re.compile(r"[a-z0-9]+")
 _FOREIGN_SENTENCE = re.compile(r"[^\n。！？؟।]+[。！？؟।]?")
-#: Classes of the words that some claim has to hold.
-_CONTENT = frozenset(("NOUN", "PROPN", "ADJ", "NUM", "VERB"))
 #: Facts told in passing: nothing else in the summary says them on their own.
 _ASIDES = frozenset(("age", "apposition", "title", "described-age"))
 #: Sentences whose claims are chosen together: a typical summary; a long text is taken in such pieces.
@@ -149,7 +147,8 @@ def _told(place: tuple[Proposal, Candidate, str], others: Sequence[tuple[Proposa
 
 
 def _is_content(token: Token) -> bool:
-    return token.pos_ in _CONTENT or token.dep_ == "neg" or token.tag_ == "MD"
+    """Whether some claim has to hold a word."""
+    return token.pos_ in CONTENT or token.dep_ == "neg" or token.tag_ == "MD"
 
 
 def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:

@@ -9,7 +9,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from claimwise_embedded.candidate_text import Candidate
-from claimwise_embedded.decomposer_parsing import VERBS
+from claimwise_embedded.decomposer_parsing import CONTENT, VERBS
 from claimwise_embedded.decomposer_references import Resolution
 
 _PREPOSITIONS = frozenset(
@@ -17,8 +17,6 @@ _PREPOSITIONS = frozenset(
     "without".split()
 )
 _FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))
-#: Narrower than the decomposer's: no negation, no modal.
-_CONTENT = frozenset(("NOUN", "PROPN", "ADJ", "NUM", "VERB"))
 _UNCLEAR = frozenset("he she it they him them this these".split())
 
 
@@ -47,7 +45,7 @@ def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolutio
         at = candidate.kept
         mine = [tokens[k] for k in at]
         size = sum(words[k] for k in at)
-        own = sum(1 for k in at if tokens[k].pos_ in _CONTENT and uses[k] - parts[i] <= 0)
+        own = sum(1 for k in at if tokens[k].pos_ in CONTENT and uses[k] - parts[i] <= 0)
         found: dict[str, float] = {
             f"kind:{candidate.kind}": 1.0,
             f"size:{min(size // 2, 10)}": 1.0,

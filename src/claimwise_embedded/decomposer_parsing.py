@@ -21,6 +21,8 @@ _MOST = 4000
 
 NOUNS = frozenset(("NOUN", "PROPN", "PRON", "NUM"))
 VERBS = frozenset(("VERB", "AUX"))
+#: Classes of the words that say something.
+CONTENT = frozenset(("NOUN", "PROPN", "ADJ", "NUM", "VERB"))
 REPORTING = frozenset(
     "say claim believe think tell announce add insist admit reveal report warn confirm suggest argue deny know "
     "hope fear expect feel find show hear learn understand realise realize discover agree explain state note "

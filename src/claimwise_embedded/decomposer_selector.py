@@ -137,9 +137,9 @@ def choose(
     return sorted(chosen)
 
 
-def fewest(gains: np.ndarray, margin: float = 0.002) -> float:
-    """The balance with the fewest claims whose mean F1 is within ``margin`` of the best of ``BALANCES``."""
-    return next(b for b, gain in zip(BALANCES, gains, strict=True) if gain >= gains.max() - margin)
+def fewest(gains: np.ndarray) -> float:
+    """The balance with the fewest claims whose mean F1 is within 0.002 of the best of ``BALANCES``."""
+    return next(b for b, gain in zip(BALANCES, gains, strict=True) if gain >= gains.max() - 0.002)
 
 
 @cache

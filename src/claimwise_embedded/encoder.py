@@ -65,9 +65,9 @@ class Encoder:
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
 
-    def wordpiece_ids(self, words: Sequence[str]) -> list[list[int]]:
-        """The vocabulary ids of each word alone; BERT's ids grow as words get rarer."""
-        return [e.ids for e in self._tokenizer.encode_batch(list(words), add_special_tokens=False)]
+    def wordpiece_ids(self, word: str) -> list[int]:
+        """The vocabulary ids of a word alone; BERT's ids grow as words get rarer."""
+        return self._tokenizer.encode(word, add_special_tokens=False).ids
 
     def encode(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
         """Encode pieces of text; a word's vector is the mean of its wordpieces' states in the piece.

@@ -33,7 +33,7 @@ class Reader:
     def __init__(self, checkers: Sequence[Checker] = (), *, keep: bool = False) -> None:
         self._encoder = shared_encoder()
         self._checkers, self._keep = checkers, keep
-        self._weight = lru_cache(maxsize=200_000)(self._rarity)
+        self._weight = lru_cache(maxsize=200_000)(lambda word: rarity(self._encoder.wordpiece_ids(word)))
         self._known: dict[tuple[str, str, int, str], Evidence | str] = {}
 
     def read(
@@ -151,6 +151,3 @@ class Reader:
             np.array([self._weight(word) for word in words]),
             np.array([stem in names for stem in stems]),
         )
-
-    def _rarity(self, word: str) -> float:
-        return rarity(self._encoder.wordpiece_ids([word])[0])

@@ -29,6 +29,7 @@ DROPPED = 0.3
 #: Evidence sentences from which numbers and names are taken.
 EVIDENCE_SENTENCES = 3
 
+#: A verifier: from documents and, for each, statements to verdicts.
 Verify = Callable[[Sequence[str], Sequence[Sequence[str]]], list[list[Verdict]]]
 
 _QUOTED = re.compile(r"“([^”]+)”")
@@ -60,84 +61,81 @@ class _Edit:
     otherwise: str
 
 
-class Reviser:
-    """Revises and critiques with a verifier's help.
+def revise(
+    verify: Verify, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback]
+) -> list[Text]:
+    """Edit the sentences that the feedback is about, and no other.
+
+    A sentence that cites some of a document's papers is held against these.
+    """
+    parts = [text.sentences(summary) for summary in summaries]
+    places = [(k, i) for k, told in enumerate(feedback) for i in flagged(parts[k], told)]
+    sentences = [parts[k][i].text for k, i in places]
+    edits = _edits(verify, [_shown(documents[k], s) for (k, _), s in zip(places, sentences, strict=True)], sentences)
+    new: list[dict[int, _Edit]] = [{} for _ in summaries]
+    for (k, i), edit in zip(places, edits, strict=True):
+        new[k][i] = edit
+    return [Text(_rebuilt(*row)) for row in zip(summaries, parts, new, strict=True)]
+
+
+def _edits(verify: Verify, documents: Sequence[str], sentences: Sequence[str]) -> list[_Edit]:
+    """For each sentence the best edit that its document supports."""
+    own = [verdict for [verdict] in verify(documents, [[sentence] for sentence in sentences])]
+    evidence = []
+    for document, verdict in zip(documents, own, strict=True):
+        lines = text.sentences(document)
+        said = (stated(lines[j].text) for j in verdict.evidence)
+        evidence.append([line for line in said if line][:EVIDENCE_SENTENCES])
+    choices = [candidates(sentence, lines) for sentence, lines in zip(sentences, evidence, strict=True)]
+    verdicts = verify(documents, choices)
+    return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
+
+
+def correct(
+    verify: Verify, documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]
+) -> list[Critique]:
+    """A critique of each claim: the verifier's verdict and, where it is unsupported, a revised claim.
 
     Args:
-        verify: documents and, for each, statements, to verdicts.
+        verify: what edits are held against.
+        documents: n texts.
+        claims: n claims, sentences that each stand for themselves.
+        verdicts: the verifier's on each.
     """
+    wrong = [i for i, verdict in enumerate(verdicts) if verdict.support < ACCEPTED]
+    edits = revise(
+        verify,
+        [documents[i] for i in wrong],
+        [claims[i] for i in wrong],
+        [Feedback(unsupported=(claims[i],)) for i in wrong],
+    )
+    revised = {i: edit.text for i, edit in zip(wrong, edits, strict=True) if edit.text != claims[i]}
+    results = []
+    for i, (document, claim, verdict) in enumerate(zip(documents, claims, verdicts, strict=True)):
+        if verdict.reason is not None:
+            results.append(Critique("", verdict.support, reason=verdict.reason))
+        elif verdict.support >= ACCEPTED:
+            results.append(Critique("The document supports it.", verdict.support))
+        else:
+            comment = _critique(document, claim, verdict.support).text
+            results.append(Critique(comment, verdict.support, revised.get(i)))
+    return results
 
-    def __init__(self, verify: Verify):
-        self._verify = verify
 
-    def revise(self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback]) -> list[Text]:
-        """Edit the sentences that the feedback is about, and no other.
+def critique(documents: Sequence[str], statements: Sequence[str], judgements: Sequence[Judgement]) -> list[Critique]:
+    """Say which sentence of each statement the document bears out least, as a look at the whole would.
 
-        A sentence that cites some of a document's papers is held against these.
-        """
-        parts = [text.sentences(summary) for summary in summaries]
-        places = [(k, i) for k, told in enumerate(feedback) for i in flagged(parts[k], told)]
-        sentences = [parts[k][i].text for k, i in places]
-        edits = self._edits([_shown(documents[k], s) for (k, _), s in zip(places, sentences, strict=True)], sentences)
-        new: list[dict[int, _Edit]] = [{} for _ in summaries]
-        for (k, i), edit in zip(places, edits, strict=True):
-            new[k][i] = edit
-        return [Text(_rebuilt(*row)) for row in zip(summaries, parts, new, strict=True)]
-
-    def _edits(self, documents: Sequence[str], sentences: Sequence[str]) -> list[_Edit]:
-        """For each sentence the best edit that its document supports."""
-        own = [verdict for [verdict] in self._verify(documents, [[sentence] for sentence in sentences])]
-        evidence = []
-        for document, verdict in zip(documents, own, strict=True):
-            lines = text.sentences(document)
-            said = (stated(lines[j].text) for j in verdict.evidence)
-            evidence.append([line for line in said if line][:EVIDENCE_SENTENCES])
-        choices = [candidates(sentence, lines) for sentence, lines in zip(sentences, evidence, strict=True)]
-        verdicts = self._verify(documents, choices)
-        return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
-
-    def correct(self, documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
-        """A critique of each claim: the verifier's verdict and, where it is unsupported, a revised claim.
-
-        Args:
-            documents: n texts.
-            claims: n claims, sentences that each stand for themselves.
-            verdicts: the verifier's on each.
-        """
-        wrong = [i for i, verdict in enumerate(verdicts) if verdict.support < ACCEPTED]
-        edits = self.revise(
-            [documents[i] for i in wrong],
-            [claims[i] for i in wrong],
-            [Feedback(unsupported=(claims[i],)) for i in wrong],
-        )
-        revised = {i: edit.text for i, edit in zip(wrong, edits, strict=True) if edit.text != claims[i]}
-        results = []
-        for i, (document, claim, verdict) in enumerate(zip(documents, claims, verdicts, strict=True)):
-            if verdict.reason is not None:
-                results.append(Critique("", verdict.support, reason=verdict.reason))
-            elif verdict.support >= ACCEPTED:
-                results.append(Critique("The document supports it.", verdict.support))
-            else:
-                comment = _critique(document, claim, verdict.support).text
-                results.append(Critique(comment, verdict.support, revised.get(i)))
-        return results
-
-    def critique(
-        self, documents: Sequence[str], statements: Sequence[str], judgements: Sequence[Judgement]
-    ) -> list[Critique]:
-        """Say which sentence of each statement the document bears out least, as a look at the whole would.
-
-        Args:
-            documents: n texts.
-            statements: n claims, sentences or summaries.
-            judgements: the judge's of each statement as a whole; of one that it could not judge nothing is said.
-        """
-        return [
-            _critique(document, statement, judgement.score)
-            if judgement.reason is None
-            else Critique("", reason=judgement.reason)
-            for document, statement, judgement in zip(documents, statements, judgements, strict=True)
-        ]
+    Args:
+        documents: n texts.
+        statements: n claims, sentences or summaries.
+        judgements: the judge's of each statement as a whole; of one that it could not judge nothing is said.
+    """
+    return [
+        _critique(document, statement, judgement.score)
+        if judgement.reason is None
+        else Critique("", reason=judgement.reason)
+        for document, statement, judgement in zip(documents, statements, judgements, strict=True)
+    ]
 
 
 def _shown(document: str, sentence: str) -> str:
