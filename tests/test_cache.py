@@ -423,12 +423,18 @@ def test_an_export_takes_the_place_of_an_export_only(tmp_path):
     assert other.get(["a"]) == {"a": "one\u2028two"}
 
 
-def test_an_export_leaves_out_what_cannot_be_read(tmp_path):
+def test_an_export_leaves_out_what_cannot_be_read_and_holds_replies_that_said_nothing(tmp_path):
     cache = ResponseCache(tmp_path / "calls.sqlite")
     cache.put({"a": 1, "b": 2}, model="m", role="r")
+    cache.put({"c": "Hm."}, model=unread_name("m"), role="r")
     with sqlite3.connect(tmp_path / "calls.sqlite") as other:
         other.execute("UPDATE calls SET value = '{' WHERE key = 'a'")
-    assert cache.export("m", tmp_path / "m.jsonl") == 1
+    for _ in range(2):  # found to be unreadable, then set aside
+        assert cache.export("m", tmp_path / "m.jsonl") == 2
+    other = ResponseCache(":memory:")
+    other.read(tmp_path / "m.jsonl")
+    assert other.get(["a", "b", "c"]) == {"b": 2, "c": "Hm."}
+    assert [row[0] for row in other.stats()] == [unread_name("m"), "m"]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ INSERT INTO calls VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET model = ex
 
 #: Of values that were written by hand, by a defect or by a program of another version.
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+#: How the keys of values begin that are set aside.
+_ASIDE = "unreadable "
 _POLL_SECONDS = 0.2
 
 #: Configuration, weights, tokenizer and chat template; a README changes no reply.
@@ -152,8 +154,8 @@ class ResponseCache:
             return
         with self._explained(), self._connection:
             self._connection.executemany(
-                "UPDATE OR REPLACE calls SET key = 'unreadable ' || key, model = model || ? WHERE key = ?",
-                [(unread_name(""), key) for key in keys],
+                "UPDATE OR REPLACE calls SET key = ? || key, model = model || ? WHERE key = ?",
+                [(_ASIDE, unread_name(""), key) for key in keys],
             )
         _log.warning(
             "%s: %d finished calls cannot be read: they are set aside (`claimwise cache stats` shows them as unread) and "
@@ -216,18 +218,19 @@ class ResponseCache:
     def export(self, model: str, file: Path) -> int:
         """Write a model's finished calls, an object a line, for ``read``; returns how many.
 
-        They hold hashes of prompts, no prompt's text.
+        They hold hashes of prompts, no prompt's text. Replies in which nothing could be read are among them: they are not
+        asked for again, either.
 
         Raises:
             CacheError: the file is there and holds something else, such as the cache itself.
         """
         if file.exists() and not _holds_calls(file):
             raise CacheError(f"{file} holds something else than finished calls; name a new file")
-        query = "SELECT key, role FROM calls WHERE model = ? ORDER BY role, key"
+        query = "SELECT key, model, role FROM calls WHERE model IN (?, ?) AND key NOT LIKE ? ORDER BY role, key"
         with self._explained():
-            roles = dict(self._connection.execute(query, (model,)).fetchall())
-        values = self.get(list(roles))
-        rows = [(key, model, role, values[key]) for key, role in roles.items() if key in values]
+            calls = self._connection.execute(query, (model, unread_name(model), f"{_ASIDE}%")).fetchall()
+        values = self.get([key for key, _, _ in calls])
+        rows = [(key, name, role, values[key]) for key, name, role in calls if key in values]
         lines = [json.dumps(dict(zip(_COLUMNS, row, strict=True))) + "\n" for row in rows]
         with paths.whole(file) as new:
             new.write_text("".join(lines), encoding="utf-8")
