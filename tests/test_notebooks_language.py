@@ -33,7 +33,7 @@ def _code(name: str) -> list[str]:
 
 #: Those that run with whichever model params.yaml chooses.
 NOTEBOOKS = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if "\nmodel = " in _code(path.stem)[0]]
-DOCUMENTS = {"sample": 4, "sample_presence": 2, "sample_papers": 2}
+DOCUMENTS = {"sample": 2, "sample_presence": 2, "sample_papers": 2}
 
 
 def _share(text: str) -> float:

@@ -1,6 +1,7 @@
 """A real, small language model (SmolLM2-135M-Instruct): one file, its chat template, every engine."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import gguf
@@ -13,10 +14,10 @@ from claimwise import models, prompts
 from claimwise.models import continuous, gguf_file
 from claimwise.models.cache import CacheError, ResponseCache
 from claimwise.models.options import ModelError
-from claimwise.prompts import Decoding
+from claimwise.prompts import Decoding, Prompt
 
 ZERO = prompts.load("acueval-verify-zeroshot")
-FIVE = prompts.load("acueval-decompose-5shot").model_copy(update={"max_tokens": 8})
+LIST = prompts.load("acueval-decompose-0shot")
 DOCUMENT = (
     "Heavy rain closed the bridge for two days. Engineers found no damage, and lorries crossed it again on Friday."
 )
@@ -135,9 +136,9 @@ def test_replies_are_those_that_transformers_itself_generates(model, monkeypatch
 
 def test_a_reply_that_goes_in_circles_is_cut_off_there(model, monkeypatch):
     asked = ["Continue the list.\n" + "- It rained in Rome.\n" * 6]
-    [stopped] = dict(model.language_model.replies(asked, Decoding(80))).values()
+    [stopped] = dict(model.language_model.replies(asked, Decoding(56))).values()
     monkeypatch.setattr(continuous, "goes_in_circles", lambda reply: False)
-    [whole] = dict(model.language_model.replies(asked, Decoding(80))).values()
+    [whole] = dict(model.language_model.replies(asked, Decoding(56))).values()
     assert stopped.cut
     assert whole.cut
     rest = whole.text.removeprefix(stopped.text)
@@ -177,15 +178,17 @@ def test_a_server_writes_what_we_write(model, served):
 
 
 def test_recorded_calls_need_no_weights(smollm2, tmp_path, monkeypatch):
+    decoding = Prompt.decoding.fget
+    monkeypatch.setattr(Prompt, "decoding", property(lambda prompt: replace(decoding(prompt), max_tokens=16)))
     store, file = ResponseCache(tmp_path / "calls.sqlite"), tmp_path / "recorded" / "smollm2.jsonl"
     asked = models.load(smollm2, store)
-    first = asked.verify([DOCUMENT], [CLAIMS], ZERO), asked.decompose(["It rained."], FIVE)
+    first = asked.verify([DOCUMENT], [CLAIMS], ZERO), asked.decompose(["It rained."], LIST)
     assert store.export(asked.name, file) == len(CLAIMS) + 1
     assert "Engineers" not in file.read_text()  # no prompt's text is kept
 
     monkeypatch.setattr("claimwise.models.gguf_file.converted", lambda *place: pytest.fail("the weights were read"))
     again = models.load(smollm2 | {"recorded": str(file)})
-    assert (again.verify([DOCUMENT], [CLAIMS], ZERO), again.decompose(["It rained."], FIVE)) == first
+    assert (again.verify([DOCUMENT], [CLAIMS], ZERO), again.decompose(["It rained."], LIST)) == first
 
 
 def test_what_was_not_recorded_is_asked_of_the_weights_or_said(smollm2, tmp_path):

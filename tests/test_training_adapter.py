@@ -48,7 +48,8 @@ def learned(options, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adapter, "RATE", 3e-3)
         patch.setattr(adapter, "WARM_UP", 1)
-        adapter.train(options, PACKS * 10, folder)
+        patch.setattr(adapter, "_DOCUMENTS_PER_STEP", len(PACKS))
+        adapter.train(options, PACKS * 5, folder)
     return folder
 
 
@@ -79,13 +80,14 @@ def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_a
 
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tmp_path, monkeypatch):
     monkeypatch.setattr(adapter, "_STEPS_PER_SAVE", 1)
-    adapter.train(options, PACKS * 4, tmp_path / "whole")
+    monkeypatch.setattr(adapter, "_DOCUMENTS_PER_STEP", 1)
+    adapter.train(options, PACKS, tmp_path / "whole")
 
     calls = []
 
     def failing(logits, rows):
         calls.append(rows)
-        if len(calls) == 6:  # in the second step
+        if len(calls) == 2:  # in the second step
             raise KeyboardInterrupt
         return adapter_loss(logits, rows)
 
@@ -93,9 +95,9 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tm
     with monkeypatch.context() as patch:
         patch.setattr(adapter, "loss", failing)
         with pytest.raises(KeyboardInterrupt):
-            adapter.train(options, PACKS * 4, tmp_path / "killed")
+            adapter.train(options, PACKS, tmp_path / "killed")
     assert not (tmp_path / "killed" / "adapter_model.safetensors").exists()
-    adapter.train(options, PACKS * 4, tmp_path / "killed")
+    adapter.train(options, PACKS, tmp_path / "killed")
 
     whole, killed = (load_file(tmp_path / name / "adapter_model.safetensors") for name in ("whole", "killed"))
     assert whole.keys() == killed.keys()
