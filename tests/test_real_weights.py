@@ -1,7 +1,6 @@
 """A real, small language model (SmolLM2-135M-Instruct): one file, its chat template, every engine."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import gguf
@@ -14,10 +13,10 @@ from claimwise import models, prompts
 from claimwise.models import continuous, gguf_file
 from claimwise.models.cache import CacheError, ResponseCache
 from claimwise.models.options import ModelError
-from claimwise.prompts import Decoding, Prompt
+from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")
-LIST = prompts.load("acueval-decompose-0shot")
+LIST = prompts.load("acueval-decompose-0shot").model_copy(update={"max_tokens": 8})
 DOCUMENT = (
     "Heavy rain closed the bridge for two days. Engineers found no damage, and lorries crossed it again on Friday."
 )
@@ -178,8 +177,6 @@ def test_a_server_writes_what_we_write(model, served):
 
 
 def test_recorded_calls_need_no_weights(smollm2, tmp_path, monkeypatch):
-    decoding = Prompt.decoding.fget
-    monkeypatch.setattr(Prompt, "decoding", property(lambda prompt: replace(decoding(prompt), max_tokens=16)))
     store, file = ResponseCache(tmp_path / "calls.sqlite"), tmp_path / "recorded" / "smollm2.jsonl"
     asked = models.load(smollm2, store)
     first = asked.verify([DOCUMENT], [CLAIMS], ZERO), asked.decompose(["It rained."], LIST)
