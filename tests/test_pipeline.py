@@ -119,6 +119,23 @@ def test_imports_without_torch():
     assert done.returncode == 0, done.stderr
 
 
+_ON_RECORD = """
+import sys
+from claimwise import corpora, models, params, prompts
+examples = corpora.load("sample").examples.head(3)
+model = models.load(params.read("params.yaml").models["qwen2.5-coder-1.5b"])
+prompt = prompts.load("belugaeval-judge-consistency")
+judged = model.judge(examples["document"].tolist(), examples["summary"].tolist(), prompt)
+assert all(0 < one.score < 1 for one in judged), judged
+assert not {"torch", "transformers"} & set(sys.modules)
+"""
+
+
+def test_what_a_checkpoint_answered_on_record_is_read_without_torch():
+    done = subprocess.run([sys.executable, "-c", _ON_RECORD], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[<>=!\[ ]", name)[0]).lower()
 

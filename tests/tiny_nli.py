@@ -14,7 +14,7 @@ WORDS = (
 
 
 def sample_words() -> list[str]:
-    """The words of the sample's documents: read as words, they are a quarter of the tokens that their letters are."""
+    """The words of the sample's documents: read as words, they are a third of the tokens."""
     return sorted(set(re.findall(r"[a-z]{2,}", " ".join(corpora.load("sample").examples["document"]).lower())))
 
 
