@@ -52,7 +52,11 @@ def _weights(options: TransformersOptions) -> str:
 
 
 def place(options: TransformersOptions) -> dict[str, Any]:
-    """Where transformers finds the checkpoint: a folder, or a hub id and its revision."""
+    """Where transformers finds the checkpoint: a folder, or a hub id and its revision; a GGUF file is converted first.
+
+    Raises:
+        ModelError: the file is not there or is another one, or there is no such folder.
+    """
     if options.file:
         from claimwise.models import gguf_file
 
