@@ -49,8 +49,7 @@ clean:     ## remove what can be made again (not the response cache, not .venv)
 
 .venv/ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv .venv
-	# What is imported is compiled when it is: a fifth of the files.
-	pip install --quiet --disable-pip-version-check --no-compile -r requirements.lock
+	pip install --quiet --disable-pip-version-check -r requirements.lock
 	pip install --quiet --disable-pip-version-check --no-deps -e .
 	touch $@
 
