@@ -128,6 +128,37 @@ def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
         rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
 
 
+def load_anli(rows: Rows, files: Registry) -> None:
+    """Adversarial NLI (Nie et al. 2020), development parts of rounds 1 and 2: paragraphs, and statements that were written
+    to mislead a model. ``origin`` is the round; label 1 is entailment."""
+    for path in files.paths("anli"):
+        origin = path.split("_")[-2]
+        for index, entry in enumerate(files.read_csv("anli", path)):
+            _pair_row(rows, (origin, index), entry["context"], entry["statement"], entry["gold_label"], origin)
+
+
+def load_control(rows: Rows, files: Registry) -> None:
+    """ConTRoL (Liu et al. 2021), development part: passages of exams, and statements that need reasoning over several
+    sentences; label 1 is entailment."""
+    [path] = files.paths("control")
+    for index, entry in enumerate(files.read_jsonl("control", path)):
+        _pair_row(rows, (index,), entry["premise"], entry["hypothesis"], entry["label"], "exams")
+
+
+def _pair_row(rows: Rows, key: tuple, premise: str, hypothesis: str, label: str, origin: str) -> None:
+    rows.example(
+        *key,
+        document=premise,
+        summary=hypothesis,
+        system="people",
+        split="train",
+        origin=origin,
+        label=int(label[0].lower() == "e"),
+    )
+
+
+#: Pairs of premise and hypothesis, by name: only the language model learns from them.
+ENTAILMENT = ("anli", "control")
 #: By name, beside those of ``claimwise.corpora``.
 LOADERS: dict[str, Loader] = {
     "vectara_training": partial(vectara.load, tested=False),
@@ -137,4 +168,6 @@ LOADERS: dict[str, Loader] = {
     "summac_cogensumm": load_cogensumm,
     "factcg": load_factcg,
     "factcheck_gpt": load_factcheck_gpt,
+    "anli": load_anli,
+    "control": load_control,
 }

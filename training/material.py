@@ -59,14 +59,19 @@ class Material:
 def gather(corpora: Mapping[str, Corpus]) -> list[Row]:
     """All rows to learn from: those that the corpora have, then those that the decomposer makes."""
     rows = training_rows(corpora)
+    told = told_rows(corpora)
+    claims = [(part,) for part in _parts(judged_once(rows))]
+    return [*rows, *told, *(row for part in spread(decomposed_rows, claims) for row in part)]
+
+
+def told_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
+    """Documents' statements in other words, and what language models' faithful summaries say; with edits of each."""
     strangers = strange_claims(corpora)
     strangers = random.Random(_SEED).sample(strangers, min(_STRANGERS, len(strangers)))
     calls = [(part, strangers) for part in _parts(tellings(corpora))]
     told = [row for part in spread(retold_rows, calls) for row in part]
     calls = [(part, strangers) for part in _parts(summarised(corpora))]
-    told += [row for part in spread(summarised_rows, calls) for row in part]
-    claims = [(part,) for part in _parts(judged_once(rows))]
-    return [*rows, *told, *(row for part in spread(decomposed_rows, claims) for row in part)]
+    return [*told, *(row for part in spread(summarised_rows, calls) for row in part)]
 
 
 def _parts(items: Sequence) -> list[Sequence]:

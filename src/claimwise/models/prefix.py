@@ -218,12 +218,24 @@ class SharedPrefix:
         for (prompt, _), logits in zip(row.ends, output.logits[0], strict=True):
             yield prompt, logits
 
-    def packed(self, prompts: Sequence[Tokens]) -> tuple[dict[str, torch.Tensor], list[int]]:
-        """All prompts as one row without a cache, for training: what the model takes, and where each prompt ends."""
-        row = _Row()
-        row.add_tree(tree(prompts), prompts)
-        places = dict(row.ends)
-        return self._inputs(row, 0), [places[prompt] for prompt in range(len(prompts))]
+    def packed(self, groups: Sequence[Sequence[Tokens]]) -> tuple[dict[str, torch.Tensor], list[list[int]]]:
+        """Each group of prompts as one row without a cache, for training: what the model takes, and for each group where
+        its prompts end. Shorter rows are padded with tokens that nothing sees."""
+        rows, ends = [], []
+        for prompts in groups:
+            rows.append(_Row())
+            rows[-1].add_tree(tree(prompts), prompts)
+            places = dict(rows[-1].ends)
+            ends.append([places[prompt] for prompt in range(len(prompts))])
+        device, longest = self.model.device, max(len(row.ids) for row in rows)
+        ids, positions = torch.zeros(2, len(rows), longest, dtype=torch.long, device=device)
+        full = torch.eye(longest, dtype=torch.bool, device=device).repeat(len(rows), 1, 1, 1)
+        for number, row in enumerate(rows):
+            own = slice(len(row.ids))
+            ids[number, own], positions[number, own] = torch.tensor([row.ids, row.positions], device=device)
+            full[number, 0, own, own] = self._sees(row)
+        behind = positions[:, None, :, None] - positions[:, None, None, :]
+        return {"input_ids": ids, "position_ids": positions, "attention_mask": self.masks(full, behind)}, ends
 
     def _forward(self, module: Callable, row: _Row, cache: DynamicCache | None, **options):
         inputs = self._inputs(row, 0 if cache is None else cache.get_seq_length())
@@ -245,16 +257,20 @@ class SharedPrefix:
         device = self.model.device
         if not past and len(row.parents) == 1 and all(w is None or w >= len(row.ids) for w in self._windows.values()):
             return None
-        sees = torch.eye(len(row.parents), dtype=torch.bool)
-        for number, parent in enumerate(row.parents):
-            if parent >= 0:
-                sees[number] |= sees[parent]
-        segments = torch.tensor(row.segments, device=device)
-        own = sees.to(device)[segments[:, None], segments[None, :]].tril_()
+        own = self._sees(row)
         full = torch.cat([own.new_ones(len(row.ids), past), own], 1)[None, None]
         positions = torch.tensor(row.positions, device=device)
         seen = torch.cat([torch.arange(past, device=device), positions])
         return self.masks(full, positions[:, None] - seen[None, :])
+
+    def _sees(self, row: _Row) -> torch.Tensor:
+        """Which of a row's tokens each of them sees, (tokens, tokens)."""
+        sees = torch.eye(len(row.parents), dtype=torch.bool)
+        for number, parent in enumerate(row.parents):
+            if parent >= 0:
+                sees[number] |= sees[parent]
+        segments = torch.tensor(row.segments, device=self.model.device)
+        return sees.to(self.model.device)[segments[:, None], segments[None, :]].tril_()
 
     def masks(self, full: torch.Tensor, behind: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
         """What the model takes as its mask, of what full attention sees, and how many positions behind a token that is."""

@@ -34,6 +34,7 @@ _BEGINNINGS = [
     )
 ]
 _ENDS = ["Ann Lee voted for the tram line.\nAnswer:", "The bridge was"]
+_GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain nothing
 _GPU_ROW = 4096  # in longer rows, attention to what a mask hides costs more than another pass
 
 
@@ -61,8 +62,7 @@ class Engine:
     @cached_property
     def _reply_tokens(self) -> int:
         """Most tokens of all replies that are written at once, with their prompts."""
-        cpu = self._model.device.type == "cpu"
-        return self._options.batch_tokens or (_CPU_REPLIES if cpu else self._batch_tokens)
+        return self._options.batch_tokens or _reply_tokens(self._model)
 
     @cached_property
     def _shared(self) -> SharedPrefix | None:
@@ -228,10 +228,24 @@ def _batch_tokens(model: torch.nn.Module) -> int:
     if model.device.type != "cuda":
         return _CPU_BATCH
     config = model.config.get_text_config()
+    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    return max(512, min(_free(model) // (model.dtype.itemsize * (_kept(config) + passing)), _GPU_BATCH))
+
+
+def _reply_tokens(model: torch.nn.Module) -> int:
+    """Tokens whose keys and values take half of an accelerator's free memory: of a step's rows only the last ones pass."""
+    if model.device.type != "cuda":
+        return _CPU_REPLIES
+    return max(512, min(_free(model) // (model.dtype.itemsize * _kept(model.config.get_text_config())), _GPU_REPLIES))
+
+
+def _free(model: torch.nn.Module) -> int:
+    """Half of the free bytes of the model's accelerator."""
+    return torch.cuda.mem_get_info(model.device)[0] // 2
+
+
+def _kept(config) -> int:
+    """Numbers that a token's keys and values are."""
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    kept = 2 * config.num_hidden_layers * heads * head
-    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
-    free, _ = torch.cuda.mem_get_info(model.device)
-    tokens = free // 2 // (model.dtype.itemsize * (kept + passing))
-    return int(min(max(tokens, 512), 16_384))
+    return 2 * config.num_hidden_layers * heads * head

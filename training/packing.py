@@ -1,0 +1,107 @@
+"""What the language model is fine-tuned on: rows of all corpora, as packs.
+
+    python -m training.packing build/packs.jsonl
+
+Judged rows, sentences of documents and their edits, the same in other words, what language models' faithful summaries say,
+and pairs of premise and hypothesis. Making them takes minutes and the public corpora; learning from the file needs neither.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from claimwise.corpora import Corpus
+from claimwise.models.adapters import learned_documents
+from claimwise_embedded.verifier import document_hash
+from training.corpora import ENTAILMENT, load
+from training.data import EDITS, RETOLD, TEST_SPLITS, TRAINING_SPLITS, Row, documents_under_test, training_rows
+from training.material import told_rows
+from training.packs import Labelled, Pack, write
+
+_LONGEST = 1100  # words of a document that is learned from
+_STATEMENTS, _SENTENCES = 12, 10  # at most that are read together; and of one summary
+_MADE = 8  # statements that nobody judged, of one document at most
+#: FtSota's validation documents of each origin that thresholds are tuned on: those of params.yaml's `validation_documents`.
+_ASIDE = 150
+
+
+def packs(rows: Sequence[Row], seed: int = 0) -> list[Pack]:
+    """Every judged row with others about its document, in an order drawn by ``seed``.
+
+    A judged summary of several statements is a statement itself, too. Made statements stand beside them, as many supported
+    ones as others.
+    """
+    rng = random.Random(seed)
+    by_document: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if len(row.document.split()) <= _LONGEST and len(row.statements) <= _SENTENCES:
+            by_document[row.document].append(row)
+    found: list[Pack] = []
+    for document, about in by_document.items():
+        rng.shuffle(about)
+        made = [row for row in about if row.synthetic or row.corpus == "rose"]
+        judged = [row for row in about if not (row.synthetic or row.corpus == "rose")]
+        wholes = [replace(row, statements=(row.summary,)) for row in judged if len(row.statements) > 1]
+        right, wrong = ([row for row in made if row.label == label] for label in (1, 0))
+        pairs = list(zip(right, wrong, strict=False))[: _MADE // 2]
+        known = {(row.statements, row.label): row for row in [*judged, *wholes, *(row for pair in pairs for row in pair)]}
+        corpora = tuple(sorted({_source(row) for row in about}))
+        found += [
+            Pack(document, corpora, tuple(Labelled(row.statements, row.label) for row in group))
+            for group in _groups(known.values())
+        ]
+    rng.shuffle(found)
+    return found
+
+
+def _source(row: Row) -> str:
+    """The corpus of the document, whoever made the statement."""
+    return row.corpus.removesuffix(EDITS).removesuffix(RETOLD)
+
+
+def _groups(rows: Iterable[Row]) -> list[list[Row]]:
+    """Rows in order, in groups of so many statements as are read together."""
+    groups: list[list[Row]] = []
+    room = 0
+    for row in rows:
+        if len(row.statements) > room:
+            groups.append([])
+            room = _STATEMENTS
+        groups[-1].append(row)
+        room -= len(row.statements)
+    return groups
+
+
+def aside(corpora: Mapping[str, Corpus]) -> frozenset[int]:
+    """Hashes of FtSota's validation documents that are left to tune thresholds on: the first that claimwise-0.5b did not learn from."""
+    chosen = corpora["aggrefact_ftsota"].first(None, {"validation": _ASIDE}, learned_documents("claimwise-0.5b")).examples
+    return frozenset(map(document_hash, chosen.loc[chosen["split"] == "validation", "document"]))
+
+
+def main() -> None:
+    """Make them of all corpora that are learned from."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    given = parser.parse_args()
+    corpora = {name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}
+    forbidden = documents_under_test(corpora)
+    pairs = [
+        Row(name, example.document, example.summary, (example.summary,), int(example.label))
+        for name in ENTAILMENT
+        for example in load(name).examples.itertuples()
+        if document_hash(example.document) not in forbidden
+    ]
+    tuned_on = aside(corpora)
+    rows = [*training_rows(corpora), *told_rows(corpora), *pairs]
+    made = packs([row for row in rows if document_hash(row.document) not in tuned_on])
+    write(made, given.file)
+    print(f"{given.file}: {len(made)} packs, {sum(len(text.statements) for pack in made for text in pack.texts)} statements")
+
+
+if __name__ == "__main__":
+    main()
