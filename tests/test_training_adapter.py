@@ -13,8 +13,9 @@ from claimwise.models import adapters
 from claimwise.models.adapters import learned_documents
 from claimwise.models.options import ModelError, TransformersOptions
 from claimwise.schema import document_id
-from training import adapter
+from training import adapter, packing
 from training.data import Row
+from training.packs import Labelled, Pack, read, without, write
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 DOCUMENTS = [
@@ -30,7 +31,7 @@ def row(document, *statements, label, corpus="c"):
 
 
 PACKS = [
-    adapter.Pack(document, (row(document, right, label=1), row(document, wrong, label=0)))
+    Pack(document, ("c",), (Labelled((right,), 1), Labelled((wrong,), 0)))
     for document, right, wrong in zip(DOCUMENTS, RIGHT, WRONG, strict=True)
 ]
 
@@ -48,7 +49,7 @@ def learned(options, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adapter, "RATE", 3e-3)
         patch.setattr(adapter, "WARM_UP", 1)
-        patch.setattr(adapter, "_DOCUMENTS_PER_STEP", len(PACKS))
+        patch.setattr(adapter, "_PACKS_PER_STEP", len(PACKS))
         adapter.train(options, PACKS * 5, folder)
     return folder
 
@@ -69,7 +70,10 @@ def test_statements_are_told_apart_by_a_model_with_the_adapter_that_learned_them
 def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_alone_would_have(smollm2, options):
     asked = adapter.Asked(options)
     with torch.inference_mode():
-        [right, wrong] = asked.logits(DOCUMENTS[0], [RIGHT[0], WRONG[0]])
+        # beside a shorter document, whose row is padded
+        [right, wrong] = asked.logits(
+            [asked.prompts(DOCUMENTS[0], [RIGHT[0], WRONG[0]]), asked.prompts("It rained.", ["It poured."])]
+        )[0]
 
     model = models.load(smollm2 | {"dtype": "bfloat16", "share_prefix": False})
     [[one, other]] = model.verify(DOCUMENTS[:1], [[RIGHT[0], WRONG[0]]], ZERO)
@@ -80,7 +84,7 @@ def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_a
 
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tmp_path, monkeypatch):
     monkeypatch.setattr(adapter, "_STEPS_PER_SAVE", 1)
-    monkeypatch.setattr(adapter, "_DOCUMENTS_PER_STEP", 1)
+    monkeypatch.setattr(adapter, "_PACKS_PER_STEP", 1)
     adapter.train(options, PACKS, tmp_path / "whole")
 
     calls = []
@@ -105,68 +109,57 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tm
         torch.testing.assert_close(killed[name], weight)
 
 
-def test_a_second_round_goes_on_from_the_first_and_says_all_that_was_learned_from(
-    options, learned, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(adapter, "RATE", 0.0)
-    other = adapter.Pack("It rained.", (row("It rained.", "It snowed.", label=0),))
-    adapter.train(options, [other], tmp_path, start=learned)
-
-    first, second = (load_file(folder / "adapter_model.safetensors") for folder in (learned, tmp_path))
-    for name, weight in first.items():
-        assert torch.equal(second[name], weight)
+def test_an_adapter_says_which_documents_it_learned_from(learned):
     assert learned_documents(str(learned)) == set(map(document_id, DOCUMENTS))
-    assert learned_documents(str(tmp_path)) == set(map(document_id, [*DOCUMENTS, "It rained."]))
 
 
-def test_the_second_round_has_other_packs_those_like_aggrefact_first():
-    packs = [adapter.Pack(str(i), (row(str(i), "x", label=1, corpus=f"{'abc'[i % 3]}_x"),)) for i in range(3000)]
-    family = [adapter.Pack(f"f{i}", (row(f"f{i}", "x", label=1, corpus="summac_x_edits"),)) for i in range(500)]
+def test_packs_in_a_file_are_those_that_were_written_and_a_corpus_is_left_out_with_all_about_its_documents(tmp_path):
+    other = Pack(
+        "Ünïcode\n“quoted”", ("summac_x", "wice"), (Labelled(("one.", "two."), 0), Labelled(("one. two.",), 0))
+    )
+    write([*PACKS, other], tmp_path / "new" / "packs.jsonl")
 
-    first, second = adapter.rounds([*packs, *family])
-
-    assert first == packs[:640]
-    assert len(second) == 920
-    assert not set(first) & set(second)
-    assert sum(pack in family for pack in second) > 350  # of 1,120 that 920 are drawn from 500 are
+    assert read(tmp_path / "new" / "packs.jsonl") == [*PACKS, other]
+    assert without([*PACKS, other], ["aggrefact_", "summac_"]) == PACKS
+    assert without([*PACKS, other], []) == [*PACKS, other]
 
 
 def test_the_least_supported_statement_of_a_wrong_summary_is_taught_to_be_wrong():
-    logits = torch.tensor([2.0, -1.0, 3.0], requires_grad=True)
-    adapter.loss(logits, [row("d", "a", "b", label=0), row("d", "c", label=1)]).backward()
+    logits = torch.tensor([2.0, -1.0, 1.0], requires_grad=True)
+    adapter.loss(logits, [Labelled(("a", "b"), 0), Labelled(("c",), 1)]).backward()
 
     assert logits.grad[0] == 0
     assert logits.grad[1] > 0 > logits.grad[2]  # descending lowers the one and raises the other
 
 
-def test_packs_hold_judged_rows_first_and_as_many_supported_sentences_as_edits():
+def test_packs_hold_all_judged_rows_and_as_many_supported_sentences_as_edits():
     judged = [row("d", f"judged {i}", label=i % 2) for i in range(3)]
-    made = [row("d", f"made {i}", label=int(i < 2), corpus="c_edits") for i in range(6)]
-    long = row("word " * 700, "x", label=1)
+    made = [row("d", f"made {i}", label=int(i < 2), corpus=f"c_{'edits' if i % 2 else 'retold'}") for i in range(6)]
+    long = row("word " * 1101, "x", label=1)
 
-    [pack] = adapter.packs([*made, *judged, long], seed=0)
+    [pack] = packing.packs([*made, *judged, long])
 
-    assert set(pack.rows[:3]) == set(judged)
-    assert sorted(r.label for r in pack.rows[3:]) == [0, 0, 1, 1]
+    assert pack.corpora == ("c",)
+    found = {(text.statements[0], text.label) for text in pack.texts}
+    assert {(r.summary, r.label) for r in judged} < found
+    assert sorted(label for statement, label in found if statement.startswith("made")) == [0, 0, 1, 1]
 
 
 def test_every_judged_row_is_in_some_pack_and_a_summary_is_a_statement_itself():
     judged = [row("d", f"one {i}.", f"two {i}.", label=i % 2) for i in range(9)]
 
-    packs = adapter.packs(judged, seed=0)
+    packs = packing.packs(judged)
 
-    asked = [r for pack in packs for r in pack.rows]
-    assert sorted(r.statements for r in asked if len(r.statements) == 2) == sorted(r.statements for r in judged)
-    assert {(r.summary, r.label) for r in asked if r.statements == (r.summary,)} == {
-        (r.summary, r.label) for r in judged
-    }
-    assert max(sum(len(r.statements) for r in pack.rows) for pack in packs) <= 10
+    asked = [text for pack in packs for text in pack.texts]
+    assert sorted(t.statements for t in asked if len(t.statements) == 2) == sorted(r.statements for r in judged)
+    assert {t.statements[0]: t.label for t in asked if len(t.statements) == 1} == {r.summary: r.label for r in judged}
+    assert max(sum(len(text.statements) for text in pack.texts) for pack in packs) <= 12
 
 
 def test_a_folder_without_an_adapter_is_refused(smollm2, tmp_path):
     with pytest.raises(
         ModelError,
-        match=r"there is no .*adapter_config.json; expected a folder that peft's .* or one of claimwise-0.5b",
+        match=r"there is no .*adapter_config.json; expected a folder that peft's .* or one of claimwise-0.5b, claimwise-1.5b",
     ):
         models.load(smollm2 | {"adapter": str(tmp_path)})
 

@@ -49,11 +49,12 @@ def packs(rows: Sequence[Row], seed: int = 0) -> list[Pack]:
         wholes = [replace(row, statements=(row.summary,)) for row in judged if len(row.statements) > 1]
         right, wrong = ([row for row in made if row.label == label] for label in (1, 0))
         pairs = list(zip(right, wrong, strict=False))[: _MADE // 2]
-        known = {(row.statements, row.label): row for row in [*judged, *wholes, *(row for pair in pairs for row in pair)]}
+        asked = [*judged, *wholes, *(row for pair in pairs for row in pair)]
+        once = {(row.statements, row.label): row for row in asked}.values()
         corpora = tuple(sorted({_source(row) for row in about}))
         found += [
             Pack(document, corpora, tuple(Labelled(row.statements, row.label) for row in group))
-            for group in _groups(known.values())
+            for group in _groups(once)
         ]
     rng.shuffle(found)
     return found
@@ -78,9 +79,10 @@ def _groups(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def aside(corpora: Mapping[str, Corpus]) -> frozenset[int]:
-    """Hashes of FtSota's validation documents that are left to tune thresholds on: the first that claimwise-0.5b did not learn from."""
-    chosen = corpora["aggrefact_ftsota"].first(None, {"validation": _ASIDE}, learned_documents("claimwise-0.5b")).examples
-    return frozenset(map(document_hash, chosen.loc[chosen["split"] == "validation", "document"]))
+    """Hashes of FtSota's validation documents that thresholds are tuned on: the first that claimwise-0.5b did not learn from."""
+    ftsota = corpora["aggrefact_ftsota"]
+    examples = ftsota.first(None, {"validation": _ASIDE}, learned_documents("claimwise-0.5b")).examples
+    return frozenset(map(document_hash, examples.loc[examples["split"] == "validation", "document"]))
 
 
 def main() -> None:
@@ -100,7 +102,7 @@ def main() -> None:
     rows = [*training_rows(corpora), *told_rows(corpora), *pairs]
     made = packs([row for row in rows if document_hash(row.document) not in tuned_on])
     write(made, given.file)
-    print(f"{given.file}: {len(made)} packs, {sum(len(text.statements) for pack in made for text in pack.texts)} statements")
+    print(f"{len(made)} packs, {sum(len(text.statements) for pack in made for text in pack.texts)} statements")
 
 
 if __name__ == "__main__":
