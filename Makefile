@@ -37,12 +37,12 @@ bench: .venv/ready ## measure speed, as ratios within one run
 train: .venv/ready ## train the embedded verifier anew from the public corpora, into the package
 	OMP_NUM_THREADS=1 python -m training
 
-adapter: build/first-round/adapter_model.safetensors ## fine-tune the language model anew, into the package (two hours); a killed run goes on
-	python -m training.adapter src/claimwise/models/adapters/claimwise-0.5b --start build/first-round
+adapter: build/packs.jsonl ## fine-tune the language model anew, into the package (minutes on a large GPU); a killed run goes on
+	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b --most 3584
 	cd src/claimwise/models/adapters && sha256sum claimwise-*/* > SHA256SUMS
 
-build/first-round/adapter_model.safetensors: | .venv/ready
-	python -m training.adapter build/first-round
+build/packs.jsonl: | .venv/ready
+	python -m training.packing build/packs.jsonl
 
 clean:     ## remove what can be made again (not the response cache, not .venv)
 	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis reports/*/*/*.html

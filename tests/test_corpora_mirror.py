@@ -10,8 +10,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import training.corpora
 from claimwise import corpora
 from claimwise.analysis.measures import auc
+from claimwise.models.adapters import learned_documents
 from claimwise.prompts import parsers
 from claimwise.prompts.sources import separated
+from claimwise_embedded.verifier import document_hash
+from training import packing
+from training.data import TEST_SPLITS
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("CLAIMWISE_MIRROR"),
@@ -275,3 +279,26 @@ def test_a_real_corpus_is_written_byte_for_byte(tmp_path):
             {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / folder).iterdir()}
         )
     assert digests[0] == digests[1]
+
+
+def test_anli_and_control_are_pairs_to_learn_from():
+    assert counted("anli") == {("train", "r1"): (1000, 334), ("train", "r2"): (1000, 334)}
+    assert counted("control") == {("train", "exams"): (799, 286)}
+    assert load("anli").examples["document"].str.split().str.len().median() > 40
+
+
+@pytest.mark.parametrize("adapter", ["claimwise-0.5b", "claimwise-1.5b"])
+def test_an_adapter_that_ships_learned_from_no_document_that_is_reported_on(adapter):
+    learned = learned_documents(adapter)
+    for name, splits in TEST_SPLITS.items():
+        examples = load(name).examples
+        tested = examples if splits is None else examples[examples["split"].isin(splits)]
+        assert learned.isdisjoint(tested["document_id"])
+
+
+def test_no_document_that_thresholds_are_tuned_on_was_learned_from():
+    ftsota = load("aggrefact_ftsota")
+    tuned_on = packing.aside({"aggrefact_ftsota": ftsota})
+    assert len(tuned_on) > 290  # 150 of each origin; two articles stand there twice
+    examples = ftsota.examples[ftsota.examples["document_id"].isin(learned_documents("claimwise-1.5b"))]
+    assert tuned_on.isdisjoint(map(document_hash, examples["document"]))

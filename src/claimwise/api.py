@@ -44,6 +44,16 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
         "calibration": [0.52, 0.84],
         "context": 32768,
     },
+    "claimwise-1.5b": {
+        "kind": "transformers",
+        "model": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+        "revision": "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+        "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        "adapter": "claimwise-1.5b",
+        "only_verifies": True,
+        "context": 32768,
+    },
 }
 _UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
@@ -362,7 +372,7 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
     >>> _ = file.write_text("model: gpt\\nmodels: {gpt: {kind: openai, model: gpt-4.1-mini}}")
     >>> found = read_settings(file)
     >>> found.model, list(found.models), "acueval" in found.metrics
-    ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'claimwise-0.5b', 'gpt'], True)
+    ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'claimwise-0.5b', 'claimwise-1.5b', 'gpt'], True)
     """
     given = read_yaml(params) if params.is_file() or params != PARAMS else {}
     if "data" in given:

@@ -16,7 +16,7 @@ from claimwise.analysis.tables import show
 #: Variants of the embedded model (``weights``), and how the names of the corpora that they do not know start.
 UNKNOWN = {"zero-shot": ("aggrefact", "summac_", "frank")}
 #: Adapters that learned from the same corpora as the embedded model (``training``).
-SHIPPED = ("claimwise-0.5b",)
+SHIPPED = ("claimwise-0.5b", "claimwise-1.5b")
 
 
 @cache

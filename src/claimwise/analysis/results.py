@@ -33,6 +33,7 @@ _LANGUAGE_MODELS = {
     "qwen-0-5b": "Qwen 0.5B",
     "smollm2": "SmolLM2 135M",
     "claimwise": "claimwise 0.5B",
+    "claimwise-1-5b": "claimwise 1.5B",
 }
 for _name, _method, _alike in (
     ("acueval", "ACUEval", "ACUEval"),
