@@ -218,7 +218,10 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
         (["score", "mine.jsonl", "--metric", "acuevel"], ["unknown metric 'acuevel'", "did you mean 'acueval'"]),
         (
             ["score", "mine.jsonl", "--model", "gpt"],
-            ["unknown model 'gpt'", "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, claimwise-1.5b, other"],
+            [
+                "unknown model 'gpt'",
+                "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, claimwise-1.5b, other",
+            ],
         ),
         (["score", "mine.jsonl", "--model", "other"], ["unknown kind of model 'magic'", "expected embedded"]),
         (
@@ -399,7 +402,15 @@ def test_what_there_is_is_listed_a_line_each():
     assert any(line.startswith("acueval-verify-zeroshot ") and " verify " in line for line in listed)
     Path("params.yaml").unlink()
     listed = [line.split()[0] for line in lines("models")]
-    assert listed == ["embedded", "embedded-zero-shot", "lexical", "claimwise-0.5b", "claimwise-1.5b", "openai", "transformers"]
+    assert listed == [
+        "embedded",
+        "embedded-zero-shot",
+        "lexical",
+        "claimwise-0.5b",
+        "claimwise-1.5b",
+        "openai",
+        "transformers",
+    ]
     assert "lexical              lexical (word overlap, nothing learned)" in lines("models")
 
 

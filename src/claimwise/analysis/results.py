@@ -44,8 +44,9 @@ for _name, _method, _alike in (
     for _entry, _model in _LANGUAGE_MODELS.items():
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
         COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[_alike]
-METHODS["weakest-claimwise"] = "weakest sentence, claimwise 0.5B"
-COLOURS[METHODS["weakest-claimwise"]] = sns.color_palette("colorblind")[-1]
+for _entry in ("claimwise", "claimwise-1-5b"):
+    METHODS[f"weakest-{_entry}"] = f"weakest sentence, {_LANGUAGE_MODELS[_entry]}"
+    COLOURS[METHODS[f"weakest-{_entry}"]] = sns.color_palette("colorblind")[-1]
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 
