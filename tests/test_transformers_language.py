@@ -4,6 +4,7 @@ import logging
 import math
 import shutil
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,10 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_checkpoints import make
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+)
 
 from claimwise import prompts
-from claimwise.models import ModelError, continuous
+from claimwise.models import ModelError, continuous, transformers_engine
 from claimwise.models.base import Feedback, Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
@@ -542,3 +549,19 @@ def test_a_device_that_is_not_there_is_one_line(folders, device):
 def test_the_language_model_needs_no_knowledge_of_claims(folders):
     language = TransformersLanguageModel(TransformersOptions(model=folders(), device="cpu"))
     assert language.count("It rained.") == len(language.engine.checkpoint.tokenizer("It rained.").input_ids)
+
+
+def test_on_an_accelerator_memory_bounds_what_is_read_and_more_loosely_what_is_written_at_once(monkeypatch):
+    config = Qwen2Config(
+        num_hidden_layers=28, num_key_value_heads=2, num_attention_heads=12, hidden_size=1536, intermediate_size=8960
+    )
+    model = SimpleNamespace(device=torch.device("cuda"), dtype=torch.float16, config=config)
+
+    def tokens(free):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, free))
+        return transformers_engine._batch_tokens(model), transformers_engine._reply_tokens(model)
+
+    # a token's keys and values are 2 x 28 x 2 x 128 numbers of 2 bytes; what passes, 8 x 1536 + 3 x 8960 more
+    assert tokens(1_000_000_000) == (500_000_000 // (2 * (14_336 + 39_168)), 500_000_000 // 28_672)
+    assert tokens(80_000_000_000) == (16_384, 400_000)
+    assert tokens(1000) == (512, 512)

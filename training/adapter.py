@@ -169,7 +169,7 @@ def _tokens(device: torch.device) -> int:
 
 
 def _kernel(device: torch.device) -> AbstractContextManager:
-    """With torch's own choice of attention kernel (torch 2.11 on an H200) the loss was not a number after 80 steps."""
+    """With torch's own choice of attention kernel (torch 2.11 on an H200) a run's loss was not a number within 80 steps."""
     return sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION]) if device.type == "cuda" else nullcontext()
 
 
