@@ -31,7 +31,7 @@ def _row(start: str) -> str:
         ("whole summary by the larger Qwen", [None, None, "holistic-qwen"]),
         ("whole summary by SmolLM2", [None, None, "holistic-smollm2"]),
         ("sentences, *fine-tuned*", ["sentences-claimwise"] * 3),
-        ("sentences by the larger, *fine-tuned*", ["sentences-claimwise-1-5b"] * 2 + [None]),
+        ("sentences by the larger model, *fine-tuned*", ["sentences-claimwise-1-5b"] * 2 + [None]),
         ("sentences by Qwen", ["sentences-qwen", "sentences-qwen", None]),
         ("summary as one claim by Qwen", ["summary-qwen"] * 3),
     ],

@@ -26,6 +26,22 @@ from claimwise.paths import PARAMS
 from claimwise.user_file import bands, decisions, output
 from claimwise.user_file.warnings import warnings as doubts
 
+
+def _fine_tuned(size: str, revision: str, sha256: str, calibration: list[float]) -> dict[str, Any]:
+    """An entry of ``models``: Qwen2.5-Coder of that size with the adapter that ships for it."""
+    return {
+        "kind": "transformers",
+        "model": f"Qwen/Qwen2.5-Coder-{size.upper()}-Instruct-GGUF",
+        "revision": revision,
+        "file": f"qwen2.5-coder-{size}-instruct-q4_k_m.gguf",
+        "sha256": sha256,
+        "adapter": f"claimwise-{size}",
+        "only_verifies": True,
+        "calibration": calibration,
+        "context": 32768,
+    }
+
+
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
 #: The models that need no settings.
@@ -33,27 +49,18 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     DEFAULT_MODEL: {"kind": "embedded"},
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
-    "claimwise-0.5b": {
-        "kind": "transformers",
-        "model": "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-        "revision": "ebb2015119c907b064c512bf053e945850b5875f",
-        "file": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-        "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-        "adapter": "claimwise-0.5b",
-        "only_verifies": True,
-        "calibration": [0.52, 0.84],
-        "context": 32768,
-    },
-    "claimwise-1.5b": {
-        "kind": "transformers",
-        "model": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-        "revision": "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
-        "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        "adapter": "claimwise-1.5b",
-        "only_verifies": True,
-        "context": 32768,
-    },
+    "claimwise-0.5b": _fine_tuned(
+        "0.5b",
+        revision="ebb2015119c907b064c512bf053e945850b5875f",
+        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        calibration=[0.52, 0.84],
+    ),
+    "claimwise-1.5b": _fine_tuned(
+        "1.5b",
+        revision="f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        calibration=[1.05, 0.53],
+    ),
 }
 _UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
