@@ -44,18 +44,18 @@ def options(smollm2):
 
 @pytest.fixture(scope="module")
 def learned(options, tmp_path_factory):
-    """A folder with an adapter of five large steps on two documents."""
+    """A folder with an adapter of four large steps on two documents."""
     folder = tmp_path_factory.mktemp("adapter")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adapter, "RATE", 3e-3)
         patch.setattr(adapter, "WARM_UP", 1)
         patch.setattr(adapter, "_PACKS_PER_STEP", len(PACKS))
-        adapter.train(options, PACKS * 5, folder)
+        adapter.train(options, PACKS * 4, folder)
     return folder
 
 
 def supports(smollm2, **more):
-    model = models.load(smollm2 | more)
+    model = models.load(smollm2 | {"share_prefix": False} | more)
     verdicts = model.verify(DOCUMENTS, list(map(list, zip(RIGHT, WRONG, strict=True))), ZERO)
     return torch.tensor([[verdict.support for verdict in of] for of in verdicts])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from claimwise import text
 from claimwise.metrics.factored import citations
@@ -77,6 +78,7 @@ def _with_bracket(sentence: str, bracket: str) -> str:
     return sentence[: len(sentence) - len(end)] + bracket + end
 
 
+@lru_cache(maxsize=4096)  # critic and reviser ask about the same edits
 def _states(sentence: str) -> bool:
     """Whether a main clause has a subject and a verb.
 
