@@ -162,7 +162,17 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
         ),
         (
             changed("datasets", "sample", "corpora", to={"sample": {"document": "text"}}),
-            ["datasets.sample.corpora.sample: columns are named of files of yours, under 'own', only"],
+            [
+                "datasets.sample.corpora.sample: found {'document': 'text'}; columns are named of files of yours, under 'own', only"
+            ],
+        ),
+        (
+            changed("datasets", "own", to={"corpora": {"mine": {"test": 60}}}),
+            ["datasets.own.corpora.mine: found {'test': 60}", "documents are counted of other corpora, by split"],
+        ),
+        (
+            changed("datasets", "sample", "corpora", to={"sample": {"test": 0}}),
+            ["datasets.sample.corpora.sample.test", "found 0"],
         ),
         (
             changed("datasets", "sample", "leaderboard", "seed", to=1),

@@ -114,6 +114,23 @@ def test_columns_of_other_names_are_named_in_the_settings(own):
         own({"mine": {"document": "title"}})
 
 
+def test_a_corpus_is_cut_to_so_many_documents_of_each_origin_and_split(settings):
+    Path("data").mkdir()
+    Path("data/sample").symlink_to(ROOT / "data" / "sample")
+    [folder] = stages.prepare_corpora(settings(corpora={"sample": {"test": 2}}))
+
+    cut, whole = corpora.read(folder).examples, corpora.load("sample").examples
+    documents = cut.groupby(["split", "origin"])["document_id"].nunique()
+    assert set(documents["test"]) == {2}
+    assert cut[cut["split"] != "test"]["id"].tolist() == whole[whole["split"] != "test"]["id"].tolist()
+    of_kept = whole[(whole["split"] == "test") & whole["document_id"].isin(cut["document_id"])]
+    assert set(cut.loc[cut["split"] == "test", "id"]) == set(of_kept["id"])  # all summaries of a document
+    with pytest.raises(
+        ParamsError, match=r"corpora\.sample: found 'tset', expected splits that it has: test, validation$"
+    ):
+        stages.prepare_corpora(settings(corpora={"sample": {"tset": 2}}))
+
+
 def test_an_unknown_file_is_said_before_any_is_read(own):
     Path("data/own/mine.csv").write_text("not read")
     with pytest.raises(CorpusError, match=r"no file named 'mien' in .*/data/own; did you mean 'mine'\? .* are: mine"):

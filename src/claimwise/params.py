@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 
 from claimwise import models
 from claimwise.errors import ClaimwiseError, finding, near, nearest, shorten
@@ -54,17 +63,20 @@ class ScoreSettings(Strict):
     metrics: list[str]
 
 
-def _with_columns(corpora: Any) -> Any:
-    """A list of names as a mapping: of none of them a column is named.
+def _with_more(corpora: Any) -> Any:
+    """A list of names as a mapping: of none of them more is said.
 
-    >>> _with_columns(["mine", "news"]), _with_columns({"mine": None, "news": {"document": "article"}})
+    >>> _with_more(["mine", "news"]), _with_more({"mine": None, "news": {"document": "article"}})
     ({'mine': {}, 'news': {}}, {'mine': {}, 'news': {'document': 'article'}})
     """
     if isinstance(corpora, list) and all(isinstance(name, str) for name in corpora):
         return {name: {} for name in corpora}
-    if isinstance(corpora, dict) and all(isinstance(columns, dict | None) for columns in corpora.values()):
-        return {name: columns or {} for name, columns in corpora.items()}
-    raise ValueError(f"expected names, [a, b], or names with columns, {{a: {{document: COLUMN}}}}; found {corpora!r}")
+    if isinstance(corpora, dict) and all(isinstance(more, dict | None) for more in corpora.values()):
+        return {name: more or {} for name, more in corpora.items()}
+    raise ValueError(
+        "expected names, [a, b], or names with columns of your files, {a: {document: COLUMN}}, or with how many documents "
+        f"of a split, {{a: {{test: 60}}}}; found {corpora!r}"
+    )
 
 
 class WithSections(BaseModel):
@@ -83,11 +95,12 @@ class Dataset(WithSections):
     """An entry of ``datasets``; the sections are what notebooks' parameters are on these corpora.
 
     Attributes:
-        corpora: what is prepared; of a user's file the columns that hold a field under another name, by field.
+        corpora: what is prepared; of a user's file the columns that hold a field under another name, by field; of a
+            published corpus, where that is cut, how many documents of a split's rows of each origin, by split.
         score: what is scored.
     """
 
-    corpora: Annotated[dict[str, dict[str, str]], BeforeValidator(_with_columns)]
+    corpora: Annotated[dict[str, dict[str, str | PositiveInt]], BeforeValidator(_with_more)]
     score: dict[str, ScoredCorpus] = Field(default_factory=dict)
 
 
@@ -119,11 +132,12 @@ class Settings(WithSections):
         for name in self.score.metrics:
             listed(name, self.metrics, "`metrics`", "score.metrics")
         for data, dataset in self.datasets.items():
-            named = [name for name, columns in dataset.corpora.items() if columns]
-            if named and data != OWN:
-                raise ValueError(
-                    f"datasets.{data}.corpora.{named[0]}: columns are named of files of yours, under {OWN!r}, only"
-                )
+            for name, more in dataset.corpora.items():
+                if more and {isinstance(value, str) for value in more.values()} != {data == OWN}:
+                    raise ValueError(
+                        f"datasets.{data}.corpora.{name}: found {more}; columns are named of files of yours, under "
+                        f"{OWN!r}, only, and documents are counted of other corpora, by split"
+                    )
             for corpus, scored in dataset.score.items():
                 listed(corpus, dataset.corpora, f"`datasets.{data}.corpora`", f"datasets.{data}.score")
                 for name in scored.metrics:

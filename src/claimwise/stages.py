@@ -31,14 +31,23 @@ def prepare_corpora(settings: Settings) -> list[Path]:
     Raises:
         CorpusError: a name is that of no corpus, or of no file in ``data/own`` where ``data`` is ``own``; said before
             the first one is downloaded or read.
+        ParamsError: a corpus is to be cut in a split that it does not have.
         TableError: a file of the user's cannot be read; names file, line and field.
     """
     own, wanted = settings.data == OWN, settings.dataset.corpora
     found = {name: user_corpus.find(name) if own else corpora.loader(name) for name in wanted}
     folders = []
-    for name, columns in wanted.items():
+    for name, more in wanted.items():
         folder = paths.corpus_folder(settings.data, name)
-        corpus = user_corpus.load(found[name], columns) if own else corpora.load(name)
+        corpus = user_corpus.load(found[name], more) if own else corpora.load(name)
+        if not own:
+            splits = sorted(corpus.examples["split"].unique())
+            if unknown := sorted(set(more) - set(splits)):
+                raise ParamsError(
+                    f"params.yaml, datasets.{settings.data}.corpora.{name}: found {', '.join(map(repr, unknown))}, expected "
+                    f"splits that it has: {', '.join(splits)}"
+                )
+            corpus = corpus.first(None, more)
         corpora.write(corpus, folder)
         folders.append(folder)
         if own:
