@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -22,8 +22,6 @@ from claimwise import __version__, models
 from claimwise.errors import ClaimwiseError, first_line
 from claimwise.models.language import PromptedModel
 from claimwise.params import Engine
-from claimwise.scale.parts import Counts, Job, score_part
-from claimwise.scale.split import Part
 
 #: A part over which more workers than these are lost is at fault itself.
 _LOST = 10
@@ -47,22 +45,28 @@ class ModelReady(WorkerPlugin):
             ClaimwiseError: the worker has another version of claimwise, or the model cannot be loaded there.
         """
         with _told(f"the Dask worker {worker.address} cannot do this"):
-            _same_version(self._version)
+            if self._version != __version__:
+                raise ClaimwiseError(
+                    f"it has claimwise {__version__}, and the one who asks {self._version}; install the same there"
+                )
             model = models.loaded(self._entry)
             if isinstance(model, PromptedModel):
                 model.language_model.count("")  # a checkpoint is read now, or found to be missing
 
 
-def run(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
-    """Score the parts; one whose worker is lost is given to another, and the first that fails ends the run.
+def run(
+    work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine
+) -> Iterator[Any]:
+    """What ``work`` gives of the parts; one whose worker is lost is given to another, and the first that fails ends the run.
 
     Args:
-        job: what is asked.
-        parts: of these.
+        work: what a worker does with a part.
+        parts: by the name that an error calls them by.
+        entry: of the model that ``work`` takes, as in params.yaml.
         engine: whose scheduler or workers.
 
     Yields:
-        What a part gave, as soon as it is finished.
+        What came of a part, as soon as it is finished.
 
     Raises:
         ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed.
@@ -72,8 +76,8 @@ def run(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
         try:
             # A worker that is lost while it loads the model is none that cannot; the scheduler keeps the plugin for others.
             with suppress(CommClosedError):
-                client.register_plugin(ModelReady(job.entry))
-            futures = [client.submit(_score, job, part, __version__, pure=False) for part in parts]
+                client.register_plugin(ModelReady(entry))
+            futures = [client.submit(_done, work, name, part, pure=False) for name, part in parts.items()]
             for future in as_completed(futures):
                 yield future.result()
                 future.release()
@@ -144,15 +148,9 @@ async def _greeted(scheduler: str) -> None:
     await comm.close()
 
 
-def _score(job: Job, part: Part, version: str) -> Counts:
-    with _told(f"{socket.gethostname()}, part {part.name} of the examples"):
-        _same_version(version)
-        return score_part(job, part)
-
-
-def _same_version(version: str) -> None:
-    if version != __version__:
-        raise ClaimwiseError(f"it has claimwise {__version__}, and the one who asks {version}; install the same there")
+def _done(work: Callable[[Any], Any], name: str, part: Any) -> Any:
+    with _told(f"{socket.gethostname()}, part {name} of the examples"):
+        return work(part)
 
 
 @contextmanager

@@ -20,13 +20,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from claimwise import __version__, models, paths, schema
+from claimwise import __version__, models, paths
 from claimwise.errors import ClaimwiseError, first_line
 from claimwise.metrics import Evaluation, MetricSpec, evaluate
-from claimwise.metrics.evaluate import claim_table, verdict_table
-from claimwise.metrics.fenice.alignment import AlignedVerdict, Aligner
+from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models import cost
-from claimwise.models.base import Claim, Decomposition, Verdict
 from claimwise.models.cache import ResponseCache, call_key
 from claimwise.models.language import PromptedModel
 from claimwise.scale.split import Part, read
@@ -141,12 +139,9 @@ def score_part(job: Job, part: Part) -> Counts:
         return earlier
     examples = read(job.examples, part)
     start, before = time.monotonic(), cost.used()
-    with closing(_calls(job, part)) as calls:
-        model = models.remembering(models.loaded(job.entry), calls)
-        # One step for all of it: a pool of servers stays busy, and finished calls are kept below this level.
-        found = evaluate(
-            job.metric, job.spec, model, examples, recorded=own_claims(examples), batch=len(examples), progress=False
-        )
+    # A language model's calls are kept in a file, which another worker finds if this one is lost.
+    calls = job.calls(part) if isinstance(models.loaded(job.entry), PromptedModel) else ":memory:"
+    found = evaluate_part(job.metric, job.spec, job.entry, (examples, calls))
     used = cost.used() - before
     scores = found.scores["score"]
     counts = Counts(
@@ -166,18 +161,24 @@ def score_part(job: Job, part: Part) -> Counts:
     return counts
 
 
+def evaluate_part(
+    metric: str, spec: MetricSpec, entry: Mapping[str, Any], part: tuple[pd.DataFrame, str | Path]
+) -> Evaluation:
+    """What ``evaluate`` gives of a part: its examples, and the file of its finished calls."""
+    examples, file = part
+    with closing(ResponseCache(file)) as calls:
+        if recorded := entry.get("recorded"):
+            calls.read(paths.located(recorded))
+        model = models.remembering(models.loaded(entry), calls)
+        # One step for all of it: a pool of servers stays busy, and finished calls are kept below this level.
+        return evaluate(
+            metric, spec, model, examples, recorded=own_claims(examples), batch=len(examples), progress=False
+        )
+
+
 def own_claims(examples: pd.DataFrame) -> dict[str, Sequence[str]]:
     """Claims that a part's examples have already, by example; there may be none."""
     return examples.set_index("id")["claims"].dropna().to_dict()
-
-
-def _calls(job: Job, part: Part) -> ResponseCache:
-    """Where a part's finished calls are kept: a language model's in a file, which another worker finds if this one is lost."""
-    asked = isinstance(models.loaded(job.entry), PromptedModel)
-    calls = ResponseCache(job.calls(part) if asked else ":memory:")
-    if file := job.entry.get("recorded"):
-        calls.read(paths.located(file))
-    return calls
 
 
 def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
@@ -199,27 +200,3 @@ def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
     rows = output.with_claims(scores, claims, [name for name, _ in columns])
     schema = pa.schema([*_COLUMNS, ("claims", pa.list_(pa.struct(columns)))])
     return pa.Table.from_pandas(rows, schema, preserve_index=False)
-
-
-def gathered(job: Job, parts: Sequence[Part]) -> Evaluation:
-    """Finished parts as the tables that ``evaluate`` gives, rows in the order of the examples."""
-    rows = [row for part in parts for row in pq.read_table(job.place(part)).to_pylist()]
-    rows.sort(key=lambda row: row["row"])
-    ids = [row["id"] for row in rows]
-    made = [Decomposition(tuple(Claim(c["text"], c["start"], c["end"]) for c in row["claims"])) for row in rows]
-    verdicts = [[_verdict(claim) for claim in row["claims"]] for row in rows]
-    names = ["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"]
-    scores = pd.DataFrame([{**row, "example_id": row["id"]} for row in rows], columns=names)
-    return Evaluation(
-        schema.validate(claim_table(ids, made), "claims", job.metric),
-        schema.validate(verdict_table(ids, verdicts), "verdicts", job.metric),
-        schema.validate(scores, "scores", job.metric),
-    )
-
-
-def _verdict(claim: Mapping[str, Any]) -> Verdict:
-    support = float("nan") if claim["support"] is None else claim["support"]
-    basic = (support, claim["reason"], tuple(claim["sentences"]))
-    return (
-        AlignedVerdict(*basic, **{name: claim[name] for name, _ in _ALIGNED}) if "level" in claim else Verdict(*basic)
-    )
