@@ -17,7 +17,7 @@ from claimwise.models.base import Verdict
 from claimwise.models.chunks import retrieve
 from claimwise.user_file import decisions, output
 from claimwise.user_file import page as pages
-from claimwise.user_file.bands import HALF, Band
+from claimwise.user_file.decisions import HALF, Band
 
 EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
 

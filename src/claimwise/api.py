@@ -23,7 +23,7 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.params import ParamsError, read_yaml
 from claimwise.paths import PARAMS
-from claimwise.user_file import bands, decisions, output
+from claimwise.user_file import decisions, output
 from claimwise.user_file.warnings import warnings as doubts
 
 
@@ -154,7 +154,7 @@ def evaluated(
     metric: str,
     model: AnyModel,
     claims: Sequence[str] | None = None,
-) -> tuple[Evaluation, pd.DataFrame, bands.Band]:
+) -> tuple[Evaluation, pd.DataFrame, decisions.Band]:
     """What ``score`` scores by, for those who want the claims, too; arguments and errors are those of ``score``.
 
     ``claims`` are those of the one summary, verified as they stand; without them it is decomposed.
@@ -200,7 +200,7 @@ def evaluated(
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warn(doubt)
-    return found, examples, bands.of_claims(spec, entry)
+    return found, examples, decisions.of_claims(spec, entry)
 
 
 def check(
@@ -309,7 +309,7 @@ def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | li
     >>> verdict(0.95), verdict([0.57, 0.1])
     ('faithful', ['not sure', 'not faithful'])
     """
-    band = bands.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
+    band = decisions.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
     if band is None:
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
     several = isinstance(score, Iterable) and not isinstance(score, str)

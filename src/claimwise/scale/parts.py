@@ -28,7 +28,7 @@ from claimwise.models import cost
 from claimwise.models.cache import ResponseCache, call_key
 from claimwise.models.language import PromptedModel
 from claimwise.scale.split import Part, read
-from claimwise.user_file import bands, decisions, output
+from claimwise.user_file import decisions, output
 
 _MANIFEST = b"claimwise"
 _TEXT, _TEXTS = pa.large_string(), pa.list_(pa.large_string())
@@ -183,10 +183,10 @@ def own_claims(examples: pd.DataFrame) -> dict[str, Sequence[str]]:
 
 def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
     """Scores of a part's examples, one row each, with their claims and verdicts."""
-    claim_band = bands.of_claims(job.spec, job.entry)
+    claim_band = decisions.of_claims(job.spec, job.entry)
     claims = output.claim_table(found, examples, claim_band)
     claims = claims.assign(sentences=found.judged_claims()["evidence"])
-    band = bands.of_summaries(job.metric, job.spec, job.entry)
+    band = decisions.of_summaries(job.metric, job.spec, job.entry)
     scores = found.scores.drop(columns=["example_id", "metric"])
     scores = examples.drop(columns=["document", "summary", "claims"]).assign(
         metric=job.metric,

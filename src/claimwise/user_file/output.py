@@ -22,7 +22,7 @@ from claimwise.metrics.verify import probability
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import ranked
 from claimwise.schema import quoting
-from claimwise.user_file.bands import HALF, NOT_SURE, Band, only_one_denies
+from claimwise.user_file.decisions import HALF, NOT_SURE, Band, only_one_denies
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3

@@ -25,7 +25,7 @@ from claimwise.models import cost
 from claimwise.models.base import Model
 from claimwise.reasons import NOT_ASKED, Reason
 from claimwise.schema import TableError
-from claimwise.user_file import bands, decisions, output
+from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
@@ -61,7 +61,7 @@ def score(
 
     After the scores come the file's columns but id, document and summary, as they stood. With a threshold there is a
     column ``faithful``, 1 or 0: with the given one, or the one that labelled validation rows tune (``decisions.tuned``).
-    Without one there is ``verdict`` where ``bands`` knows the model. What made the scores is written beside them.
+    Without one there is ``verdict`` where ``decisions`` knows the model. What made the scores is written beside them.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong, and nothing is asked or written; or
@@ -93,8 +93,8 @@ def score(
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
-    band = bands.of_summaries(metric, spec, entry) if threshold is None else None
-    claim_band = bands.of_claims(spec, entry)
+    band = decisions.of_summaries(metric, spec, entry) if threshold is None else None
+    claim_band = decisions.of_claims(spec, entry)
     ours = [
         *_COLUMNS,
         decisions.DECISION,
