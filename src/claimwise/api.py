@@ -315,7 +315,7 @@ def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | li
     several = isinstance(score, Iterable) and not isinstance(score, str)
     try:
         scores = pd.to_numeric(pd.Series(list(score) if several else [score], dtype=object)).astype(float)
-        found = decisions.verdicts(scores, band)
+        found = [band.word(score, decisions.YES, decisions.NO) for score in scores]
     except (TypeError, ValueError):
         raise ClaimwiseError(f"score: expected a number or several, got {shorten(score)}") from None
     for value in scores.dropna():

@@ -21,13 +21,16 @@ from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_thre
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import printable
 from claimwise.metrics import DEFAULT_METRICS, MetricSpec
-from claimwise.metrics.verify import SUPPORTED
+from claimwise.metrics.verify import SUPPORTED, probability
 from claimwise.user_file.warnings import english
 
 #: The column of what the default bounds say, in words.
 VERDICT = "verdict"
 
 YES, NO = "faithful", "not faithful"
+
+#: What a claim's verdict is called, yes and no.
+SUPPORT = ("supported", "unsupported")
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
@@ -128,27 +131,23 @@ def of_claims(spec: MetricSpec, entry: Mapping[str, Any]) -> Band:
     return _fitted()["claim"] if measured else HALF
 
 
-def verdicts(scores: pd.Series, band: Band) -> list[str]:
-    """What the scores say where no threshold is known: faithful, not faithful, not sure, or nothing without a score.
+def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: Band) -> list[str]:
+    """What scored rows are called where no threshold is known: faithful, not faithful, not sure, or nothing.
 
-    >>> verdicts(pd.Series([0.95, 0.5, 0.1, None]), Band(0.2, 0.9))
-    ['faithful', 'not sure', 'not faithful', '']
-    """
-    return [band.word(score, YES, NO) for score in scores]
-
-
-def row_verdicts(rows: pd.DataFrame, band: Band, doubted: Collection[str] = ()) -> list[str]:
-    """The same of scored rows; nothing of texts in another language, for the bounds were fitted on English.
-
-    Rows whose ``id`` is ``doubted`` (``output.doubted``) are not sure where their score makes them faithful.
+    Nothing without a score, and of texts in another language, for the bounds were fitted on English. No score makes a row
+    faithful of which a claim (``output.claim_table``) is unsupported, or not sure although its support is high enough.
 
     >>> rows = pd.DataFrame({"id": ["a", "b", "c"], "score": 0.95, "document": ["It rained.", "It rained.", "雨が降った。"]})
-    >>> row_verdicts(rows.assign(summary=rows["document"]), Band(0.2, 0.9), doubted={"b"})
+    >>> claims = pd.DataFrame({"example_id": ["a", "a", "b"], "verdict": ["supported", "not sure", "not sure"]})
+    >>> rows, claims = rows.assign(summary=rows["document"]), claims.assign(support=[0.95, 0.5, 0.95])
+    >>> verdicts(rows, Band(0.2, 0.9), claims, Band(0.2, 0.9))
     ['faithful', 'not sure', '']
     """
-    words = verdicts(rows["score"].where(english(rows["document"]) & english(rows["summary"])), band)
-    doubt = rows["id"].isin(set(doubted))
-    return [NOT_SURE if word == YES and unsure else word for word, unsure in zip(words, doubt, strict=True)]
+    known = rows["score"].where(english(rows["document"]) & english(rows["summary"]))
+    unsure = (claims["verdict"] == NOT_SURE) & (probability(claims) >= claim_band.high)
+    doubted = rows["id"].isin(claims.loc[(claims["verdict"] == SUPPORT[1]) | unsure, "example_id"])
+    words = (band.word(score, YES, NO) for score in known)
+    return [NOT_SURE if word == YES and doubt else word for word, doubt in zip(words, doubted, strict=True)]
 
 
 def band_report(words: Sequence[str], band: Band) -> str:

@@ -125,7 +125,7 @@ def score(
         scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
         called = scores[decisions.DECISION].map({1: decisions.YES, 0: decisions.NO}).fillna("").tolist()
     if band:
-        called = decisions.row_verdicts(rows, band, output.doubted(judged, claim_band))
+        called = decisions.verdicts(rows, band, judged, claim_band)
         scores[decisions.VERDICT] = called
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
