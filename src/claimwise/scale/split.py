@@ -1,7 +1,7 @@
 """Examples split by document into parts of nearly equal cost, however many there are.
 
-They are read once, some rows at a time, and copied as they come; when it is known what each document costs, every row is
-copied into its part. Rows of one document stand in one part, wherever they stood before, so that a model reads it once.
+They are read once, some rows at a time, and copied as they come into one file, of which a part then takes its rows wherever
+they stand. Rows of one document are of one part, so that a model reads it once.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -31,8 +29,6 @@ PART_TOKENS = 100_000
 _CHARACTERS = 4
 #: A summary is read to be broken into claims, written as claims, and read as claims.
 _PASSES = 3
-#: Text that is held before it is appended to the parts' files.
-_HELD_BYTES = 16e6
 
 _FIELDS = ("id", "document_id", "system", "origin", "split", "label", "document", "summary")
 _SCHEMA = pa.schema(
@@ -42,10 +38,8 @@ _SCHEMA = pa.schema(
         ("claims", pa.list_(pa.large_string())),
     ]
 )
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
-_PLAN = "plan.json"
-
-_ROWS = "rows.arrows"
+#: In the folder of the parts: what they are, the examples, and the part and the step of every row.
+_PLAN, _ROWS, _PLACES = "plan.json", "rows.arrows", "places.npy"
 
 
 @dataclass(frozen=True)
@@ -69,21 +63,21 @@ class Part:
 
 def read(folder: Path, part: Part) -> pd.DataFrame:
     """A part's examples, with their ``claims`` and the number of their ``row`` (from 0)."""
-    tables = []
-    with pa.OSFile(str(_file(folder, part.name))) as stream:
-        while stream.tell() < stream.size():
-            tables.append(pa.ipc.open_stream(stream).read_all())
-    return pa.concat_tables(tables).to_pandas().astype({name: "str" for name in _FIELDS if name != "label"})
+    part_of, step_of = np.load(folder / _PLACES, mmap_mode="r")
+    rows = np.flatnonzero(part_of == int(part.name))
+    found = []
+    with pa.memory_map(str(folder / _ROWS)) as file:
+        steps = pa.ipc.open_file(file)
+        for number in np.unique(step_of[rows]):
+            step = steps.get_batch(number)
+            found.append(step.take(pa.array(rows[step_of[rows] == number] - step["row"][0].as_py())))
+    return pa.Table.from_batches(found).to_pandas().astype({name: "str" for name in _FIELDS if name != "label"})
 
 
 def remove_examples(folder: Path) -> None:
     """Delete the copy of the examples; the plan of the parts stays."""
-    for file in folder.glob("*.arrows"):
-        file.unlink(missing_ok=True)
-
-
-def _file(folder: Path, part: str) -> Path:
-    return folder / f"{part}.arrows"
+    for name in (_ROWS, _PLACES):
+        (folder / name).unlink(missing_ok=True)
 
 
 def split(
@@ -140,56 +134,57 @@ def _earlier(folder: Path, made_of: Mapping[str, Any], examples: bool) -> list[P
     except FileNotFoundError:
         return None
     parts = [Part(**part) for part in plan.pop("parts")]
-    there = not examples or all(_file(folder, part.name).is_file() for part in parts)
+    there = not examples or (folder / _ROWS).is_file()
     return parts if plan == made_of and there else None
 
 
 def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Part]:
-    part_of, costs = _copied(steps, folder / _ROWS, tokens)
-    names = [f"{part:05}" for part in range(part_of.max() + 1)]
-    digests = [hashlib.sha256() for _ in names]
-    claims = [False] * len(names)
-    held: dict[str, list[pa.Table]] = defaultdict(list)
-    size = 0
-    for step in _shown(_read_back(folder / _ROWS), "splitting", len(part_of)):
-        for part, rows in step.groupby(part_of[step["row"]]):
+    part_of, costs = _copied(steps, folder, tokens)
+    parts = []
+    with bar(len(part_of), "splitting", "row") as done:
+        for number, cost in enumerate(np.bincount(part_of, costs)):
+            part = Part(f"{number:05}", 0, int(cost), False, "")
+            rows = read(folder, part)
+            digest = hashlib.sha256()
             for row in rows.itertuples(index=False, name=None):
-                digests[part].update(repr(row).encode("utf-8", "surrogatepass"))
-            claims[part] |= bool(rows["claims"].notna().any())
-            table = pa.Table.from_pandas(rows, _SCHEMA, preserve_index=False)
-            held[names[part]].append(table)
-            size += table.nbytes
-        if size > _HELD_BYTES:
-            _append(held, folder)
-            size = 0
-    _append(held, folder)
-    (folder / _ROWS).unlink()
-    counts, sums = np.bincount(part_of), np.bincount(part_of, costs)
-    return [
-        Part(name, int(counts[at]), int(sums[at]), claims[at], digests[at].hexdigest()) for at, name in enumerate(names)
-    ]
+                digest.update(repr(row).encode("utf-8", "surrogatepass"))
+            claims = bool(rows["claims"].notna().any())
+            parts.append(replace(part, rows=len(rows), claims=claims, digest=digest.hexdigest()))
+            done.update(len(rows))
+    return parts
 
 
-def _copied(steps: Iterable[pd.DataFrame], file: Path, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of every row the number of its part, and its share of the cost in tokens; the rows are copied into the file."""
+def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of every row the number of its part, and its share of the cost in tokens; the rows are copied into the folder."""
     found, start = [], 0
-    with pa.OSFile(str(file), "wb") as out, pa.ipc.new_stream(out, _SCHEMA, options=_COMPRESSED) as stream:
-        for step in _shown(steps, "reading"):
+    with (
+        pa.OSFile(str(folder / _ROWS), "wb") as out,
+        pa.ipc.new_file(out, _SCHEMA) as copy,
+        bar(None, "reading", "row") as done,
+    ):
+        for number, step in enumerate(steps):
             step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
-            with _said_if_full(file.parent):
-                stream.write_table(pa.Table.from_pandas(step, _SCHEMA, preserve_index=False))
+            try:
+                copy.write_batch(pa.RecordBatch.from_pandas(step, _SCHEMA, preserve_index=False))
+            except OSError as error:
+                raise ClaimwiseError(
+                    f"{folder}: the examples cannot be copied there ({first_line(error)}); while a folder of scores is "
+                    "written, it takes as much room as their texts"
+                ) from None
             start += len(step)
+            done.update(len(step))
             found.append(
                 (
+                    np.full(len(step), number, np.int32),
                     pd.util.hash_array(step["id"].to_numpy(object)),
                     pd.util.hash_array(step["document_id"].to_numpy(object)),
                     step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
                     step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
                 )
             )
-    ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
+    step_of, ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
     del found
-    _refuse_twice(ids, file)
+    _refuse_twice(ids, folder)
     document = pd.factorize(documents)[0]  # numbered in the order in which they come
     first = ~pd.Series(document).duplicated().to_numpy()
     costs[first] += lengths[first]  # a document is read with the first of its summaries
@@ -197,50 +192,17 @@ def _copied(steps: Iterable[pd.DataFrame], file: Path, tokens: int) -> tuple[np.
     # By the middle of each document, counted from the first one: rows that are added at the end leave earlier parts alone.
     part_of_document = ((whole.cumsum() - whole / 2) // tokens).astype(np.int32)
     # a document longer than a part leaves numbers without rows
-    return np.unique(part_of_document[document], return_inverse=True)[1], costs
+    part_of = np.unique(part_of_document[document], return_inverse=True)[1]
+    np.save(folder / _PLACES, np.stack([part_of, step_of]).astype(np.int32))
+    return part_of, costs
 
 
-def _read_back(file: Path) -> Iterator[pd.DataFrame]:
-    with pa.OSFile(str(file)) as rows:
-        for batch in pa.ipc.open_stream(rows):
-            yield batch.to_pandas()
-
-
-def _refuse_twice(ids: np.ndarray, file: Path) -> None:
+def _refuse_twice(ids: np.ndarray, folder: Path) -> None:
     """Hashes tell that an id may stand twice; whether it does, the copied rows say."""
     repeated = pd.Series(ids).duplicated(keep=False).to_numpy()
     if not repeated.any():
         return
-    alike = pd.concat([step.loc[repeated[step["row"]], "id"] for step in _read_back(file)])
+    with pa.memory_map(str(folder / _ROWS)) as file:
+        alike = pa.ipc.open_file(file).read_all()["id"].filter(pa.array(repeated)).to_pandas()
     for key in alike[alike.duplicated()]:
         raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
-
-
-def _shown(steps: Iterable[pd.DataFrame], what: str, rows: int | None = None) -> Iterator[pd.DataFrame]:
-    with bar(rows, what, "row") as done:
-        for step in steps:
-            yield step
-            done.update(len(step))
-
-
-def _append(held: dict[str, list[pa.Table]], folder: Path) -> None:
-    """Tables are appended as streams of Arrow's, one after the other: no file stays open, and none is written twice."""
-    with _said_if_full(folder):
-        for part, tables in held.items():
-            with (
-                _file(folder, part).open("ab") as file,
-                pa.ipc.new_stream(file, _SCHEMA, options=_COMPRESSED) as stream,
-            ):
-                stream.write_table(pa.concat_tables(tables))
-    held.clear()
-
-
-@contextmanager
-def _said_if_full(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ClaimwiseError(
-            f"{folder}: the examples cannot be copied there ({first_line(error)}); a folder of scores takes twice as much "
-            "room as the files, while it is written"
-        ) from None
