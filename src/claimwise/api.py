@@ -119,7 +119,8 @@ _ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reaso
 
 
 def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
-    if not isinstance(frame, pd.DataFrame) and not hasattr(frame, "map_partitions"):
+    lazy = hasattr(frame, "map_partitions")
+    if not isinstance(frame, pd.DataFrame) and not lazy:
         raise ClaimwiseError(
             f"document: expected a data frame of pandas or Dask, got one of {type(frame).__module__.partition('.')[0]}; "
             "give its to_pandas()"
@@ -131,7 +132,7 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
         )
     if twice := [name for name in _ADDED if name in frame.columns]:
         raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
-    if isinstance(frame, pd.DataFrame):
+    if not lazy:
         return _scored_part(frame, metric, model)
     if not isinstance(model, str | Mapping):
         raise ClaimwiseError("model: of a Dask frame name it, or give its kind and options: each worker loads its own")

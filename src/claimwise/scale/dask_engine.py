@@ -12,7 +12,7 @@ from typing import Any
 
 import dask
 import typer
-from dask.distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed
+from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError, connect
 from distributed.security import Security
@@ -27,31 +27,6 @@ from claimwise.params import Engine
 _LOST = 10
 _CONNECT_SECONDS = 8
 _WORKERS_SECONDS = 30
-
-
-class ModelReady(WorkerPlugin):
-    """Loads the model when a worker starts: one that cannot do the work says so before any is done."""
-
-    name = "claimwise-model"
-
-    def __init__(self, entry: Mapping[str, Any]):
-        self._entry = dict(entry)
-        self._version = __version__
-
-    def setup(self, worker: Any) -> None:
-        """See ``WorkerPlugin``.
-
-        Raises:
-            ClaimwiseError: the worker has another version of claimwise, or the model cannot be loaded there.
-        """
-        with _told(f"the Dask worker {worker.address} cannot do this"):
-            if self._version != __version__:
-                raise ClaimwiseError(
-                    f"it has claimwise {__version__}, and the one who asks {self._version}; install the same there"
-                )
-            model = models.loaded(self._entry)
-            if isinstance(model, PromptedModel):
-                model.language_model.count("")  # a checkpoint is read now, or found to be missing
 
 
 def run(
@@ -74,10 +49,10 @@ def run(
     with _client(engine.scheduler, engine.workers) as client:
         typer.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)
         try:
-            # A worker that is lost while it loads the model is none that cannot; the scheduler keeps the plugin for others.
+            # A worker that is lost while it loads the model is none that cannot.
             with suppress(CommClosedError):
-                client.register_plugin(ModelReady(entry))
-            futures = [client.submit(_done, work, name, part, pure=False) for name, part in parts.items()]
+                client.run(_load, dict(entry), __version__)
+            futures = [client.submit(_done, work, name, part, __version__, pure=False) for name, part in parts.items()]
             for future in as_completed(futures):
                 yield future.result()
                 future.release()
@@ -148,15 +123,27 @@ async def _greeted(scheduler: str) -> None:
     await comm.close()
 
 
-def _done(work: Callable[[Any], Any], name: str, part: Any) -> Any:
-    with _told(f"{socket.gethostname()}, part {name} of the examples"):
+def _load(entry: Mapping[str, Any], version: str, dask_worker: Any) -> None:
+    """Load the model: a worker that cannot do the work says so before any is done."""
+    with _told(f"the Dask worker {dask_worker.address} cannot do this", version):
+        model = models.loaded(entry)
+        if isinstance(model, PromptedModel):
+            model.language_model.count("")  # a checkpoint is read now, or found to be missing
+
+
+def _done(work: Callable[[Any], Any], name: str, part: Any, version: str) -> Any:
+    with _told(f"{socket.gethostname()}, part {name} of the examples", version):
         return work(part)
 
 
 @contextmanager
-def _told(where: str) -> Iterator[None]:
-    """Say where what went wrong went wrong: the message is read on another machine."""
+def _told(where: str, version: str) -> Iterator[None]:
+    """Say where what went wrong went wrong, for the message is read on another machine; both must have one version."""
     try:
+        if version != __version__:
+            raise ClaimwiseError(
+                f"it has claimwise {__version__}, and the one who asks {version}; install the same there"
+            )
         yield
     except (ClaimwiseError, OSError) as error:
         raise ClaimwiseError(f"{where}: {error}") from None
