@@ -250,19 +250,6 @@ def _entry(model: str, settings: api.UserSettings, params: Path, options: Mappin
     )
 
 
-def falls_short(scores: pd.DataFrame, least: float) -> bool:
-    """Whether the mean score is below the least that a file must have, and a line on standard error that says so.
-
-    Here a row without a score counts as 0: a file of which nearly nothing could be scored must not pass.
-    """
-    mean, without = scores["score"].fillna(0).mean(), scores["score"].isna().sum()
-    if mean >= least:
-        return False
-    zeros = f" ({without} without a score, counted as 0)" if without else ""
-    typer.echo(f"failed: the mean of {len(scores)} rows{zeros}, {mean:.6g}, is below --fail-under {least:g}", err=True)
-    return True
-
-
 def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:
     """The metric's specification, with these prompts in the place of its own."""
     spec = specification(metric, metrics)
