@@ -31,8 +31,8 @@ from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.params import Engine
 from claimwise.scale import dask_engine
+from claimwise.scale.parts import read, split
 from claimwise.scale.run import evaluate_in_parts, merge, score_folder
-from claimwise.scale.split import read, split
 from claimwise.schema import TableError
 
 TINY = 60  # tokens a part, so that a few dozen rows are several parts

@@ -28,13 +28,24 @@ from claimwise.metrics.claims import decomposer
 from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.progress import bar
-from claimwise.scale.parts import Counts, Job, evaluate_part, own_claims, score_part
-from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
+from claimwise.scale.parts import (
+    EXAMPLES,
+    PART_TOKENS,
+    Counts,
+    Job,
+    Part,
+    evaluate_part,
+    own_claims,
+    read,
+    remove_examples,
+    score_part,
+    split,
+)
 from claimwise.user_file import output
 from claimwise.user_file.score import chosen, made_by
 from claimwise.user_file.warnings import warnings
 
-_RUN, _EXAMPLES = "_run.json", "_examples"
+_RUN = "_run.json"
 _WINDOW = 100_000  # rows in the memory at once while parts are merged
 _DOCUMENTS = 20  # a part, where a table is in the memory anyway
 
@@ -94,14 +105,14 @@ def score_folder(
     _take(out, asks)
 
     origin = [asks["files"], [[file.stat().st_size, file.stat().st_mtime_ns] for file in files], asks["columns"]]
-    examples = out / _EXAMPLES
+    examples = out / EXAMPLES
     parts = split(_rows(files, columns), origin, examples, part_tokens, examples=False)
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
     elif _looks_up(spec):
         decomposer(spec.decompose, models.loaded(entry))  # says that there are none
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
-    job = Job(out, examples, metric, spec, entry, scorer, made)
+    job = Job(out, metric, spec, entry, scorer, made)
     waiting = {part for part in parts if job.finished(part) is None}
     ours = [part for part in parts[shard[0] - 1 :: shard[1]] if part in waiting]
     if waiting:
@@ -239,7 +250,7 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     total = Counts()
     for counts in found:
         total.update(counts)
-    remove_examples(job.examples)
+    remove_examples(job.folder / EXAMPLES)
     shutil.rmtree(job.folder / "_calls", ignore_errors=True)
     # Of workers that were killed while they wrote, and of examples that were more before.
     for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
