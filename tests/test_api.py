@@ -15,7 +15,7 @@ import claimwise
 from claimwise import metrics, models
 from claimwise.errors import ClaimwiseError
 from claimwise.testing import assert_faithful
-from claimwise.user_file import bands
+from claimwise.user_file import decisions
 
 CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
 
@@ -114,13 +114,13 @@ def test_a_score_that_says_little_is_not_called_faithful():
 def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
     acueval = metrics.specification("acueval", metrics.DEFAULT_METRICS)
     shipped = {"kind": "embedded"}
-    band = bands.of_summaries("acueval", acueval, shipped)
+    band = decisions.of_summaries("acueval", acueval, shipped)
     assert 0 < band.low < band.high < 1
     assert band.right > 0.6
     other = acueval.model_copy(update={"aggregate": "min"})
-    assert bands.of_summaries("acueval", other, shipped) is None
-    assert bands.of_summaries("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"}) is None
-    assert bands.of_claims(acueval, {"kind": "openai"}) == bands.HALF
+    assert decisions.of_summaries("acueval", other, shipped) is None
+    assert decisions.of_summaries("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"}) is None
+    assert decisions.of_claims(acueval, {"kind": "openai"}) == decisions.HALF
 
 
 def test_what_the_package_offers_is_listed():

@@ -17,7 +17,7 @@ from claimwise.models.base import Verdict
 from claimwise.models.chunks import retrieve
 from claimwise.user_file import decisions, output
 from claimwise.user_file import page as pages
-from claimwise.user_file.bands import HALF, Band
+from claimwise.user_file.decisions import HALF, Band
 
 EVIL = '<script>alert(1)</script> & "quoted" {{ 7 * 7 }}'
 
@@ -45,7 +45,7 @@ def html(result, table, threshold=None, band=None, claim_band=HALF, marker=None)
             "" if pd.isna(score) else "faithful" if score > threshold else "not faithful" for score in rows["score"]
         ]
     elif band:
-        called = decisions.row_verdicts(rows, band, output.doubted(claims, claim_band))
+        called = decisions.verdicts(rows, band, claims, claim_band)
     return pages.render(
         result.scores,
         claims,

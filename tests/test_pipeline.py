@@ -71,7 +71,6 @@ PLAIN = {
     "errors",
     "hub",
     "paths",
-    "person_words",
     "progress",
     "reasons",
     "schema",

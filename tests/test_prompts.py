@@ -297,16 +297,9 @@ def test_a_prompt_file_for_another_role_in_another_encoding_or_that_is_not_there
         prompts.load("acueval-verify-zeroshot.txt")
 
 
-ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{chr(98 + k)}: &{chr(98 + k)} [{', '.join([f'*{chr(97 + k)}'] * 9)}]\n" for k in range(9)
-)
-
-
 @pytest.mark.parametrize(
     ("header", "text", "message"),
     [
-        (f"{ALIASES}stop: *j\n", "", "aliases of aliases stand for too much"),
-        ("stop: &a [*a]\n", "", "an alias stands within what it stands for"),
         (f"shots: {'9' * 5000}\n", "", "a value cannot be read: Exceeds the limit"),
         (f"stop: {'[' * 1000}\n", "", "a value cannot be read: maximum recursion depth"),
         ("", "{% for i in range(10 ** 10) %}x{% endfor %}", "unknown placeholder {{ range }}"),

@@ -31,8 +31,8 @@ from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.params import Engine
 from claimwise.scale import dask_engine
+from claimwise.scale.parts import read, split
 from claimwise.scale.run import evaluate_in_parts, merge, score_folder
-from claimwise.scale.split import read, split
 from claimwise.schema import TableError
 
 TINY = 60  # tokens a part, so that a few dozen rows are several parts
@@ -604,7 +604,7 @@ def test_the_pipelines_tables_are_those_of_one_process(tmp_path, examples_table,
     recorded = pd.DataFrame(recorded, columns=["example_id", "decomposer", "claim_index", "claim"])
     spec, entry = specification(metric, DEFAULT_METRICS), {"kind": "embedded"}
     expected = evaluate(metric, spec, models.load(entry), table, recorded=recorded, progress=False)
-    found = evaluate_in_parts(metric, spec, entry, "embedded", table, recorded, tmp_path / "parts", engine)
+    found = evaluate_in_parts(metric, spec, entry, table, recorded, tmp_path / "parts", engine)
     for name in ("claims", "verdicts", "scores"):
         pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
     assert not (tmp_path / "parts").exists()

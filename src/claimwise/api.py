@@ -23,7 +23,7 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.params import ParamsError, read_yaml
 from claimwise.paths import PARAMS
-from claimwise.user_file import bands, decisions, output
+from claimwise.user_file import decisions, output
 from claimwise.user_file.warnings import warnings as doubts
 
 
@@ -119,7 +119,8 @@ _ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reaso
 
 
 def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
-    if not isinstance(frame, pd.DataFrame) and not hasattr(frame, "map_partitions"):
+    lazy = hasattr(frame, "map_partitions")
+    if not isinstance(frame, pd.DataFrame) and not lazy:
         raise ClaimwiseError(
             f"document: expected a data frame of pandas or Dask, got one of {type(frame).__module__.partition('.')[0]}; "
             "give its to_pandas()"
@@ -131,7 +132,7 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
         )
     if twice := [name for name in _ADDED if name in frame.columns]:
         raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
-    if isinstance(frame, pd.DataFrame):
+    if not lazy:
         return _scored_part(frame, metric, model)
     if not isinstance(model, str | Mapping):
         raise ClaimwiseError("model: of a Dask frame name it, or give its kind and options: each worker loads its own")
@@ -154,7 +155,7 @@ def evaluated(
     metric: str,
     model: AnyModel,
     claims: Sequence[str] | None = None,
-) -> tuple[Evaluation, pd.DataFrame, bands.Band]:
+) -> tuple[Evaluation, pd.DataFrame, decisions.Band]:
     """What ``score`` scores by, for those who want the claims, too; arguments and errors are those of ``score``.
 
     ``claims`` are those of the one summary, verified as they stand; without them it is decomposed.
@@ -200,7 +201,7 @@ def evaluated(
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warn(doubt)
-    return found, examples, bands.of_claims(spec, entry)
+    return found, examples, decisions.of_claims(spec, entry)
 
 
 def check(
@@ -309,13 +310,13 @@ def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | li
     >>> verdict(0.95), verdict([0.57, 0.1])
     ('faithful', ['not sure', 'not faithful'])
     """
-    band = bands.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
+    band = decisions.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
     if band is None:
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
     several = isinstance(score, Iterable) and not isinstance(score, str)
     try:
         scores = pd.to_numeric(pd.Series(list(score) if several else [score], dtype=object)).astype(float)
-        found = decisions.verdicts(scores, band)
+        found = [band.word(score, decisions.YES, decisions.NO) for score in scores]
     except (TypeError, ValueError):
         raise ClaimwiseError(f"score: expected a number or several, got {shorten(score)}") from None
     for value in scores.dropna():

@@ -144,7 +144,6 @@ def score(
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise.corpora.user import parse_columns
-    from claimwise.user_file.score import falls_short
     from claimwise.user_file.score import score as score_file
 
     shared = {
@@ -187,7 +186,14 @@ def score(
         return
     with _told_if_stopped():
         scores = score_file(out=None if out is None else Path(out), **of_files, **shared)
-    if scores is not None and fail_under is not None and falls_short(scores, fail_under):
+    if scores is None or fail_under is None:
+        return
+    # A row without a score counts as 0: a file of which nearly nothing could be scored must not pass.
+    mean, without = scores["score"].fillna(0).mean(), scores["score"].isna().sum()
+    if mean < fail_under:
+        zeros = f" ({without} without a score, counted as 0)" if without else ""
+        said = f"failed: the mean of {len(scores)} rows{zeros}, {mean:.6g}, is below --fail-under {fail_under:g}"
+        typer.echo(said, err=True)
         raise typer.Exit(1)
 
 

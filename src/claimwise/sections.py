@@ -62,19 +62,18 @@ def _is_prepared(name: str, info: ValidationInfo) -> str:
     return listed(name, info.context["corpora"], "the dataset's `corpora`")
 
 
-def _is_scored(name: str, info: ValidationInfo) -> str:
-    """Of the corpora that the notebook reads every one must have been scored with the metric."""
-    corpora = info.data.get("corpora", [info.data["corpus"]] if "corpus" in info.data else [])
-    for corpus in corpora:
-        listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
-    return name
-
-
 def _were_scored(metrics: dict[str, list[str]], info: ValidationInfo) -> dict[str, list[str]]:
     for corpus, names in metrics.items():
         for name in names:
             listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
     return metrics
+
+
+def _is_scored(name: str, info: ValidationInfo) -> str:
+    """Of the corpora that the notebook reads every one must have been scored with the metric."""
+    corpora = info.data.get("corpora", [info.data["corpus"]] if "corpus" in info.data else [])
+    _were_scored({corpus: [name] for corpus in corpora}, info)
+    return name
 
 
 def _one_of(*fields: str) -> AfterValidator:

@@ -99,8 +99,7 @@ def score(settings: Settings, metric: str) -> list[Path]:
     that will take, under a bar that counts its calls.
     """
     spec, model = _chosen(settings, metric)
-    scorer = spec.model or settings.model
-    entry = settings.model_entry(scorer)
+    entry = settings.model_entry(spec.model or settings.model)
     base = paths.scores_folder(settings.data, settings.model, metric)
     base.mkdir(parents=True, exist_ok=True)
     folders = []
@@ -112,7 +111,7 @@ def score(settings: Settings, metric: str) -> list[Path]:
                 evaluation = evaluate(metric, spec, model, examples, recorded=recorded, progress=progress)
             else:
                 parts = base.with_name(f".{metric}.{name}.parts")
-                evaluation = evaluate_in_parts(metric, spec, entry, scorer, examples, recorded, parts, settings.engine)
+                evaluation = evaluate_in_parts(metric, spec, entry, examples, recorded, parts, settings.engine)
             scores = evaluation.scores
             unscored = scores.loc[scores["score"].isna(), "reason"]
             record = {  # what made it and what came of it; no time stamps, so that reruns agree

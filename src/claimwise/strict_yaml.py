@@ -1,83 +1,48 @@
-"""YAML as this project reads it: safely, no key twice, and of the size that it seems to have."""
+"""YAML as this project reads it: safely, and no key twice."""
 
 from __future__ import annotations
 
 import yaml
-
-#: Nodes of a file, with every alias written out: ten lines of aliases of aliases may stand for billions.
-_MOST = 1_000_000
+from yaml.constructor import ConstructorError
 
 
 class Loader(yaml.SafeLoader):
-    """YAML's safe loader takes the last of two equal keys: an entry pasted below would undo the whole of `models`."""
+    """YAML's safe loader takes the last of two equal keys: an entry pasted below would undo the whole of `models`.
+
+    Whatever cannot be read is a ``yaml.YAMLError``.
+
+    >>> yaml.load("{a: 1, a: 2}", Loader=Loader)
+    Traceback (most recent call last):
+    ...
+    yaml.constructor.ConstructorError: key 'a' stands twice; keep one...
+    >>> yaml.load(r'"\\ud83d"', Loader=Loader)
+    Traceback (most recent call last):
+    ...
+    yaml.constructor.ConstructorError: half a character (surrogates not allowed); write the whole one...
+    """
 
     def get_single_data(self) -> object:
-        """See ``yaml.Loader``.
-
-        Raises:
-            yaml.YAMLError: what is written is no YAML, cannot be read, or would be too much with its aliases written out.
-
-        >>> yaml.load("a: &a [*a]", Loader=Loader)
-        Traceback (most recent call last):
-        ...
-        yaml.constructor.ConstructorError: an alias stands within what it stands for
-        """
+        """See ``yaml.Loader``."""
         try:
-            node = self.get_single_node()
-            if node is not None and _size(node, {}) > _MOST:
-                raise yaml.constructor.ConstructorError(None, None, "aliases of aliases stand for too much; write less")
-            return None if node is None else self.construct_document(node)
+            return super().get_single_data()
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # 2001-99-99, [[[[...
-            raise yaml.constructor.ConstructorError(None, None, f"a value cannot be read: {error}") from None
+            raise ConstructorError(None, None, f"a value cannot be read: {error}") from None
 
     def construct_scalar(self, node: yaml.ScalarNode) -> str:
-        r"""See ``yaml.constructor``.
-
-        Raises:
-            yaml.constructor.ConstructorError: the text has half a character, which no file and no database takes.
-
-        >>> yaml.load(r'"\ud83d"', Loader=Loader)
-        Traceback (most recent call last):
-        ...
-        yaml.constructor.ConstructorError: half a character (surrogates not allowed); write the whole one...
-        """
+        """See ``yaml.constructor``; half a character is no text that a file or a database takes."""
         text = super().construct_scalar(node)
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"half a character ({error.reason}); write the whole one", node.start_mark
-            ) from None
+            found = f"half a character ({error.reason}); write the whole one"
+            raise ConstructorError(None, None, found, node.start_mark) from None
         return text
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """See ``yaml.constructor``.
-
-        Raises:
-            yaml.constructor.ConstructorError: a key stands twice.
-
-        >>> yaml.load("{a: 1, a: 2}", Loader=Loader)
-        Traceback (most recent call last):
-        ...
-        yaml.constructor.ConstructorError: key 'a' stands twice; keep one...
-        """
+        """See ``yaml.constructor``; no key stands twice."""
         seen = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key.value!r} stands twice; keep one", key.start_mark
-                )
+                raise ConstructorError(None, None, f"key {key.value!r} stands twice; keep one", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
-
-
-def _size(node: yaml.Node, sizes: dict[int, int | None]) -> int:
-    """How many nodes there are with every alias written out; one that is being counted has no size yet."""
-    if id(node) not in sizes:
-        sizes[id(node)] = None
-        below = node.value if isinstance(node, yaml.CollectionNode) else ()
-        parts = [part for item in below for part in (item if isinstance(item, tuple) else (item,))]
-        sizes[id(node)] = 1 + sum(_size(part, sizes) for part in parts)
-    if (size := sizes[id(node)]) is None:
-        raise yaml.constructor.ConstructorError(None, None, "an alias stands within what it stands for")
-    return size

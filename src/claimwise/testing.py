@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from claimwise.api import DEFAULT_MODEL, AnyModel, evaluated
 from claimwise.errors import ClaimwiseError, check_score, shorten
-from claimwise.user_file.output import SUPPORT, claim_table
+from claimwise.user_file.decisions import SUPPORT
+from claimwise.user_file.output import claim_table
 
 
 def assert_faithful(

@@ -1,9 +1,12 @@
-"""Words: those without content, and what two spellings of one have in common."""
+"""Words: those without content, those that tell who a pronoun may stand for, and what two spellings have in common."""
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from importlib import resources
 from typing import Any
+
+import yaml
 
 FUNCTION_WORDS = frozenset(
     """a about above after again against all also although am among an and any are aren as at be because been
@@ -16,6 +19,19 @@ FUNCTION_WORDS = frozenset(
     whether which while who whom whose why will with within without won would wouldn yet you your yours yourself
     said say says mr mrs ms dr lrb rrb""".split()
 )
+
+_TEXT = (resources.files("claimwise") / "person_words.yaml").read_text(encoding="utf-8")
+_LISTS = {name: frozenset(words.split()) for name, words in yaml.safe_load(_TEXT).items()}
+
+#: First names, and nouns for people.
+MALE, FEMALE = _LISTS["male"], _LISTS["female"]
+MALE_NOUNS, FEMALE_NOUNS, PERSON_NOUNS = _LISTS["male_nouns"], _LISTS["female_nouns"], _LISTS["person_nouns"]
+#: Nouns for people of either sex.
+PEOPLE = MALE_NOUNS | FEMALE_NOUNS | PERSON_NOUNS
+#: Capitalised words that are never people.
+TIMES_AND_PLACES = _LISTS["times_and_places"]
+#: Nouns that pick out the person spoken of when a definite subject: "the striker", "the 22-year-old".
+ROLES = _LISTS["roles"]
 
 _NUMBER_WORDS = {
     word: str(value)

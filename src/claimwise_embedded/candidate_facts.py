@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spacy.tokens import Doc, Token
 
-from claimwise.person_words import PEOPLE
+from claimwise.words import PEOPLE
 from claimwise_embedded.candidate_text import Candidate, Piece
 from claimwise_embedded.decomposer_parsing import is_name
 from claimwise_embedded.decomposer_references import Resolution

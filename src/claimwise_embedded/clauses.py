@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Token
 
-from claimwise.person_words import PEOPLE
+from claimwise.words import PEOPLE
 from claimwise_embedded.decomposer_parsing import NOUNS, REPORTING, VERBS, base_form, verb_forms
 from claimwise_embedded.noun_phrases import Phrase, aside, noun_phrase, picked, plural, subtree
 

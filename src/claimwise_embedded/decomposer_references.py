@@ -1,7 +1,7 @@
 """Who a pronoun stands for, within one summary; an unsure pronoun is left as it is.
 
 The rules are few and strict: agreement in number and gender, and then either a single candidate in all that
-was said so far, or the subject of the sentence before. See ``claimwise.person_words`` for the words they know.
+was said so far, or the subject of the sentence before. See ``claimwise.words`` for the words they know.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Doc, Token
 
-from claimwise import person_words as names
+from claimwise import words as names
 from claimwise_embedded.decomposer_parsing import VERBS, is_name
 from claimwise_embedded.noun_phrases import Phrase, noun_phrase, plural
 

@@ -6,13 +6,13 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import dask
 import typer
-from dask.distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed
+from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError, connect
 from distributed.security import Security
@@ -22,8 +22,6 @@ from claimwise import __version__, models
 from claimwise.errors import ClaimwiseError, first_line
 from claimwise.models.language import PromptedModel
 from claimwise.params import Engine
-from claimwise.scale.parts import Counts, Job, score_part
-from claimwise.scale.split import Part
 
 #: A part over which more workers than these are lost is at fault itself.
 _LOST = 10
@@ -31,38 +29,19 @@ _CONNECT_SECONDS = 8
 _WORKERS_SECONDS = 30
 
 
-class ModelReady(WorkerPlugin):
-    """Loads the model when a worker starts: one that cannot do the work says so before any is done."""
-
-    name = "claimwise-model"
-
-    def __init__(self, entry: Mapping[str, Any]):
-        self._entry = dict(entry)
-        self._version = __version__
-
-    def setup(self, worker: Any) -> None:
-        """See ``WorkerPlugin``.
-
-        Raises:
-            ClaimwiseError: the worker has another version of claimwise, or the model cannot be loaded there.
-        """
-        with _told(f"the Dask worker {worker.address} cannot do this"):
-            _same_version(self._version)
-            model = models.loaded(self._entry)
-            if isinstance(model, PromptedModel):
-                model.language_model.count("")  # a checkpoint is read now, or found to be missing
-
-
-def run(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
-    """Score the parts; one whose worker is lost is given to another, and the first that fails ends the run.
+def run(
+    work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine
+) -> Iterator[Any]:
+    """What ``work`` gives of the parts; one whose worker is lost is given to another, and the first that fails ends the run.
 
     Args:
-        job: what is asked.
-        parts: of these.
+        work: what a worker does with a part.
+        parts: by the name that an error calls them by.
+        entry: of the model that ``work`` takes, as in params.yaml.
         engine: whose scheduler or workers.
 
     Yields:
-        What a part gave, as soon as it is finished.
+        What came of a part, as soon as it is finished.
 
     Raises:
         ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed.
@@ -70,10 +49,10 @@ def run(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
     with _client(engine.scheduler, engine.workers) as client:
         typer.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)
         try:
-            # A worker that is lost while it loads the model is none that cannot; the scheduler keeps the plugin for others.
+            # A worker that is lost while it loads the model is none that cannot.
             with suppress(CommClosedError):
-                client.register_plugin(ModelReady(job.entry))
-            futures = [client.submit(_score, job, part, __version__, pure=False) for part in parts]
+                client.run(_load, dict(entry), __version__)
+            futures = [client.submit(_done, work, name, part, __version__, pure=False) for name, part in parts.items()]
             for future in as_completed(futures):
                 yield future.result()
                 future.release()
@@ -144,21 +123,27 @@ async def _greeted(scheduler: str) -> None:
     await comm.close()
 
 
-def _score(job: Job, part: Part, version: str) -> Counts:
-    with _told(f"{socket.gethostname()}, part {part.name} of the examples"):
-        _same_version(version)
-        return score_part(job, part)
+def _load(entry: Mapping[str, Any], version: str, dask_worker: Any) -> None:
+    """Load the model: a worker that cannot do the work says so before any is done."""
+    with _told(f"the Dask worker {dask_worker.address} cannot do this", version):
+        model = models.loaded(entry)
+        if isinstance(model, PromptedModel):
+            model.language_model.count("")  # a checkpoint is read now, or found to be missing
 
 
-def _same_version(version: str) -> None:
-    if version != __version__:
-        raise ClaimwiseError(f"it has claimwise {__version__}, and the one who asks {version}; install the same there")
+def _done(work: Callable[[Any], Any], name: str, part: Any, version: str) -> Any:
+    with _told(f"{socket.gethostname()}, part {name} of the examples", version):
+        return work(part)
 
 
 @contextmanager
-def _told(where: str) -> Iterator[None]:
-    """Say where what went wrong went wrong: the message is read on another machine."""
+def _told(where: str, version: str) -> Iterator[None]:
+    """Say where what went wrong went wrong, for the message is read on another machine; both must have one version."""
     try:
+        if version != __version__:
+            raise ClaimwiseError(
+                f"it has claimwise {__version__}, and the one who asks {version}; install the same there"
+            )
         yield
     except (ClaimwiseError, OSError) as error:
         raise ClaimwiseError(f"{where}: {error}") from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,26 @@ from claimwise.metrics.claims import decomposer
 from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.progress import bar
-from claimwise.scale.parts import Counts, Job, gathered, own_claims, score_part
-from claimwise.scale.split import PART_TOKENS, Part, read, remove_examples, split
+from claimwise.scale.parts import (
+    EXAMPLES,
+    PART_TOKENS,
+    Counts,
+    Job,
+    Part,
+    evaluate_part,
+    own_claims,
+    read,
+    remove_examples,
+    score_part,
+    split,
+)
 from claimwise.user_file import output
 from claimwise.user_file.score import chosen, made_by
 from claimwise.user_file.warnings import warnings
 
-_RUN, _EXAMPLES = "_run.json", "_examples"
+_RUN = "_run.json"
 _WINDOW = 100_000  # rows in the memory at once while parts are merged
+_DOCUMENTS = 20  # a part, where a table is in the memory anyway
 
 
 def parse_shard(text: str) -> tuple[int, int]:
@@ -92,14 +105,14 @@ def score_folder(
     _take(out, asks)
 
     origin = [asks["files"], [[file.stat().st_size, file.stat().st_mtime_ns] for file in files], asks["columns"]]
-    examples = out / _EXAMPLES
+    examples = out / EXAMPLES
     parts = split(_rows(files, columns), origin, examples, part_tokens, examples=False)
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
     elif _looks_up(spec):
         decomposer(spec.decompose, models.loaded(entry))  # says that there are none
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
-    job = Job(out, examples, metric, spec, entry, scorer, made)
+    job = Job(out, metric, spec, entry, scorer, made)
     waiting = {part for part in parts if job.finished(part) is None}
     ours = [part for part in parts[shard[0] - 1 :: shard[1]] if part in waiting]
     if waiting:
@@ -124,7 +137,6 @@ def evaluate_in_parts(
     name: str,
     spec: MetricSpec,
     entry: Mapping[str, Any],
-    scorer: str,
     examples: pd.DataFrame,
     recorded: pd.DataFrame,
     folder: Path,
@@ -132,7 +144,7 @@ def evaluate_in_parts(
 ) -> Evaluation:
     """What ``metrics.evaluate`` gives of a table, by the workers of an engine.
 
-    ``entry`` and ``scorer`` are the model and what it is called; finished parts are kept in ``folder`` until all are.
+    ``entry`` is the model's; finished calls are kept in ``folder``, a file a part, until all are.
 
     Raises:
         ClaimwiseError: as ``evaluate``, or a part failed; run again to go on.
@@ -141,31 +153,34 @@ def evaluate_in_parts(
     if _looks_up(spec):
         looked_up = decomposer(spec.decompose, models.loaded(entry), recorded)(examples)
         claims = [[claim.text for claim in one.claims] for one in looked_up]
-    table = examples.assign(claims=claims)
-    origin = [int(pd.util.hash_pandas_object(rows, index=False).sum()) for rows in (examples, recorded)]
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = split([table], origin, folder / _EXAMPLES)
-    made = made_by(name, spec, entry, models.loaded(entry))
-    job = Job(folder, folder / _EXAMPLES, name, spec, entry, scorer, made)
-    _score_parts(job, [part for part in parts if job.finished(part) is None], engine)
-    found = gathered(job, parts)
+    part_of = examples.groupby("document_id", sort=False).ngroup() // _DOCUMENTS
+    parts = {f"{part:05}": rows for part, rows in examples.assign(claims=claims).groupby(part_of)}
+    asked = {part: (rows, folder / f"{part}.sqlite") for part, rows in parts.items()}
+    each = _each(partial(evaluate_part, name, spec, entry), asked, entry, engine)
+    found = []
+    with closing(each), bar(len(examples), name, "summary") as done:
+        for evaluation in each:
+            found.append(evaluation)
+            done.update(len(evaluation.scores))
     shutil.rmtree(folder)
-    return found
+    return Evaluation.joined(found, examples["id"])
 
 
 def _score_parts(job: Job, parts: Sequence[Part], engine: Engine) -> None:
     """Score the parts, under a bar that counts summaries, claims, tokens and cost."""
     total = Counts()
-    with closing(_scored(job, parts, engine)) as scored, bar(sum(p.rows for p in parts), job.metric, "summary") as done:
-        for counts in scored:
+    each = _each(partial(score_part, job), {part.name: part for part in parts}, job.entry, engine)
+    with closing(each), bar(sum(part.rows for part in parts), job.metric, "summary") as done:
+        for counts in each:
             total.update(counts)
             done.set_postfix_str(_told(total), refresh=False)
             done.update(counts["rows"])
 
 
-def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]:
+def _each(work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine) -> Iterator:
+    """What ``work`` gives of every part, by name, in any order; ``entry`` is the model that it takes."""
     if engine.kind == "here" or not parts:
-        yield from (score_part(job, part) for part in parts)
+        yield from map(work, parts.values())
         return
     try:
         from claimwise.scale import dask_engine
@@ -173,7 +188,7 @@ def _scored(job: Job, parts: Sequence[Part], engine: Engine) -> Iterator[Counts]
         raise ClaimwiseError(
             f"the engine dask needs the packages of the extra `dask` ({error}): pip install 'claimwise[dask]'"
         ) from None
-    yield from dask_engine.run(job, parts, engine)
+    yield from dask_engine.run(work, parts, entry, engine)
 
 
 def _told(counts: Counts) -> str:
@@ -235,7 +250,7 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     total = Counts()
     for counts in found:
         total.update(counts)
-    remove_examples(job.examples)
+    remove_examples(job.folder / EXAMPLES)
     shutil.rmtree(job.folder / "_calls", ignore_errors=True)
     # Of workers that were killed while they wrote, and of examples that were more before.
     for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):

@@ -1,12 +1,17 @@
-"""From scores of a user's file to decisions: a threshold, given or tuned, and how right it is.
+"""From scores to decisions: by a threshold, given or tuned on labelled rows, or else by bounds of the embedded model.
 
-Every function takes the scored rows of a file: ``score`` beside the columns of the examples table.
+``rows`` are the scored ones of a user's file: ``score`` beside the columns of the examples table. The bounds (bands.csv)
+are what ``tools/bands.py`` fitted on public validation rows; of another model or metric nothing is known.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,13 +20,17 @@ from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
 from claimwise.corpora.user_corpus import VALIDATION, is_validation
 from claimwise.errors import printable
-from claimwise.user_file.bands import NOT_SURE, Band
+from claimwise.metrics import DEFAULT_METRICS, MetricSpec
+from claimwise.metrics.verify import SUPPORTED, probability
 from claimwise.user_file.warnings import english
 
 #: The column of what the default bounds say, in words.
 VERDICT = "verdict"
 
 YES, NO = "faithful", "not faithful"
+
+#: What a claim's verdict is called, yes and no.
+SUPPORT = ("supported", "unsupported")
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
@@ -32,27 +41,113 @@ _SYSTEMS = 20  # systems whose means are shown, the best
 _TURNED = "label 1 means faithful: are the labels the other way round?"
 
 
-def verdicts(scores: pd.Series, band: Band) -> list[str]:
-    """What the scores say where no threshold is known: faithful, not faithful, not sure, or nothing without a score.
+#: What a score or a support between the bounds says.
+NOT_SURE = "not sure"
 
-    >>> verdicts(pd.Series([0.95, 0.5, 0.1, None]), Band(0.2, 0.9))
-    ['faithful', 'not sure', 'not faithful', '']
+
+class Band(NamedTuple):
+    """Bounds between which nothing is said.
+
+    Attributes:
+        low, high: below the one a verdict is no, from the other on it is yes.
+        n: validation rows that it was fitted on.
+        fitted_on: of which corpora.
+        decided: share of rows that it decides, on a corpus that it was not fitted on.
+        right: share of these that it decides rightly there, both labels equally frequent.
     """
-    return [band.word(score, YES, NO) for score in scores]
+
+    low: float
+    high: float
+    n: int = 0
+    fitted_on: str = ""
+    decided: float = float("nan")
+    right: float = float("nan")
+
+    def word(self, value: float, yes: str, no: str) -> str:
+        """What a value says; nothing where there is none.
+
+        >>> band = Band(0.2, 0.9)
+        >>> [band.word(value, "yes", "no") for value in (0.1, 0.5, 0.9, float("nan"))]
+        ['no', 'not sure', 'yes', '']
+        """
+        if pd.isna(value):
+            return ""
+        return no if value < self.low else yes if value >= self.high else NOT_SURE
 
 
-def row_verdicts(rows: pd.DataFrame, band: Band, doubted: Collection[str] = ()) -> list[str]:
-    """The same of scored rows; nothing of texts in another language, for the bounds were fitted on English.
+_DENIES = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|hardly|barely"
+    r"|(?:den|fail|refus|declin|reject)(?:y|ies|ied|e|es|s|ed|ing)?)\b|n['’]t\b",
+    re.IGNORECASE,
+)
 
-    Rows whose ``id`` is ``doubted`` (``output.doubted``) are not sure where their score makes them faithful.
+
+def only_one_denies(claim: str, sentence: str) -> bool:
+    """Whether one of two sentences has a "not" or the like that the other lacks: the embedded model overlooks it often.
+
+    >>> only_one_denies("The suspect had confessed.", "Police denied that the suspect had confessed.")
+    True
+    >>> only_one_denies("It did not rain.", "It never rained.")
+    False
+    """
+    return bool(_DENIES.search(claim)) != bool(_DENIES.search(sentence))
+
+
+#: Of a claim by any other model than that of bands.csv.
+HALF = Band(SUPPORTED, SUPPORTED)
+
+
+@cache
+def _fitted() -> dict[str, Band]:
+    with resources.files("claimwise.user_file").joinpath("bands.csv").open(encoding="utf-8") as file:
+        table = pd.read_csv(file).set_index("metric")
+    return {name: Band(**row) for name, row in table.to_dict("index").items()}
+
+
+def _is_measured(entry: Mapping[str, Any]) -> bool:
+    return entry.get("kind") == "embedded" and entry.get("weights", "supervised") == "supervised"
+
+
+def of_summaries(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> Band | None:
+    """The band of a metric's scores by a model (its entry in params.yaml); None where none was fitted.
+
+    ``spec`` is what the metric is made of: with another prompt or aggregate its scores are others.
+
+    >>> acueval = MetricSpec(**DEFAULT_METRICS["acueval"])
+    >>> of_summaries("acueval", acueval, {"kind": "embedded"}).n, of_summaries("acueval", acueval, {"kind": "lexical"})
+    (1722, None)
+    """
+    shipped = metric in DEFAULT_METRICS and spec == MetricSpec(**DEFAULT_METRICS[metric])
+    return _fitted().get(metric) if shipped and _is_measured(entry) else None
+
+
+def of_claims(spec: MetricSpec, entry: Mapping[str, Any]) -> Band:
+    """The band of claims' support by a model: that of bands.csv, or one half for all else.
+
+    >>> of_claims(MetricSpec(**DEFAULT_METRICS["acueval"]), {"kind": "lexical"})[:2]
+    (0.5, 0.5)
+    """
+    measured = _is_measured(entry) and spec.verify == DEFAULT_METRICS["acueval"]["verify"]
+    return _fitted()["claim"] if measured else HALF
+
+
+def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: Band) -> list[str]:
+    """What scored rows are called where no threshold is known: faithful, not faithful, not sure, or nothing.
+
+    Nothing without a score, and of texts in another language, for the bounds were fitted on English. No score makes a row
+    faithful of which a claim (``output.claim_table``) is unsupported, or not sure although its support is high enough.
 
     >>> rows = pd.DataFrame({"id": ["a", "b", "c"], "score": 0.95, "document": ["It rained.", "It rained.", "雨が降った。"]})
-    >>> row_verdicts(rows.assign(summary=rows["document"]), Band(0.2, 0.9), doubted={"b"})
+    >>> claims = pd.DataFrame({"example_id": ["a", "a", "b"], "verdict": ["supported", "not sure", "not sure"]})
+    >>> rows, claims = rows.assign(summary=rows["document"]), claims.assign(support=[0.95, 0.5, 0.95])
+    >>> verdicts(rows, Band(0.2, 0.9), claims, Band(0.2, 0.9))
     ['faithful', 'not sure', '']
     """
-    words = verdicts(rows["score"].where(english(rows["document"]) & english(rows["summary"])), band)
-    doubt = rows["id"].isin(set(doubted))
-    return [NOT_SURE if word == YES and unsure else word for word, unsure in zip(words, doubt, strict=True)]
+    known = rows["score"].where(english(rows["document"]) & english(rows["summary"]))
+    unsure = (claims["verdict"] == NOT_SURE) & (probability(claims) >= claim_band.high)
+    doubted = rows["id"].isin(claims.loc[(claims["verdict"] == SUPPORT[1]) | unsure, "example_id"])
+    words = (band.word(score, YES, NO) for score in known)
+    return [NOT_SURE if word == YES and doubt else word for word, doubt in zip(words, doubted, strict=True)]
 
 
 def band_report(words: Sequence[str], band: Band) -> str:

@@ -22,7 +22,7 @@ from claimwise.metrics.verify import probability
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import ranked
 from claimwise.schema import quoting
-from claimwise.user_file.bands import HALF, NOT_SURE, Band, only_one_denies
+from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band, only_one_denies
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3
@@ -35,9 +35,6 @@ _NEVER_PACKED = (".parquet.gz", ".html.gz", ".htm.gz")
 
 #: What a result's name may end in: a reader takes it for what its name says.
 _KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
-
-#: What a claim's verdict is called, yes and no.
-SUPPORT = ("supported", "unsupported")
 
 #: In the place of a file: the standard output.
 STDOUT = Path("-")
@@ -236,18 +233,6 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
         nearest=pd.Series(places, rows.index, dtype=object),
         evidence=pd.Series(evidence, rows.index, dtype=object),
     )
-
-
-def doubted(claims: pd.DataFrame, band: Band) -> set[str]:
-    """Ids of examples of which no mean makes a faithful one: a claim of theirs (``claim_table``) is unsupported, or is
-    not sure although its support is high enough.
-
-    >>> claims = pd.DataFrame({"example_id": ["a", "a", "b"], "verdict": ["supported", "not sure", "not sure"]})
-    >>> doubted(claims.assign(support=[0.95, 0.95, 0.5]), Band(0.2, 0.9))
-    {'a'}
-    """
-    high = probability(claims) >= band.high
-    return set(claims.loc[(claims["verdict"] == SUPPORT[1]) | ((claims["verdict"] == NOT_SURE) & high), "example_id"])
 
 
 #: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).

@@ -18,8 +18,7 @@ import pandas as pd
 from claimwise import text
 from claimwise.metrics.verify import probability
 from claimwise.models.base import WordMarker
-from claimwise.user_file.bands import HALF, NOT_SURE, Band
-from claimwise.user_file.output import SUPPORT
+from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band
 
 #: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
 #: good time.

@@ -25,7 +25,7 @@ from claimwise.models import cost
 from claimwise.models.base import Model
 from claimwise.reasons import NOT_ASKED, Reason
 from claimwise.schema import TableError
-from claimwise.user_file import bands, decisions, output
+from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
@@ -61,7 +61,7 @@ def score(
 
     After the scores come the file's columns but id, document and summary, as they stood. With a threshold there is a
     column ``faithful``, 1 or 0: with the given one, or the one that labelled validation rows tune (``decisions.tuned``).
-    Without one there is ``verdict`` where ``bands`` knows the model. What made the scores is written beside them.
+    Without one there is ``verdict`` where ``decisions`` knows the model. What made the scores is written beside them.
 
     Raises:
         ClaimwiseError: the file, the metric, the model or a name to write to is wrong, and nothing is asked or written; or
@@ -93,8 +93,8 @@ def score(
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
-    band = bands.of_summaries(metric, spec, entry) if threshold is None else None
-    claim_band = bands.of_claims(spec, entry)
+    band = decisions.of_summaries(metric, spec, entry) if threshold is None else None
+    claim_band = decisions.of_claims(spec, entry)
     ours = [
         *_COLUMNS,
         decisions.DECISION,
@@ -125,7 +125,7 @@ def score(
         scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
         called = scores[decisions.DECISION].map({1: decisions.YES, 0: decisions.NO}).fillna("").tolist()
     if band:
-        called = decisions.row_verdicts(rows, band, output.doubted(judged, claim_band))
+        called = decisions.verdicts(rows, band, judged, claim_band)
         scores[decisions.VERDICT] = called
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
@@ -248,19 +248,6 @@ def _entry(model: str, settings: api.UserSettings, params: Path, options: Mappin
     raise models.ModelError(
         f"unknown model {model!r}{near(model, settings.models) or ';'} {place}: {', '.join(settings.models)}{hint}"
     )
-
-
-def falls_short(scores: pd.DataFrame, least: float) -> bool:
-    """Whether the mean score is below the least that a file must have, and a line on standard error that says so.
-
-    Here a row without a score counts as 0: a file of which nearly nothing could be scored must not pass.
-    """
-    mean, without = scores["score"].fillna(0).mean(), scores["score"].isna().sum()
-    if mean >= least:
-        return False
-    zeros = f" ({without} without a score, counted as 0)" if without else ""
-    typer.echo(f"failed: the mean of {len(scores)} rows{zeros}, {mean:.6g}, is below --fail-under {least:g}", err=True)
-    return True
 
 
 def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:

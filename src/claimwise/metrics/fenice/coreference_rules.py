@@ -10,8 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from claimwise import text
-from claimwise.person_words import FEMALE, FEMALE_NOUNS, MALE, MALE_NOUNS, PEOPLE, PERSON_NOUNS, TIMES_AND_PLACES
-from claimwise.words import FUNCTION_WORDS
+from claimwise.words import (
+    FEMALE,
+    FEMALE_NOUNS,
+    FUNCTION_WORDS,
+    MALE,
+    MALE_NOUNS,
+    PEOPLE,
+    PERSON_NOUNS,
+    TIMES_AND_PLACES,
+)
 
 _HE = frozenset("he him his himself".split())
 _SHE = frozenset("she her hers herself".split())
