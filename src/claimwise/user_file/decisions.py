@@ -13,7 +13,7 @@ import pandas as pd
 
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
-from claimwise.corpora.user_corpus import VALIDATION, is_validation
+from claimwise.corpora.user import VALIDATION, is_validation
 from claimwise.errors import printable
 from claimwise.user_file.bands import NOT_SURE, Band
 from claimwise.user_file.warnings import english
