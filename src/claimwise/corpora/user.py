@@ -118,10 +118,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         if lacking := [name for name in required if name not in row]:
             raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
     read = ("id", *_TEXTS, *texts)
-    carried = [
-        {name: _carried(row[name], f"{path}, {place}, column {name!r}") for name in row if name not in read}
-        for place, row in rows
-    ]
+    carried = [{name: _carried(value) for name, value in row.items() if name not in read} for _, row in rows]
     claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
@@ -170,8 +167,6 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     (['gpt', 't5'], ['gpt.csv:1', 't5.csv:1'])
     """
     found = list(read_in_steps(paths, columns, size=None))
-    if len(found) == 1:
-        return found[0]
     beside = pd.concat([one.carried for one in found], ignore_index=True)
     return UserFile(
         examples=pd.concat([one.examples for one in found], ignore_index=True),
@@ -294,14 +289,10 @@ def _blank(value: Any) -> bool:
     return _absent(value) or (isinstance(value, str) and not value.strip())
 
 
-def _carried(value: Any, where: str) -> Any:
+def _carried(value: Any) -> Any:
     """A value as JSON can say it: of parquet's arrays lists, of its times texts."""
     if _absent(value):
         return None
-    if isinstance(value, str) and "\x00" in value:
-        raise TableError(
-            f"{where}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in many tools"
-        )
     text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
     return json.loads(text, parse_constant=_NOT_JSON.get)
 
@@ -354,16 +345,14 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
     others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
         return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
-    guesses = {name: _guess(name, others) for name in _TEXTS if name == field or name not in row}
+    aliases = {
+        name: next((other for other in others if other.strip().lower() in _ALIASES[name]), None) for name in _TEXTS
+    }
+    guesses = {name: nearest(name, others) or aliases[name] for name in _TEXTS if name == field or name not in row}
     close = guesses.pop(field, None)
     asked = f"did you mean {close!r}? Say so" if close else "say which one holds it"
     also = "".join(f", and --column {shlex.quote(f'{name}={guess}')}" for name, guess in guesses.items() if guess)
     return f"{said}; {asked}: {_how(field, close or 'NAME', path)}{also}, or add it"
-
-
-def _guess(field: str, others: Iterable[str]) -> str | None:
-    """Which of the other columns a text seems to stand in."""
-    return nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
 
 
 def _hints(
@@ -495,10 +484,10 @@ def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
     found = []
     for place, row in rows:
         where = f"{path}, {place}"
-        if lacking := [name for name in _COMPARED if name not in row]:
-            close = nearest(lacking[0], [name for name in row if name not in (*_COMPARED, "rater")])
+        if lacking := next((name for name in _COMPARED if name not in row), None):
+            close = nearest(lacking, row.keys() - {*_COMPARED, "rater"})
             hint = f"did you mean {close!r}? Rename it" if close else "rename the one that holds it, or add it"
-            raise TableError(f"{where}: column {lacking[0]!r} is missing, got {', '.join(row)}; {hint}")
+            raise TableError(f"{where}: column {lacking!r} is missing, got {', '.join(row)}; {hint}")
         first, second = (_known(row[name], documents, f"{where}, column {name!r}") for name in _COMPARED[:2])
         if first == second:
             raise TableError(f"{where}: {first!r} is compared with itself; name two summaries of one document")
@@ -506,16 +495,10 @@ def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
             raise TableError(
                 f"{where}: {first!r} and {second!r} are summaries of different documents; name two of one document"
             )
-        rater = row.get("rater")
-        found.append(
-            {
-                "first_id": first,
-                "second_id": second,
-                "rater": "user" if pd.isna(rater) or not str(rater).strip() else str(rater),
-                "preferred": str(row["preferred"]).strip().lower(),
-            }
-        )
-    return schema.validate(pd.DataFrame(found), "preferences", str(path), [place for place, _ in rows])
+        rater = "user" if _blank(row.get("rater")) else str(row["rater"])
+        found.append((first, second, rater, str(row["preferred"]).strip().lower()))
+    table = pd.DataFrame(found, columns=["first_id", "second_id", "rater", "preferred"])
+    return schema.validate(table, "preferences", str(path), [place for place, _ in rows])
 
 
 def _known(value: object, documents: Mapping[str, str], where: str) -> str:
