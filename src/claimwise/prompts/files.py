@@ -13,7 +13,7 @@ from jinja2 import meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from claimwise.errors import ClaimwiseError, finding, near, shorten
+from claimwise.errors import ClaimwiseError, finding, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
 from claimwise.prompts.sources import Source
 from claimwise.strict_yaml import Loader
@@ -277,13 +277,10 @@ def text(file: Traversable) -> str:
 
 def _key_error(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
-    if error["type"] == "extra_forbidden":
-        what = f"{key}: unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
-    elif error["type"] == "missing":
+    what = finding(key, error, Header.model_fields)
+    if error["type"] == "missing":
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
         what = f"{key}: is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
-    else:
-        what = finding(key, error)
     return str(_error(file, places.get(key, 1), what))
 
 
