@@ -161,11 +161,14 @@ def read(file: Traversable) -> PromptFile:
     return found
 
 
-def check_template(found: PromptFile, header: Header) -> None:
-    """Check that a template can be filled, and shows what a role with this header needs and nothing else.
+def check_template(found: PromptFile, header: Header, demonstrations: Sequence[Demonstration]) -> None:
+    """Check that a template shows what a role with this header needs and nothing else, and can be filled.
+
+    A model that reads no prose never fills it, and a language model only after an hour of other calls.
 
     Raises:
-        PromptError: no Jinja2, an unknown placeholder or one too few; names file, line and the placeholders there are.
+        PromptError: no Jinja2, an unknown placeholder or one too few, or it cannot be filled; names file, line, and the
+            placeholders there are or what is wrong there.
     """
     always, choice = _SHOWN[header.role]
     one_of = header.role == "revise"
@@ -190,6 +193,11 @@ def check_template(found: PromptFile, header: Header) -> None:
         raise found.text_error(1, f"the text lacks {_braced(lacking)}; {expected}")
     if one_of and not shown & choice:
         raise found.text_error(1, f"the text lacks one of {_braced(choice)}; {expected}")
+    try:
+        fill(found.template, demonstrations, _SAMPLES)
+    except Exception as error:  # an expression may raise anything
+        line, what = failure(error)
+        raise found.text_error(line or 1, f"the text cannot be filled: {what}") from None
 
 
 def fill(template: str, demonstrations: Sequence[Demonstration], variables: Mapping[str, Any]) -> str:
@@ -204,21 +212,6 @@ def fill(template: str, demonstrations: Sequence[Demonstration], variables: Mapp
 @cache
 def _compiled(template: str) -> jinja2.Template:
     return ENVIRONMENT.from_string(template)
-
-
-def check_filled(found: PromptFile, demonstrations: Sequence[Demonstration]) -> None:
-    """Check that a template which ``check_template`` has let pass can be filled: it may divide by zero all the same.
-
-    A model that reads no prose never fills it, and a language model only after an hour of other calls.
-
-    Raises:
-        PromptError: it cannot; names file and line, and what is wrong there.
-    """
-    try:
-        fill(found.template, demonstrations, _SAMPLES)
-    except Exception as error:  # an expression may raise anything
-        line, what = failure(error)
-        raise found.text_error(line or 1, f"the text cannot be filled: {what}") from None
 
 
 def failure(error: Exception) -> tuple[int | None, str]:
