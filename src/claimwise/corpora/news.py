@@ -49,7 +49,10 @@ def qags(rows: Rows, files: Registry) -> None:
     """
     for index, entry in enumerate(files.read_jsonl("qags", "data/mturk_cnndm.jsonl")):
         sentences = [
-            {"claim": sentence["sentence"], "label": _majority(sentence["responses"])}
+            {
+                "claim": sentence["sentence"],
+                "label": int(mean(vote["response"] == "yes" for vote in sentence["responses"]) > 0.5),
+            }
             for sentence in entry["summary_sentences"]
         ]
         example = rows.example(
@@ -62,10 +65,6 @@ def qags(rows: Rows, files: Registry) -> None:
             label=min(sentence["label"] for sentence in sentences),
         )
         rows.gold(example, sentences)
-
-
-def _majority(responses: list[dict[str, str]]) -> int:
-    return int(2 * sum(response["response"] == "yes" for response in responses) > len(responses))
 
 
 _ROSE_PARTS = {  # the published name of each part: origin and split

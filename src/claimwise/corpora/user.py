@@ -140,24 +140,19 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     carried.
 
     Args:
-        paths: each a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
-            ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
-            ``system``, ``origin`` and ``split``. A text may be empty or null; a document may be a list of texts, which are
-            read as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with
-            both, ``claims`` is read where ``columns`` names it). ``-`` is the standard input, csv or JSON. Where no row has
-            an ``id``, it is the row's number as text: 1, 2, 3, ... in the file's order, of the examples only (header and
-            blank lines do not count).
+        paths: each a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the fields of
+            data/own/README.md; ``-`` is the standard input, csv or JSON. A document may be a list of texts, which are read
+            as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with both,
+            ``claims`` is read where ``columns`` names it).
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
     Returns:
         The examples (``corpus`` is the file's name, ``document_id`` is computed) and the other columns.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        IsADirectoryError: it is a folder.
-        TableError: bad JSON or csv, a missing column, one named for a field that it cannot be, an id that stands twice or
-            is empty, a label that is neither 0 nor 1, a value that is no text, or text that holds NUL bytes; the message
-            names file, line and column.
+        FileNotFoundError, IsADirectoryError: there is no such file, or it is a folder.
+        TableError: it cannot be read, lacks a column or holds a value it must not hold; the message names file, line and
+            column.
 
     >>> import tempfile
     >>> files = [Path(tempfile.mkdtemp(), name) for name in ("gpt.csv", "t5.csv")]
@@ -436,9 +431,8 @@ def _only(name: str, files: list[Path]) -> Path | None:
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
-    For the arguments see ``read_files``. A ``split`` that is one of ``VALIDATION``, in any case, becomes
-    ``validation``, on which the notebooks tune; one of ``TEST``, in any case, becomes ``test``, on which they report.
-    Other names stay.
+    For the arguments see ``read_files``. A ``split`` that is one of ``VALIDATION`` or ``TEST``, in any case, becomes the
+    first of them, on which notebooks tune or report; other names stay.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -463,9 +457,8 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
 def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
     """Read judgments of pairs as a validated ``preferences`` table.
 
-    The file is of the kinds that examples come in, one judgment a row: ``first_id`` (the person's summary) and
-    ``second_id`` (the model's) are ids of examples of one document, ``preferred`` is first, second or equal, and
-    ``rater`` says who judged, if several did. Other columns are not read.
+    The file is of the kinds that examples come in, one judgment a row (its fields: data/own/README.md). Other columns are
+    not read.
 
     Raises:
         TableError: no rows, a missing column, an id of no example, two summaries of different documents, another answer,

@@ -90,8 +90,9 @@ def files_in(folder: Path) -> list[Path]:
 def read_rows(path: Path) -> Iterator[Row]:
     """Every row with its place, one after the other, so that a file may be larger than memory; an array of JSON may not.
 
-    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines. Fields of
-    csv and tsv are text: nothing becomes a number, an empty field is an empty text.
+    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a
+    row's place is then ``item 3``), or, as many do, JSON lines. Fields of csv and tsv are text: nothing becomes a number, an
+    empty field is an empty text.
 
     Raises:
         IsADirectoryError: it is a folder.
