@@ -8,8 +8,8 @@ import pytest
 import tiny_coref
 
 from claimwise.metrics.fenice import coreference
-from claimwise.metrics.fenice.coreference import CoreferenceError, variants
-from claimwise.metrics.fenice.coreference_rules import Rules
+from claimwise.metrics.fenice.coreference import CoreferenceError, Rules
+from claimwise.metrics.fenice.premises import variants
 from claimwise.models.options import ModelError
 
 

@@ -12,7 +12,7 @@ import yaml
 
 import training.corpora
 from claimwise import corpora
-from claimwise.corpora import vectara
+from claimwise.corpora import news
 from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry, git_blob, published_files
 from claimwise.prompts.sources import separated
@@ -260,7 +260,7 @@ def test_vectara_takes_preambles_off_and_counts_them():
     chatty = " Sure! Here is a concise summary of the passage:\n\nIt rained a lot in May."
     refusal = "I am unable to summarise this passage."
     plain = "Here it rained."
-    assert [vectara._summary(reply, rows) for reply in (chatty, refusal, plain)] == [
+    assert [news._without_preamble(reply, rows) for reply in (chatty, refusal, plain)] == [
         "It rained a lot in May.",
         refusal,
         plain,

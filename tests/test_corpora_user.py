@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from claimwise.corpora import read_examples, user_corpus
+from claimwise.corpora import read_examples, user
 from claimwise.corpora.user import parse_columns, read_files
 from claimwise.schema import TableError
 
@@ -230,7 +230,7 @@ def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     (hint,) = found.hints
     assert "column 'Lable' is carried through unread; did you mean 'label'?" in hint
     assert math.isnan(found.examples["label"].iloc[0])
-    for read in (read_examples, user_corpus.load):
+    for read in (read_examples, user.load):
         with pytest.warns(UserWarning, match="did you mean 'label'") as caught:
             read(jsonl(tmp_path, row))
         assert caught[0].filename == __file__
@@ -396,7 +396,7 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
         ("mine.json", '[{"id": "a", "document": "b", "summary": "c"}, 7]', "item 2: expected an object .*got 7"),
         ("mine.json", '[{"id": "a", "document": "b"}]', "item 1: column 'summary' is missing"),
         ("mine.json", "[]", "no examples in the file"),
-        ("mine.json", '{\n"id": "a"\n}', r"mine\.json: expected an array of objects.*got one object with 'id'"),
+        ("mine.json", '{\n"id": "a"\n}', r"mine\.json, line 1.*expected one object a line, or an array of objects"),
         ("mine.json", '{\n"id": "a",\n}', "line 1.*expected one object a line, or an array of objects"),
         (
             "mine.json",
@@ -409,7 +409,7 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
             "got one object with 'version, rows'; take the array out of 'rows'",
         ),
         ("mine.json", '{"article": "a", "spans": [{"start": 1}]}', "column 'document' is missing, got article, spans"),
-        ("mine.json", '{"data":\n[{"id": "a"}]}', r"expected an array of objects, \[.*got one object with 'data'"),
+        ("mine.json", '{"data":\n[{"id": "a"}]}', "line 1.*expected one object a line, or an array of objects"),
         ("mine.jsonl", '[{"id": "a"}]', r"line 1: .*; an array of objects goes into a \.json file"),
         ("mine.jsonl", '[\n{"id": "a"}\n]', r"line 1.*; an array of objects goes into a \.json file"),
     ],
@@ -549,7 +549,7 @@ def test_a_parquet_integer_beside_a_null_keeps_all_of_its_digits(tmp_path):
 def test_splits_are_the_notebooks_own_in_any_spelling_and_others_stay_as_they_are(tmp_path):
     names = ["Test", " testing ", "TEST", "test", "Dev", "valid", "Train", "tests"]
     file = jsonl(tmp_path, *({**GOOD, "id": str(i), "split": name} for i, name in enumerate(names)))
-    assert user_corpus.load(file).examples["split"].tolist() == [
+    assert user.load(file).examples["split"].tolist() == [
         *("test", "test", "test", "test"),
         *("validation", "validation"),
         *("Train", "tests"),
@@ -564,15 +564,6 @@ def test_a_document_may_be_a_list_of_contexts(tmp_path):
         tmp_path / "mine.parquet"
     )
     assert read_examples(tmp_path / "mine.parquet")["document"].item() == "It rained.\n\nAnn slept."
-
-
-@pytest.mark.parametrize("name", ["mine.csv", "mine.jsonl"])
-def test_a_file_of_thousands_of_columns_is_refused_at_once(tmp_path, name):
-    row = dict.fromkeys(["document", "summary", *(f"c{k}" for k in range(20_000))], "It rained.")
-    text = json.dumps(row) if name == "mine.jsonl" else f"{','.join(row)}\n{','.join(row.values())}\n"
-    (tmp_path / name).write_text(text)
-    with pytest.raises(TableError, match="20002 columns; expected at most 2000"):
-        read_examples(tmp_path / name)
 
 
 VALUE = st.recursive(

@@ -302,33 +302,10 @@ def test_a_prompt_file_for_another_role_in_another_encoding_or_that_is_not_there
     [
         (f"shots: {'9' * 5000}\n", "", "a value cannot be read: Exceeds the limit"),
         (f"stop: {'[' * 1000}\n", "", "a value cannot be read: maximum recursion depth"),
-        ("", "{% for i in range(10 ** 10) %}x{% endfor %}", "unknown placeholder {{ range }}"),
-        ("", "{{ 'x' * 1000000000000 }}", "'*' cannot be used in a prompt"),
-        ("", "{{ 9 ** 999999999 }}", "'**' cannot be used in a prompt"),
-        ("", "{{ '%9999999999d' % 1 }}", "'%' cannot be used in a prompt"),
-        ("", "{{ Document | center(10000000000) }}", "No filter named 'center'"),
-        ("", "{{ Document | replace('', Document) }}", "No filter named 'replace'"),
-        ("", "{{ Document.ljust(10000000000) }}", "is not safely callable"),
-        ("", "{% macro f() %}{{ f() }}{{ f() }}{% endmacro %}{{ f() }}", "is not safely callable"),
-        ("", f"{{{{ {'(' * 3000}1{')' * 3000} }}}}", "too much stands in one another"),
+        ("", "{% for i in range(10 ** 10) %}x{% endfor %}", "Range too big"),
     ],
 )
 def test_a_prompt_file_is_of_the_size_that_it_seems_to_have(mine, header, text, message):
     with pytest.raises(prompts.PromptError, match=r"mine\.txt, line \d+: ") as caught:
         prompts.load(mine(VERIFY.replace("max_tokens: 5\n", f"max_tokens: 5\n{header}") + text))
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "growing",
-    [
-        "{% set a = Document %}" + "{% set a = a ~ a %}" * 60,
-        "{% for a in demonstrations %}{% for b in a %}{% for c in b %}x{% endfor %}{% endfor %}{% endfor %}",
-        "{% for a in Document %}" * 25 + "{% endfor %}" * 25,
-    ],
-)
-def test_a_prompt_that_could_grow_without_end_is_refused(tmp_path, growing):
-    file = tmp_path / "mine.txt"
-    file.write_text(f"---\nsource: me\nrole: verify\nreply: yes-no\n---\n{{{{ Document }}}} {{{{ ACU }}}} {growing}")
-    with pytest.raises(prompts.PromptError, match="line 6: no `set` is made of what was set before"):
-        prompts.load(str(file))

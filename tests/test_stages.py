@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from typer.testing import CliRunner
 
 from claimwise import cli, corpora, models, params, paths, project, stages
-from claimwise.corpora import CorpusError, user_corpus
+from claimwise.corpora import CorpusError, user
 from claimwise.corpora.base import Rows
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError
 from claimwise.models.cache import ResponseCache
@@ -145,7 +145,7 @@ def test_a_wrong_row_is_named(own):
 
 
 def test_a_shipped_or_public_corpus_is_loaded_by_name(own, monkeypatch):
-    monkeypatch.setattr(corpora, "load", lambda name: user_corpus.load("data/own/mine.csv"))
+    monkeypatch.setattr(corpora, "load", lambda name: user.load("data/own/mine.csv"))
     [folder] = own(["sample"], data="sample")
     assert folder.name == "sample"
     with pytest.raises(CorpusError, match="no corpus named 'mine'"):

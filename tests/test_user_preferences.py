@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from claimwise.corpora import CorpusError, user_corpus
+from claimwise.corpora import CorpusError, user
 from claimwise.schema import TableError
 
 STORIES = {
@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def preferences():
-    return user_corpus.load(user_corpus.find("mine")).preferences
+    return user.load(user.find("mine")).preferences
 
 
 def judge(*judgments, name="mine.preferences.csv"):
@@ -67,17 +67,17 @@ def test_rows_without_ids_are_compared_by_their_numbers():
     Path("data/own/mine.csv").unlink()
     table.to_json("data/own/mine.jsonl", orient="records", lines=True)
     Path("data/own/mine.preferences.jsonl").write_text('{"first_id": 1, "second_id": 2, "preferred": "first"}')
-    found = user_corpus.load("data/own/mine.jsonl")
+    found = user.load("data/own/mine.jsonl")
     assert found.preferences[["first_id", "second_id"]].to_numpy().tolist() == [["1", "2"]]
 
 
 def test_the_file_of_preferences_is_no_file_of_examples():
     judge(*ALL)
     with pytest.raises(CorpusError, match=r"no file named 'other' in .*/data/own; .* There are: mine$"):
-        user_corpus.find("other")
+        user.find("other")
     judge(*ALL, name="mine.preferences.jsonl")
     with pytest.raises(CorpusError, match=r"2 files named 'mine\.preferences': mine\.preferences\.csv, mine\.pref"):
-        user_corpus.load("data/own/mine.csv")
+        user.load("data/own/mine.csv")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from claimwise import corpora
-from claimwise.corpora import Corpus, Registry, vectara
+from claimwise.corpora import Corpus, Registry, news
 from claimwise.corpora.base import Loader, Rows, filled
 
 
@@ -161,7 +161,7 @@ def _pair_row(rows: Rows, key: tuple, premise: str, hypothesis: str, label: str,
 ENTAILMENT = ("anli", "control")
 #: By name, beside those of ``claimwise.corpora``.
 LOADERS: dict[str, Loader] = {
-    "vectara_training": partial(vectara.load, tested=False),
+    "vectara_training": partial(news.vectara, tested=False),
     "summedits": load_summedits,
     "summac_factcc": load_summac,
     "summac_xsumfaith": load_summac,

@@ -13,7 +13,7 @@ import pandas as pd
 import typer
 
 from claimwise import corpora, models, paths
-from claimwise.corpora import Corpus, user_corpus
+from claimwise.corpora import Corpus, user
 from claimwise.errors import near
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.models import cost
@@ -35,11 +35,11 @@ def prepare_corpora(settings: Settings) -> list[Path]:
         TableError: a file of the user's cannot be read; names file, line and field.
     """
     own, wanted = settings.data == OWN, settings.dataset.corpora
-    found = {name: user_corpus.find(name) if own else corpora.loader(name) for name in wanted}
+    found = {name: user.find(name) if own else corpora.loader(name) for name in wanted}
     folders = []
     for name, more in wanted.items():
         folder = paths.corpus_folder(settings.data, name)
-        corpus = user_corpus.load(found[name], more) if own else corpora.load(name)
+        corpus = user.load(found[name], more) if own else corpora.load(name)
         if not own:
             splits = sorted(corpus.examples["split"].unique())
             if unknown := sorted(set(more) - set(splits)):
@@ -83,7 +83,7 @@ def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
     elif examples.groupby("document_id")["system"].nunique().max() < systems:
         found.append(f"no document that all {systems} systems summarised: leaderboard cannot compare them")
     if preferences.empty:
-        file = f"{examples['corpus'].iloc[0]}{user_corpus.PREFERENCES}.csv"
+        file = f"{examples['corpus'].iloc[0]}{user.PREFERENCES}.csv"
         found.append(f"no file {file} (or of another kind) beside it: preference_bias has nothing to compare")
     return found
 

@@ -5,7 +5,7 @@ Each loader reads published files (``registry``: download, checksum, mirror) int
 
 from __future__ import annotations
 
-from claimwise.corpora import aggrefact, genaudit, news, papers, sample, vectara, wice
+from claimwise.corpora import aggrefact, news, papers, sample, wice
 from claimwise.corpora.base import Corpus, CorpusError, Loader, filled, read, write
 from claimwise.corpora.registry import Registry
 from claimwise.corpora.user import read_examples
@@ -41,11 +41,11 @@ LOADERS: dict[str, Loader] = {
     "wice_subclaims": wice.load_subclaims,
     "wice_spans": wice.load_spans,
     "qags": news.qags,
-    "vectara": vectara.load,
+    "vectara": news.vectara,
     "fave": papers.fave,
     "longsciverify": papers.longsciverify,
     "longeval": papers.longeval,
-    "genaudit_usb": genaudit.load,
+    "genaudit_usb": news.genaudit_usb,
 }
 
 

@@ -1,14 +1,21 @@
-"""Summaries of news that people labelled, rated or compared: one function a dataset."""
+"""Summaries of news and dialogues that people labelled, rated, compared or marked: one function a dataset."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from importlib import resources
 from math import nan
 from pathlib import PurePosixPath
 from statistics import mean
 
+import pandas as pd
+
 from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
+from claimwise.prompts import parsers
+from claimwise.schema import document_id
 
 
 def halueval(rows: Rows, files: Registry) -> None:
@@ -42,7 +49,10 @@ def qags(rows: Rows, files: Registry) -> None:
     """
     for index, entry in enumerate(files.read_jsonl("qags", "data/mturk_cnndm.jsonl")):
         sentences = [
-            {"claim": sentence["sentence"], "label": _majority(sentence["responses"])}
+            {
+                "claim": sentence["sentence"],
+                "label": int(mean(vote["response"] == "yes" for vote in sentence["responses"]) > 0.5),
+            }
             for sentence in entry["summary_sentences"]
         ]
         example = rows.example(
@@ -55,10 +65,6 @@ def qags(rows: Rows, files: Registry) -> None:
             label=min(sentence["label"] for sentence in sentences),
         )
         rows.gold(example, sentences)
-
-
-def _majority(responses: list[dict[str, str]]) -> int:
-    return int(2 * sum(response["response"] == "yes" for response in responses) > len(responses))
 
 
 _ROSE_PARTS = {  # the published name of each part: origin and split
@@ -224,3 +230,141 @@ def llmsummeval(rows: Rows, files: Registry) -> None:
             label=nan if share == 0.5 else int(share > 0.5),
         )
         rows.score(example, "human faithfulness (mean)", share)
+
+
+_VECTARA = "vectara_leaderboard"
+_TESTED = 3  # every third document, by its id, is tested on; the others may be learned from
+
+
+def vectara(rows: Rows, files: Registry, tested: bool = True) -> None:
+    """Vectara's hallucination leaderboard, version 1: real summaries by 13 LLMs, with HHEM-2.3 scores.
+
+    One example a model and article, no labels, of a third of the documents (split ``test``), or of the others
+    (``vectara_training``, split ``train``), to learn from. Metric ``hhem-2.3 (published)`` in [0, 1].
+
+    Left out and counted: summaries whose source is not settled, and rows that stand twice. A summary that the
+    leaderboard counts as no answer has no score; nor has one whose words (a refusal, mostly) the same model gave to
+    several articles: the published scores are by the summary's hash, and cannot be told apart. Preambles ("Here is a
+    summary:") are taken off and counted; the published scores are of the replies with them.
+    """
+    # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
+    sources = files.read_csv(_VECTARA, "leaderboard_summaries.csv", encoding="gb18030", encoding_errors="replace")
+    # The leaderboard publishes no sources: its articles' ids were matched to a public copy of them by word overlap with
+    # 33 models' summaries. Ids whose best match is less than 0.1 better than the second are not in the table.
+    with (resources.files(__package__) / "vectara_source_rows.csv").open(encoding="utf-8") as file:
+        source_rows = pd.read_csv(file, index_col="article_id")["source_row"].to_dict()
+    for path in files.paths(_VECTARA, "*/summaries.jsonl"):
+        model = "/".join(path.split("/")[-3:-1])
+        scores = defaultdict(set)
+        for judgement in files.read_jsonl(_VECTARA, path.replace("summaries", "judgments")):
+            scores[judgement["summary_uid"]].add(judgement["hhem_score"] if judgement["is_valid"] else None)
+        seen = set()
+        for entry in files.read_jsonl(_VECTARA, path):
+            article = entry["article_id"]
+            if article not in source_rows:
+                rows.note("summaries whose source is not settled (left out)")
+                continue
+            if article in seen:
+                rows.note("rows that stand twice (left out)")
+                continue
+            seen.add(article)
+            document = sources[source_rows[article]]["source"].replace("\ufffd", "€")
+            if (int(document_id(document), 16) % _TESTED == 0) != tested:
+                continue
+            example = rows.example(
+                model,
+                article,
+                document=document,
+                split="test" if tested else "train",
+                summary=_without_preamble(entry["summary"], rows),
+                system=model,
+                origin="leaderboard",
+            )
+            published = scores[entry["summary_uid"]]
+            reason = "several published scores for these words" if len(published) > 1 else None
+            reason = "not an answer, by the leaderboard" if published == {None} else reason
+            rows.score(example, "hhem-2.3 (published)", nan if reason else next(iter(published)), reason)
+
+
+def _without_preamble(reply: str, rows: Rows) -> str:
+    """A reply without "Here is a summary of the passage:", which no source supports and no reader counts."""
+    summary = parsers.parse("text", reply).value or reply
+    if summary != reply.strip():
+        rows.note("replies whose preamble was taken off")
+    return summary
+
+
+def genaudit_usb(rows: Rows, files: Registry) -> None:
+    """GenAudit and USB annotations of LLM summaries (Ramprasad et al. 2024): summaries with marked error spans.
+
+    Label 0 where most annotators of the summary marked a span as an error. What several annotated is one example, with the
+    spans of all who marked any; where as many marked as did not, it has no label and no spans. Spans are published as text: a summary has them only if all are found in it; the others are counted.
+    Rows without text are left out and counted.
+    """
+    annotated: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {}
+    for part in ("Genaudit", "USB"):
+        for entry in files.read_csv("genaudit_usb_dialog", f"datasets/{part}_annotations.csv"):
+            if entry["source"].strip() and entry["summary"].strip():
+                annotated.setdefault((entry["source"], entry["summary"]), []).append((part, entry))
+            else:
+                rows.note("rows without source or summary (left out)")
+    for (document, summary), several in annotated.items():
+        part, first = several[0]
+        marked = [entry["annotated_spans"].split("<sep>") for _, entry in several if entry["annotated_spans"]]
+        votes = len(several) - 2 * len(marked)
+        example = rows.example(
+            part.lower(),
+            first["id"],
+            document=document,
+            summary=summary,
+            system=first["model"],
+            split="train",
+            origin=first["origin"].lower(),
+            label=float(votes > 0) if votes else nan,
+        )
+        if len(several) > 1:
+            rows.note("summaries of several annotators (one example each)")
+        if not votes:
+            rows.note("summaries that as many annotators marked as did not (without a label)")
+        elif votes < 0:
+            spans = [located(summary, texts) for texts in marked]
+            if None in spans:
+                rows.note("summaries with a marked span that is not in them (without spans)")
+            else:
+                rows.marked(example, united(span for own in spans for span in own))
+
+
+def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of one text with those that overlap made one.
+
+    >>> united([(4, 9), (0, 3), (8, 12), (4, 6)])
+    [(0, 3), (4, 12)]
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def located(summary: str, marked: list[str]) -> list[tuple[int, int]] | None:
+    """Where the words of each marked text stand in a summary, whatever is between them; None where one is not there.
+
+    A text that stands in it more than once is taken to be the first one after the text before, if there is one.
+
+    >>> located("Dr. Lee ran. Lee won.", ["dr Lee", "Lee"]), located("It rained.", ["snowed"])
+    ([(0, 7), (13, 16)], None)
+    """
+    spans: list[tuple[int, int]] = []
+    end = 0
+    for text in marked:
+        words = re.findall(r"\w+", text)
+        pattern = re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, words)), re.IGNORECASE)
+        found = words and (pattern.search(summary, end) or pattern.search(summary))
+        if not found:
+            return None
+        end = found.end()
+        spans.append(found.span())
+    return sorted(set(spans))

@@ -64,15 +64,6 @@ class RemoteFile:
         """
         return f"{base.rstrip('/')}/{quote(self.key)}"
 
-    def verify(self, local: Path, remedy: str) -> None:
-        """Compare a local copy with what was published.
-
-        Raises:
-            AlteredFileError: it is another file; the message ends in the remedy.
-        """
-        if (got := git_blob(local.read_bytes())) != self.git_blob:
-            raise AlteredFileError(f"{local} is not {self}: got git blob id {got}. {remedy}")
-
     def __str__(self) -> str:
         return f"{self.path} of {self.repository} (git blob id {self.git_blob})"
 
@@ -93,12 +84,7 @@ class Registry:
     """
 
     def __init__(
-        self,
-        files: Iterable[RemoteFile],
-        *,
-        mirror: Path | None = None,
-        raw: Path | None = None,
-        base: str = BASE,
+        self, files: Iterable[RemoteFile], *, mirror: Path | None = None, raw: Path | None = None, base: str = BASE
     ) -> None:
         self.files = {(file.dataset, file.path): file for file in files}
         self.mirror, self.raw, self.base = mirror, raw or paths.root() / "data" / "raw", base
@@ -124,10 +110,11 @@ class Registry:
         """
         file = self.files[dataset, path]
         if self.mirror is not None and (copy := self.mirror / file.key).is_file():
-            other = (
-                f"Replace it by {file.address(self.base)}, or take it out of CLAIMWISE_MIRROR to have it downloaded."
-            )
-            file.verify(copy, f"{other} Nothing was removed.")
+            if (got := git_blob(copy.read_bytes())) != file.git_blob:
+                raise AlteredFileError(
+                    f"{copy} is not {file}: got git blob id {got}. Replace it by {file.address(self.base)}, or take it out "
+                    "of CLAIMWISE_MIRROR to have it downloaded. Nothing was removed."
+                )
             return copy
         kept = self.raw / file.key
         self.raw.mkdir(parents=True, exist_ok=True)
@@ -135,11 +122,12 @@ class Registry:
         with FileLock(self.raw / ".lock"):
             if not kept.is_file():
                 self._download(file)
-            try:
-                file.verify(kept, "It was deleted; run again, or put the file into a mirror (CLAIMWISE_MIRROR).")
-            except AlteredFileError:
+            if (got := git_blob(kept.read_bytes())) != file.git_blob:
                 kept.unlink()
-                raise
+                raise AlteredFileError(
+                    f"{kept} is not {file}: got git blob id {got}. It was deleted; run again, or put the file into a mirror "
+                    "(CLAIMWISE_MIRROR)."
+                )
         return kept
 
     def read_json(self, dataset: str, path: str) -> Any:

@@ -1,4 +1,8 @@
-"""Users' own examples: a file with a document and a summary a row, and whatever else stands beside them."""
+"""Users' own files: a document and a summary a row, and whatever else stands beside them.
+
+``read_files`` is what `claimwise score` reads; ``find`` and ``load`` make a file of ``data/own`` a corpus of the pipeline
+(``data: own`` in params.yaml), with the preferences beside it.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from claimwise import schema
-from claimwise.corpora.user_rows import STDIN, STDIN_NAME, Row, read_rows, stem
+from claimwise import paths, schema
+from claimwise.corpora.base import Corpus, CorpusError, Rows
+from claimwise.corpora.user_rows import EXPECTED, STDIN, STDIN_NAME, Row, files_in, read_rows, stem
 from claimwise.errors import near, nearest, printable, shorten, warn
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
-
-#: A file of more holds something else than examples, and tables of so many columns take minutes.
-_MOST_COLUMNS = 2000
 
 _TEXTS = ("document", "summary")
 _DEFAULTS = {"system": "user", "origin": "user", "split": "test"}
@@ -42,6 +44,15 @@ _LIST_AS_TEXT = re.compile(r"""\s*\[\s*(?:['"].*['"]\s*)?\]\s*""", re.DOTALL)
 
 #: Numbers that JSON has no word for, as Python writes them; a carried one stays a text rather than nothing.
 _NOT_JSON = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
+
+
+#: What people call the part of their data that a threshold is tuned on, in a file's column ``split``, in any case.
+VALIDATION = ("validation", "valid", "val", "dev")
+#: The same of the part that notebooks report on, which is also all of a file without this column.
+TEST = ("test", "testing")
+#: What follows the name of the examples' file, before the ending, in that of the file of preferences beside it.
+PREFERENCES = ".preferences"
+_COMPARED = ("first_id", "second_id", "preferred")
 
 
 @dataclass(frozen=True)
@@ -98,13 +109,8 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     path = Path(STDIN_NAME) if path == STDIN else path
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
-    _refuse_wrapped(rows, columns, path)
     rows = _renamed(rows, columns, path)
     known = {name for _, row in rows for name in row}
-    if len(known) > _MOST_COLUMNS:
-        raise TableError(
-            f"{path}: {len(known)} columns; expected at most {_MOST_COLUMNS}: leave out those that nobody reads"
-        )
     own = "claims" in known and ("claims" in columns or "summary" not in known)
     texts = ("document", "claims") if own else _TEXTS
     required = [name for name in FIELDS if name in texts or (name == "id" and name in known)]
@@ -112,10 +118,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         if lacking := [name for name in required if name not in row]:
             raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
     read = ("id", *_TEXTS, *texts)
-    carried = [
-        {name: _carried(row[name], f"{path}, {place}, column {name!r}") for name in row if name not in read}
-        for place, row in rows
-    ]
+    carried = [{name: _carried(value) for name, value in row.items() if name not in read} for _, row in rows]
     claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
@@ -125,10 +128,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     return UserFile(
         examples=examples,
         carried=beside.where(beside.notna(), None),
-        hints=(
-            *_hints(list(beside), set(FIELDS) - {"claims"} - known, path, claims),
-            *_lists_as_text(rows, path),
-        ),
+        hints=tuple(_hints(rows, list(beside), set(FIELDS) - {"claims"} - known, path, claims)),
         claims=dict(zip(examples["id"], claims, strict=True)) if own else None,
     )
 
@@ -140,24 +140,19 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     carried.
 
     Args:
-        paths: each a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the columns ``document`` and
-            ``summary`` and, if you have them, ``id``, ``label`` (1 or true: faithful, 0 or false: not, empty: unknown),
-            ``system``, ``origin`` and ``split``. A text may be empty or null; a document may be a list of texts, which are
-            read as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with
-            both, ``claims`` is read where ``columns`` names it). ``-`` is the standard input, csv or JSON. Where no row has
-            an ``id``, it is the row's number as text: 1, 2, 3, ... in the file's order, of the examples only (header and
-            blank lines do not count).
+        paths: each a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the fields of
+            data/own/README.md; ``-`` is the standard input, csv or JSON. A document may be a list of texts, which are read
+            as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with both,
+            ``claims`` is read where ``columns`` names it).
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
     Returns:
         The examples (``corpus`` is the file's name, ``document_id`` is computed) and the other columns.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        IsADirectoryError: it is a folder.
-        TableError: bad JSON or csv, a missing column, one named for a field that it cannot be, an id that stands twice or
-            is empty, a label that is neither 0 nor 1, a value that is no text, or text that holds NUL bytes; the message
-            names file, line and column.
+        FileNotFoundError, IsADirectoryError: there is no such file, or it is a folder.
+        TableError: it cannot be read, lacks a column or holds a value it must not hold; the message names file, line and
+            column.
 
     >>> import tempfile
     >>> files = [Path(tempfile.mkdtemp(), name) for name in ("gpt.csv", "t5.csv")]
@@ -167,8 +162,6 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     (['gpt', 't5'], ['gpt.csv:1', 't5.csv:1'])
     """
     found = list(read_in_steps(paths, columns, size=None))
-    if len(found) == 1:
-        return found[0]
     beside = pd.concat([one.carried for one in found], ignore_index=True)
     return UserFile(
         examples=pd.concat([one.examples for one in found], ignore_index=True),
@@ -291,31 +284,12 @@ def _blank(value: Any) -> bool:
     return _absent(value) or (isinstance(value, str) and not value.strip())
 
 
-def _carried(value: Any, where: str) -> Any:
+def _carried(value: Any) -> Any:
     """A value as JSON can say it: of parquet's arrays lists, of its times texts."""
     if _absent(value):
         return None
-    if isinstance(value, str) and "\x00" in value:
-        raise TableError(
-            f"{where}: a NUL byte at character {value.index(chr(0))}; remove it, it ends strings in many tools"
-        )
     text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
     return json.loads(text, parse_constant=_NOT_JSON.get)
-
-
-def _refuse_wrapped(rows: list[Row], columns: Mapping[str, str], path: Path) -> None:
-    """On one line an object around the array passes for a row of JSON lines; what is wrong is not its column's name."""
-    place, row = rows[0]
-    texts = {columns.get(name, name) for name in _TEXTS}
-    if len(rows) > 1 or texts & row.keys():
-        return
-    for name, value in row.items():
-        objects = isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
-        if objects and (len(row) == 1 or texts & value[0].keys()):  # a row may have a list, too, of claims or spans
-            raise TableError(
-                f"{path}, {place}: expected an array of objects, [{{...}}, {{...}}], got one object with "
-                f"{shorten(', '.join(row))}; take the array out of {name!r}"
-            )
 
 
 def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Row]:
@@ -351,6 +325,13 @@ def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Ro
 
 def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path: Path) -> str:
     """What to say of a row that has no column for a field, and what to do."""
+    for name, value in row.items():  # on one line, an object around the array passes for a row of JSON lines
+        objects = isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+        if objects and (len(row) == 1 or value[0].keys() & {columns.get(text, text) for text in _TEXTS}):
+            return (
+                f"expected an array of objects, [{{...}}, {{...}}], got one object with {shorten(', '.join(row))}; take "
+                f"the array out of {name!r}"
+            )
     said = f"column {columns.get(field, field)!r} is missing, got {', '.join(columns.get(name, name) for name in row)}"
     if field in columns:  # which other rows have
         return f"{said}; give every row one"
@@ -359,19 +340,19 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
     others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
         return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
-    guesses = {name: _guess(name, others) for name in _TEXTS if name == field or name not in row}
+    aliases = {
+        name: next((other for other in others if other.strip().lower() in _ALIASES[name]), None) for name in _TEXTS
+    }
+    guesses = {name: nearest(name, others) or aliases[name] for name in _TEXTS if name == field or name not in row}
     close = guesses.pop(field, None)
     asked = f"did you mean {close!r}? Say so" if close else "say which one holds it"
     also = "".join(f", and --column {shlex.quote(f'{name}={guess}')}" for name, guess in guesses.items() if guess)
     return f"{said}; {asked}: {_how(field, close or 'NAME', path)}{also}, or add it"
 
 
-def _guess(field: str, others: Iterable[str]) -> str | None:
-    """Which of the other columns a text seems to stand in."""
-    return nearest(field, others) or next((name for name in others if name.strip().lower() in _ALIASES[field]), None)
-
-
-def _hints(columns: Iterable[str], absent: set[str], path: Path, claims: Iterable[list[str]]) -> Iterator[str]:
+def _hints(
+    rows: Sequence[Row], columns: Sequence[str], absent: set[str], path: Path, claims: Iterable[list[str]]
+) -> Iterator[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
     if "claims" in columns:
         how = _how("claims", "claims", path)
@@ -384,10 +365,6 @@ def _hints(columns: Iterable[str], absent: set[str], path: Path, claims: Iterabl
         if close and column not in FIELDS:
             said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
             yield f"{said} Say so: {_how(close, column, path)}"
-
-
-def _lists_as_text(rows: Iterable[Row], path: Path) -> Iterator[str]:
-    """Contexts that a csv holds as one text would be read with brackets and quotation marks."""
     if places := [place for place, row in rows if _is_list_as_text(row["document"])]:
         more = f" (and {len(places) - 1} more)" if places[1:] else ""
         yield (
@@ -409,3 +386,118 @@ def _how(field: str, column: str, path: Path) -> str:
     option = shlex.quote(printable(f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
+
+
+# -- as a corpus of the pipeline -------------------------------------------------------------------
+
+
+def is_validation(split: pd.Series) -> pd.Series:
+    """Which rows a threshold is tuned on.
+
+    >>> is_validation(pd.Series(["Validation", " dev", "train", "test"])).tolist()
+    [True, True, False, False]
+    """
+    return split.str.strip().str.casefold().isin(VALIDATION)
+
+
+def find(name: str) -> Path:
+    """The file of examples of that name in ``data/own``, whatever its kind; it is not read yet.
+
+    Raises:
+        CorpusError: there is no such file, or two that differ in their kind only; the message has the nearest name.
+    """
+    folder = paths.root() / "data" / "own"
+    files = files_in(folder)
+    found = _only(name, files)
+    if not found:
+        known = [stem(path) for path in files if not stem(path).endswith(PREFERENCES)]
+        raise CorpusError(
+            f"no file named {name!r} in {folder}{near(name, known) or ';'} expected {name} with the ending {EXPECTED} "
+            f"(text also as .gz). There are: {', '.join(known) or 'none'}"
+        )
+    return found
+
+
+def _only(name: str, files: list[Path]) -> Path | None:
+    found = [path for path in files if stem(path) == name]
+    if len(found) > 1:
+        raise CorpusError(
+            f"{found[0].parent} has {len(found)} files named {name!r}: {', '.join(path.name for path in found)}; rename or "
+            "remove all but one"
+        )
+    return found[0] if found else None
+
+
+def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
+    """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
+
+    For the arguments see ``read_files``. A ``split`` that is one of ``VALIDATION`` or ``TEST``, in any case, becomes the
+    first of them, on which notebooks tune or report; other names stay.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        TableError: it, or the preferences, cannot be read; names file, line and field.
+        CorpusError: there are two files of preferences.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "mine.csv")
+    >>> _ = file.write_text("id,document,summary,label,split\\na,It rained.,Rain.,1,dev\\nb,It rained.,Rain.,1,Test\\n")
+    >>> load(file).examples[["id", "corpus", "split"]].values.tolist()
+    [['a', 'mine', 'validation'], ['b', 'mine', 'test']]
+    """
+    path = Path(path)
+    examples = read_examples(path, columns)
+    split = examples["split"].mask(is_validation(examples["split"]), VALIDATION[0])
+    split = split.mask(split.str.strip().str.casefold().isin(TEST), TEST[0])
+    corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
+    beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
+    return replace(corpus, preferences=read_preferences(beside, examples)) if beside else corpus
+
+
+def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
+    """Read judgments of pairs as a validated ``preferences`` table.
+
+    The file is of the kinds that examples come in, one judgment a row (its fields: data/own/README.md). Other columns are
+    not read.
+
+    Raises:
+        TableError: no rows, a missing column, an id of no example, two summaries of different documents, another answer,
+            or a judgment that stands twice; the message names file, line and column.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "mine.preferences.csv")
+    >>> _ = file.write_text("first_id,second_id,preferred\\na,b,second\\n")
+    >>> read_preferences(file, pd.DataFrame({"id": ["a", "b"], "document_id": ["x", "x"]})).values.tolist()
+    [['a', 'b', 'user', 'second']]
+    """
+    rows = list(read_rows(path))
+    if not rows:
+        raise TableError(f"{path}: no rows in the file; expected {', '.join(_COMPARED)}")
+    documents = dict(zip(examples["id"], examples["document_id"], strict=True))
+    found = []
+    for place, row in rows:
+        where = f"{path}, {place}"
+        if lacking := next((name for name in _COMPARED if name not in row), None):
+            close = nearest(lacking, row.keys() - {*_COMPARED, "rater"})
+            hint = f"did you mean {close!r}? Rename it" if close else "rename the one that holds it, or add it"
+            raise TableError(f"{where}: column {lacking!r} is missing, got {', '.join(row)}; {hint}")
+        first, second = (_known(row[name], documents, f"{where}, column {name!r}") for name in _COMPARED[:2])
+        if first == second:
+            raise TableError(f"{where}: {first!r} is compared with itself; name two summaries of one document")
+        if documents[first] != documents[second]:
+            raise TableError(
+                f"{where}: {first!r} and {second!r} are summaries of different documents; name two of one document"
+            )
+        rater = "user" if _blank(row.get("rater")) else str(row["rater"])
+        found.append((first, second, rater, str(row["preferred"]).strip().lower()))
+    table = pd.DataFrame(found, columns=["first_id", "second_id", "rater", "preferred"])
+    return schema.validate(table, "preferences", str(path), [place for place, _ in rows])
+
+
+def _known(value: object, documents: Mapping[str, str], where: str) -> str:
+    key = str(value)
+    if key not in documents:
+        close = nearest(key, documents)
+        hint = f"did you mean {close!r}?" if close else "expected a row's id (or number, in a file without ids)"
+        raise TableError(f"{where}: no example {shorten(value)}; {hint}")
+    return key

@@ -90,8 +90,9 @@ def files_in(folder: Path) -> list[Path]:
 def read_rows(path: Path) -> Iterator[Row]:
     """Every row with its place, one after the other, so that a file may be larger than memory; an array of JSON may not.
 
-    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a row's place is then ``item 3``), or, as many do, JSON lines. Fields of
-    csv and tsv are text: nothing becomes a number, an empty field is an empty text.
+    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a
+    row's place is then ``item 3``), or, as many do, JSON lines. Fields of csv and tsv are text: nothing becomes a number, an
+    empty field is an empty text.
 
     Raises:
         IsADirectoryError: it is a folder.
@@ -149,7 +150,8 @@ def _utf_8(content: bytes, path: Path) -> str:
 
 def _json(text: str, path: Path) -> Iterator[Row]:
     """An array, or as many files have it, an object a line."""
-    return _json_array(text, path) if _is_one_value(text) else _json_lines(io.StringIO(text, newline=_LINE), path)
+    array = text.lstrip().startswith("[")
+    return _json_array(text, path) if array else _json_lines(io.StringIO(text, newline=_LINE), path)
 
 
 def _json_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
@@ -160,23 +162,8 @@ def _json_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
             yield _row(f"line {number}", _value(line.removesuffix("\n"), path, number, expected), path, expected)
 
 
-def _is_one_value(text: str) -> bool:
-    """Whether it is an array, if a broken one, or else no object a line: another value over several lines."""
-    if text.lstrip().startswith("["):
-        return True
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return "\n" in text.strip()
-
-
 def _json_array(text: str, path: Path) -> Iterator[Row]:
-    items = _value(text, path, 1, "an array of objects")
-    if not isinstance(items, list):
-        found = f"one object with {shorten(', '.join(items))}" if isinstance(items, dict) else shorten(items)
-        raise TableError(f"{path}: expected an array of objects, [{{...}}, {{...}}], got {found}")
-    for number, item in enumerate(items, start=1):
+    for number, item in enumerate(_value(text, path, 1, "an array of objects"), start=1):
         yield _row(f"item {number}", item, path, "an array of objects")
 
 

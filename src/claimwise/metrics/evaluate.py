@@ -30,18 +30,11 @@ from claimwise.models.language import PromptedModel
 from claimwise.progress import batches
 from claimwise.reasons import NOT_ASKED, Reason
 
+_ACUS = {"decompose": "acueval-decompose-5shot", "verify": "acueval-verify-zeroshot"}
 #: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
 DEFAULT_METRICS: dict[str, dict[str, str]] = {
-    "acueval": {
-        "decompose": "acueval-decompose-5shot",
-        "verify": "acueval-verify-zeroshot",
-        "aggregate": "mean",
-    },
-    "factored": {
-        "decompose": "acueval-decompose-5shot",
-        "verify": "acueval-verify-zeroshot",
-        "aggregate": "product",
-    },
+    "acueval": _ACUS | {"aggregate": "mean"},
+    "factored": _ACUS | {"aggregate": "product"},
     "sentences": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "mean"},
     "fenice": {"decompose": "fenice-decompose-json", "verify": "alignment", "aggregate": "mean"},
     "fenice-t5": {"decompose": "recorded:fenice-t5", "verify": "alignment", "aggregate": "mean"},

@@ -205,14 +205,13 @@ def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
         if found.template.strip():
             raise found.error("template", f"expected no text of the file's own beside {header.template!r}")
         shown = files.read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
-    files.check_template(shown, header)
     demonstrations: tuple[Demonstration, ...] = ()
     if header.demonstrations:
         place = _beside(found, folder, "demonstrations", header.demonstrations)
         demonstrations = files.read_demonstrations(found, place)
     elif header.shots:
         raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
-    files.check_filled(shown, demonstrations)
+    files.check_template(shown, header, demonstrations)
     return Prompt(
         name=name,
         template=shown.template.rstrip("\n"),

@@ -13,7 +13,7 @@ from jinja2 import meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from claimwise.errors import ClaimwiseError, finding, near, shorten
+from claimwise.errors import ClaimwiseError, finding, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
 from claimwise.prompts.sources import Source
 from claimwise.strict_yaml import Loader
@@ -22,26 +22,8 @@ Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
-class _Environment(SandboxedEnvironment):
-    """A prompt shows what it is given: it makes no ranges, products or padding, which may be of any size."""
+ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
 
-    intercepted_binops = frozenset({"*", "**", "%"})
-
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        if operator == "%" and not isinstance(left, str):  # a remainder
-            return left % right
-        raise jinja2.TemplateRuntimeError(f"{operator!r} cannot be used in a prompt; write out what it stands for")
-
-    def is_safe_callable(self, obj: Any) -> bool:
-        return False  # a text's methods pad it, a macro may call itself twice
-
-
-ENVIRONMENT = _Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
-ENVIRONMENT.globals.clear()
-_FILTERS = "capitalize default first join last length lower reverse sort title trim truncate unique upper wordcount"
-ENVIRONMENT.filters = {name: ENVIRONMENT.filters[name] for name in _FILTERS.split()}
-
-_DEEPEST = 2  # loops in one another: over demonstrations, and the claims of each
 _DEMONSTRATIONS = "demonstrations"  # every template may loop over them
 
 
@@ -179,11 +161,14 @@ def read(file: Traversable) -> PromptFile:
     return found
 
 
-def check_template(found: PromptFile, header: Header) -> None:
-    """Check that a template can be filled, and shows what a role with this header needs and nothing else.
+def check_template(found: PromptFile, header: Header, demonstrations: Sequence[Demonstration]) -> None:
+    """Check that a template shows what a role with this header needs and nothing else, and can be filled.
+
+    A model that reads no prose never fills it, and a language model only after an hour of other calls.
 
     Raises:
-        PromptError: no Jinja2, an unknown placeholder or one too few; names file, line and the placeholders there are.
+        PromptError: no Jinja2, an unknown placeholder or one too few, or it cannot be filled; names file, line, and the
+            placeholders there are or what is wrong there.
     """
     always, choice = _SHOWN[header.role]
     one_of = header.role == "revise"
@@ -194,15 +179,9 @@ def check_template(found: PromptFile, header: Header) -> None:
         expected += f" and {'one or more' if one_of else 'perhaps some'} of {_braced(choice)}"
     try:
         tree = ENVIRONMENT.parse(found.template)
-        stored = frozenset(name.name for name in tree.find_all(nodes.Name) if name.ctx == "store")
-        if grows := _grows(tree, stored):
-            what = f"no `set` is made of what was set before, and no more than {_DEEPEST} loops stand in one another"
-            raise found.text_error(grows.lineno, what)
         ENVIRONMENT.compile(found.template)  # finds unknown filters, too
     except jinja2.TemplateSyntaxError as error:
         raise found.text_error(error.lineno, f"not a template ({error.message}); {expected}") from None
-    except RecursionError:
-        raise found.text_error(1, "too much stands in one another; write it flatter") from None
     if elsewhere := next(tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)), None):
         what = "a prompt is one file: no include, import or extends; put the text here"
         raise found.text_error(elsewhere.lineno, what)
@@ -214,15 +193,11 @@ def check_template(found: PromptFile, header: Header) -> None:
         raise found.text_error(1, f"the text lacks {_braced(lacking)}; {expected}")
     if one_of and not shown & choice:
         raise found.text_error(1, f"the text lacks one of {_braced(choice)}; {expected}")
-
-
-def _grows(node: nodes.Node, stored: frozenset[str], depth: int = 0) -> nodes.Node | None:
-    """What may make a text of any size, or take any time: a ``set`` of what was set before, loops in loops in loops."""
-    depth += isinstance(node, nodes.For)
-    sets = isinstance(node, nodes.Assign | nodes.AssignBlock)
-    if depth > _DEEPEST or (sets and any(n.ctx == "load" and n.name in stored for n in node.find_all(nodes.Name))):
-        return node
-    return next(filter(None, (_grows(child, stored, depth) for child in node.iter_child_nodes())), None)
+    try:
+        fill(found.template, demonstrations, _SAMPLES)
+    except Exception as error:  # an expression may raise anything
+        line, what = failure(error)
+        raise found.text_error(line or 1, f"the text cannot be filled: {what}") from None
 
 
 def fill(template: str, demonstrations: Sequence[Demonstration], variables: Mapping[str, Any]) -> str:
@@ -237,21 +212,6 @@ def fill(template: str, demonstrations: Sequence[Demonstration], variables: Mapp
 @cache
 def _compiled(template: str) -> jinja2.Template:
     return ENVIRONMENT.from_string(template)
-
-
-def check_filled(found: PromptFile, demonstrations: Sequence[Demonstration]) -> None:
-    """Check that a template which ``check_template`` has let pass can be filled: it may divide by zero all the same.
-
-    A model that reads no prose never fills it, and a language model only after an hour of other calls.
-
-    Raises:
-        PromptError: it cannot; names file and line, and what is wrong there.
-    """
-    try:
-        fill(found.template, demonstrations, _SAMPLES)
-    except Exception as error:  # an expression may raise anything
-        line, what = failure(error)
-        raise found.text_error(line or 1, f"the text cannot be filled: {what}") from None
 
 
 def failure(error: Exception) -> tuple[int | None, str]:
@@ -310,13 +270,10 @@ def text(file: Traversable) -> str:
 
 def _key_error(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
     key = str(error["loc"][0])
-    if error["type"] == "extra_forbidden":
-        what = f"{key}: unknown key{near(key, Header.model_fields) or ';'} there are: {', '.join(Header.model_fields)}"
-    elif error["type"] == "missing":
+    what = finding(key, error, Header.model_fields)
+    if error["type"] == "missing":
         values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
         what = f"{key}: is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
-    else:
-        what = finding(key, error)
     return str(_error(file, places.get(key, 1), what))
 
 

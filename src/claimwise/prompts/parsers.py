@@ -34,7 +34,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from claimwise.prompts import answers, lists, texts
+from claimwise.prompts import answers, texts
 from claimwise.reasons import Parsed, Reason
 
 
@@ -55,9 +55,9 @@ class Kind(NamedTuple):
 
 
 _CLAIMS = {
-    "list": Kind(lists.bullets),
+    "list": Kind(texts.bullets),
     "json-claims": Kind(
-        lists.json_claims,
+        texts.json_claims,
         schema={
             "type": "object",
             "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
@@ -65,7 +65,7 @@ _CLAIMS = {
             "additionalProperties": False,
         },
     ),
-    "sentences": Kind(lists.sentences),
+    "sentences": Kind(texts.sentences),
 }
 _NUMBERS = {
     "yes-no": Kind(answers.yes_no, {"Yes": 1.0, "No": 0.0}),

@@ -1,12 +1,21 @@
-"""Texts and critiques in replies: without preambles, headings, marks around them, and notes on how they were written."""
+"""What is written in replies: texts without preambles and notes on them, critiques, and lists of claims.
+
+Lists have bullets and numbers of every kind, or are JSON that is nearly JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
+
+import yaml
 
 from claimwise.prompts.answers import SUPPORTED, last, one_to_five, supported
 from claimwise.reasons import Parsed, Reason
+from claimwise.text import sentences as spans
 
 
 class CritiqueParts(NamedTuple):
@@ -191,3 +200,225 @@ def plain_text(reply: str, cut: bool) -> Parsed:
     text = _strip(reply)
     preamble = _PREAMBLE.match(text)
     return _written(_strip(text[preamble.end() :]), cut, marked=bool(preamble["marker"]))
+
+
+# -- lists of claims -------------------------------------------------------------------------------
+
+_NO_JSON = "no JSON list of claims in the reply"
+
+_BULLET = re.compile(
+    r"^(?P<indent>\s*)(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?(?-i:[a-h])[.)](?=\s)|\(?[A-H]\)(?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
+    r"\s*(?P<item>\S.*)$",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"^\**(?:independent |atomic )?(?:fact|claim|acu)(?:\s*#?\d+\**\s*[:.)-]|\**\s*:)\**\s*", re.IGNORECASE
+)
+#: A pair of marks around words; an asterisk by itself, 2*3*4 and snake_case have no such pair.
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(\*{1,3})(?![\s*])(.{1,500}?)(?<![\s*])\1(?![\w*])|(?<!\w)(__?)(?![\s_])(.{1,500}?)(?<![\s_])\3(?!\w)"
+)
+_LEFT_OVER = re.compile(r"^\*+\s+|^\*{2,}|\s+\*+$|\*{2,}$")
+_QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
+#: A list that begins within the line of its heading: "The claims are: - It rained."
+_INLINE = re.compile(
+    r"^.*?(?:claims|facts)[^:\n]*:[*_]*[ \t]*(?P<items>(?:[-•]|(?<!\*)\*|\(?1[.)])[ \t]+\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARK = re.compile(r"\s*([-•*]|\(?\d{1,3}[.)])\s")
+#: The mark of another item within a line. It follows the end of a sentence, which the dot of "Fig. 2" is not.
+_NEXT = re.compile(
+    r"(?<=[.!?])(?<!\b(?i:no|vs)\.)(?<!\b(?i:fig|vol)\.)[ \t]+(?P<mark>[-•*]|\(?\d{1,3}[.)])[ \t]+(?=[\"“(]?[A-Z\d])"
+)
+
+
+def bullets(reply: str, cut: bool) -> Parsed:
+    r"""The items of a list: text before the first bullet is dropped, and so are duplicates and what follows the list.
+
+    A wrapped item (its next line indented, or beginning with a small letter) is joined. A heading above nested
+    bullets ("- People:") is not an item, and neither is one that was cut off: it says something that the summary may
+    not. A reply that was cut off within its only item has none.
+
+    >>> bullets("The claims are:\n- It rained\n  all day.\n- **We** left.\n\nI hope this helps!", cut=False).value
+    ('It rained all day.', 'We left.')
+    >>> bullets("- It rained.\n- We le", cut=True).value, bullets("- It rai", cut=True).reason
+    (('It rained.',), 'cut off at its length limit')
+    """
+    items: list[str] = []
+    open_item = ended = False
+    for line in _one_a_line(reply).splitlines():
+        item = _item(line)
+        if item:
+            items.append(item)
+            open_item, ended = True, False
+        elif not line.strip():
+            open_item, ended = False, True
+        elif open_item and (line[0].isspace() or line.lstrip()[0].islower()):
+            items[-1] += " " + line.strip()
+        else:
+            open_item = False
+    if cut and items and not ended:
+        items.pop()
+    return _unique((item for item in items if not item.rstrip("*").endswith(":")), cut)
+
+
+def _one_a_line(reply: str) -> str:
+    r"""The reply with a line for each item of a list that stands in one line, or that begins in its heading's line.
+
+    The claims of a heading's line may end without a full stop: any dash parts them, where no line below has a bullet.
+
+    >>> _one_a_line("The claims are: - It rained - heavily.\n- We left."), _one_a_line("The claims are: - Rain - Snow")
+    ('The claims are: \n- It rained - heavily.\n- We left.', 'The claims are: \n- Rain\n- Snow')
+    """
+    heading = _INLINE.search(reply)
+    if heading and not _BULLET.match(_plain(heading[0])):  # "- It has two claims: - ..." is an item
+        start, end = heading.span("items")
+        items = _apart(heading["items"])
+        if "\n" not in items and not any(map(_item, reply[end:].splitlines())):
+            items = re.sub(r"\s([-•*])\s+", r"\n\1 ", items)
+        return f"{reply[:start]}\n{items}{reply[end:]}"
+    lines = [line for line in reply.splitlines() if _item(line)]
+    return reply.replace(lines[0], _apart(lines[0])) if len(lines) == 1 else reply
+
+
+def _apart(line: str) -> str:
+    r"""The items of a list in one line, a line each: a dash within a sentence or a number out of turn begins none.
+
+    >>> _apart("1. It rained - a lot. 2. Ann was No. 3. We left. 3. Bob won."), _apart("- It rained - a lot. - We left.")
+    ('1. It rained - a lot.\n2. Ann was No. 3. We left.\n3. Bob won.', '- It rained - a lot.\n- We left.')
+    """
+    first = _MARK.match(line)
+    if not first:
+        return line
+    items, start, mark = [], 0, first[1]
+    for found in _NEXT.finditer(line):
+        following = re.sub(r"\d+", lambda number: str(int(number[0]) + 1), mark)
+        if found["mark"] == following:
+            items.append(line[start : found.start()])
+            start, mark = found.start("mark"), following
+    return "\n".join([*items, line[start:]])
+
+
+def _item(line: str) -> str | None:
+    """What follows a line's bullet, or all of the line where its bullet turns out to emphasise its first words."""
+    plain = _plain(line)
+    if re.fullmatch(r"[-*_=\s]+", line):
+        return None
+    found = _BULLET.match(plain)
+    if found:
+        return found["item"].strip()
+    return plain.strip() if _BULLET.match(line) else None
+
+
+def _plain(item: str) -> str:
+    """The item without marks of emphasis.
+
+    >>> _plain("**Lee**, of *The _New_ Times*, paid 2*3*4 for my_old_hat*.")
+    'Lee, of The New Times, paid 2*3*4 for my_old_hat*.'
+    """
+    while (plain := _EMPHASIS.sub(lambda m: m[2] or m[4], item)) != item:
+        item = plain
+    return item
+
+
+def _bare(item: str) -> str:
+    return _LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()).strip()
+
+
+def _unique(items: Iterable[str], cut: bool) -> Parsed:
+    cleaned = (_QUOTED.sub(r"\1", item) if _QUOTED.fullmatch(item) else item for item in map(_bare, items))
+    unique = tuple(dict.fromkeys(item for item in cleaned if re.search(r"\w", item)))
+    unfinished = Reason.CUT if cut else None
+    return Parsed(unique, unfinished) if unique else Parsed(None, unfinished or Reason.NO_LIST)
+
+
+def sentences(reply: str, cut: bool) -> Parsed:
+    """Every sentence, without an unfinished last one (FENICE's T5 extractor writes nothing else).
+
+    >>> sentences("It rained. We left. We le", cut=True).value, sentences("It rai", cut=True).reason
+    (('It rained.', 'We left.'), 'cut off at its length limit')
+    """
+    items = [span.text for span in spans(reply)]
+    return _unique(items[:-1] if cut else items, cut)
+
+
+#: What a list of claims, or a claim of one, is called in an object that has others.
+_NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
+_NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) for name in _NAMES)
+#: A string, whether it is a key, or where a list begins or ends.
+_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|([\[\]])')
+
+
+def json_claims(reply: str, cut: bool) -> Parsed:
+    r"""The texts of a JSON list, or of the list in a JSON object (FENICE Fig. 2: ``{"claims": [...]}``).
+
+    Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Code fences,
+    text around, single quotes, trailing commas and a missing end are forgiven, because models write them (FENICE's
+    own prompt shows single quotes); a text that was cut off is left out.
+
+    >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```", cut=False).value
+    ('It rained.', 'We left.')
+    >>> json_claims('{"claims": ["It rained.", "We le', cut=True).value
+    ('It rained.',)
+    """
+    starts = [at for at in (reply.find("{"), reply.find("[")) if at >= 0]
+    if not starts:
+        return bullets(reply, cut)
+    body = reply[min(starts) :]
+    whole = body[: max(body.rfind("}"), body.rfind("]")) + 1]
+    for form in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
+        for read in (json.loads, yaml.safe_load):  # a YAML flow is JSON that forgives quotes and commas
+            try:
+                items = _texts(read(form))
+            except Exception:  # PyYAML lets out whatever a tag or a date that is none leads to
+                continue
+            if items is not None:
+                return _unique(items, cut) if items else Parsed(None, _NO_JSON)
+    strings = _strings(body)
+    return _unique(strings, cut) if strings else Parsed(None, Reason.CUT if cut else _NO_JSON)
+
+
+def _strings(body: str) -> list[str]:
+    """The finished texts of the lists of claims in JSON that cannot be read; of all lists, if none is named so."""
+    name = next((pattern for pattern in _NAMED_LISTS if pattern.search(body)), None)
+    starts = [match.end() for match in name.finditer(body)] if name else [body.find("[") + 1]
+    found: list[str] = []
+    done = 0
+    for start in starts:
+        if start < done:
+            continue
+        depth = 1
+        for match in _STRING.finditer(body, start):
+            string, key, bracket = match.groups()
+            if bracket:
+                depth += 1 if bracket == "[" else -1
+                if name and not depth:
+                    done = match.end()
+                    break
+            elif not key:
+                with suppress(ValueError):
+                    found.append(json.loads(f'"{string}"', strict=False))
+        else:
+            break  # this list is not finished: it has all that follows
+    return found
+
+
+def _texts(value: object) -> list[str] | None:
+    """The list of claims in the value, its items as texts: strings, or the string of an object; None without a list."""
+    if isinstance(value, dict):
+        return _texts(_named(value, list))
+    if isinstance(value, list):
+        firsts = [_named(item, str) if isinstance(item, dict) else item for item in value]
+        texts = [item for item in firsts if isinstance(item, str)]
+        return texts if texts or not value else None
+    return None
+
+
+def _named(found: Mapping[object, object], kind: type) -> object:
+    """The value of this kind whose key names claims, else the first of the kind; None without any."""
+    values: dict[str, object] = {}
+    for key, value in found.items():
+        if isinstance(value, kind):
+            words = re.findall(r"[^\W_]+", str(key).lower()) or [""]
+            values.setdefault(words[-1].removesuffix("s"), value)  # "atomic_claims" are claims
+    return next((values[name] for name in _NAMES if name in values), next(iter(values.values()), None))

@@ -18,7 +18,7 @@ import pandas as pd
 
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
-from claimwise.corpora.user_corpus import VALIDATION, is_validation
+from claimwise.corpora.user import VALIDATION, is_validation
 from claimwise.errors import printable
 from claimwise.metrics import DEFAULT_METRICS, MetricSpec
 from claimwise.metrics.verify import SUPPORTED, probability

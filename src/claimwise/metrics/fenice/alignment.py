@@ -100,8 +100,8 @@ class _Claim(NamedTuple):
 class Aligner:
     """Aligns claims with documents.
 
-    Settings are ``window``, ``gate`` and ``candidates`` of ``AlignmentSettings``. ``cache`` keeps the best premise of every (claim, document, level); None
-    is one in memory.
+    Settings are ``window``, ``gate`` and ``candidates`` of ``AlignmentSettings``. ``cache`` keeps the best premise of every
+    (claim, document, level); None is one in memory.
 
     >>> class Same:
     ...     name, fingerprint, limit = "same", "same", None

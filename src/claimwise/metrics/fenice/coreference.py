@@ -1,33 +1,34 @@
 """Mentions of one thing under several names, found by rules or by a neural resolver (FENICE section 3.3).
 
-A resolver turns a document into *chains*: groups of mentions (character spans) of the same entity. ``variants``
-turns a sentence and the chains into the sentences that say the same of another mention.
+A resolver turns a document into *chains*: groups of mentions (character spans) of the same entity. The rules are of
+news-like English: parts of names, "the plane" after "a small plane", pronouns. They are few and mostly right: a wrong
+chain lets a claim about one person rest on a sentence about another.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from claimwise import text
 from claimwise.errors import ClaimwiseError
-from claimwise.metrics.fenice.coreference_rules import Rules, is_pronoun
 from claimwise.models.options import Options, of_kind
-
-Span = tuple[int, int]
-Chain = tuple[Span, ...]
-
-#: Pronouns that own; "her" may be one ("her team") or none ("saw her").
-_POSSESSIVE = frozenset("his its their our my your".split())
-#: Words that no possessive stands before: "saw her on Monday".
-_NEVER_OWNED = frozenset(
-    "to in on at for from with by and or but as when while after before that because if of".split()
+from claimwise.words import (
+    FEMALE,
+    FEMALE_NOUNS,
+    FUNCTION_WORDS,
+    MALE,
+    MALE_NOUNS,
+    PEOPLE,
+    PERSON_NOUNS,
+    TIMES_AND_PLACES,
 )
-#: The form of a pronoun where a sentence begins, and that which owns.
-_SUBJECT = {"him": "he", "her": "she", "them": "they"}
-_OWNING = {"he": "his", "him": "his", "she": "her", "it": "its", "they": "their", "them": "their"}
-_DETERMINERS = frozenset("the a an this that these those".split())
+
+#: Mentions of one entity: the characters of each.
+Chain = tuple[tuple[int, int], ...]
 
 
 class CoreferenceError(ClaimwiseError):
@@ -115,75 +116,313 @@ def load(settings: Mapping[str, Any]) -> Resolver:
     return of_kind("coreference", settings, kinds, CoreferenceError)
 
 
-def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> list[str]:
-    """The passage ``document[start:end]`` with one mention replaced by another of its chain, each in turn.
+# -- rules -----------------------------------------------------------------------------------------
 
-    Every mention in the passage is replaced by every other form that its chain has in the document, forms that
-    differ in case only being one. A possessive stays possessive ("his" becomes "Ann's"), the first word of the
-    passage stays capitalised. A mention that is the whole passage is not replaced: nothing of what the passage
-    says would be left.
+_HE = frozenset("he him his himself".split())
+_SHE = frozenset("she her hers herself".split())
+_IT = frozenset("it its itself".split())
+_THEY = frozenset("they them their theirs themselves".split())
+_PRONOUNS = _HE | _SHE | _IT | _THEY
+_TITLES = {"mr": "m", "sir": "m", "lord": "m", "mrs": "f", "ms": "f", "miss": "f", "lady": "f", "dame": "f"}
+_RANKS = frozenset(
+    "dr prof professor president minister senator judge justice captain king queen prince princess".split()
+)
+_LINKS = frozenset("of de del della van von der al bin la le el".split())
+_GROUPS = frozenset(
+    """company firm club team group party union agency council university college school hospital committee
+    government department ministry court bank police force association federation league band airline charity
+    organisation organization commission corporation institute foundation museum church army navy""".split()
+)
+_NOT_NAMES = frozenset("i ok".split()) | frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december".split()
+)
+#: Irregular past forms that often follow a subject.
+_PASTS = frozenset(
+    """became began blew broke brought built bought came caught chose cut drew drove fell felt fought found flew froze
+    gave got grew hit held kept knew led left lost made met paid put ran rose said sank saw sent set shook shot shut
+    sold spent spoke stood struck swam swept threw told took thought understood went won wore wrote""".split()
+)
+#: Sentences that a pronoun may look back.
+_REACH = 2
+_WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 
-    >>> document = "Ann Lee won. Her team cheered."
-    >>> variants(document, 13, 30, [((0, 7), (13, 16))])
-    ["Ann Lee's team cheered."]
+
+def is_pronoun(form: str) -> bool:
+    """Whether a mention is a personal pronoun of the third person.
+
+    >>> is_pronoun("Her"), is_pronoun("the team")
+    (True, False)
     """
-    passage = document[start:end]
-    found: dict[str, None] = {}
-    for chain in chains:
-        inside = [span for span in chain if start <= span[0] and span[1] <= end]
-        forms = _forms(document, chain) if inside else {}
-        for a, b in inside:
-            mention = document[a:b]
-            if not re.search(r"\w", passage[: a - start] + passage[b - start :]):
+    return form.lower() in _PRONOUNS
+
+
+@dataclass(slots=True)
+class _Word:
+    start: int
+    end: int
+    text: str
+    lower: str
+    sentence: int
+    place: int  # within its sentence
+    joined: bool  # only a space stands between it and the word before
+
+
+@dataclass(slots=True, eq=False)
+class _Entity:
+    """What is spoken of; ``kind`` is m, f, p (a person of unknown gender), g (a group or a thing) or ?."""
+
+    kind: str
+    words: tuple[str, ...]
+    mentions: list[tuple[int, int]] = field(default_factory=list)
+    seen: list[tuple[int, int]] = field(default_factory=list)  # (sentence, place) of each named mention
+
+    def add(self, run: Sequence[_Word]) -> None:
+        """A mention by name."""
+        self.mentions.append((run[0].start, run[-1].end))
+        self.seen.append((run[0].sentence, run[0].place))
+
+
+class Rules:
+    """The embedded resolver.
+
+    1. A name is joined with a longer one that it is the beginning or the end of ("Smith", "Mr Smith" and "John
+       Smith"), and with its initials ("WHO"), where only one name fits.
+    2. "the plane" is joined with the last "a small plane", "the driver" with a name that is called a driver
+       ("Ann Lee, a driver from York", "driver Ann Lee").
+    3. A pronoun is joined with a person or group that fits in gender, of its sentence or else of the nearest of
+       the two before; of several with the first, which is mostly the subject.
+
+    >>> document = "John Smith flew a small plane. The plane crashed. He was unhurt, Mr Smith said."
+    >>> [[document[a:b] for a, b in chain] for chain in Rules().chains(document)]
+    [['John Smith', 'He', 'Mr Smith'], ['a small plane', 'The plane']]
+    """
+
+    name = "rules"
+
+    def chains(self, document: str) -> list[tuple[tuple[int, int], ...]]:
+        """See ``coreference.Resolver.chains``; in time linear in the document but for its number of names."""
+        sentences = [list(_words(span, number)) for number, span in enumerate(text.sentences(document))]
+        entities: list[_Entity] = []
+        _read_names(sentences, entities)
+        _read_descriptions(sentences, entities)
+        _read_pronouns(sentences, entities)
+        found = [tuple(sorted(set(entity.mentions))) for entity in entities]
+        return sorted(chain for chain in found if len(chain) > 1)
+
+
+def _words(span: text.Span, sentence: int) -> Iterator[_Word]:
+    before = 0
+    for place, match in enumerate(_WORD.finditer(span.text)):
+        start, end = match.span()
+        word = match.group()
+        if word.endswith(("'s", "’s")):
+            word, end = word[:-2], end - 2
+        joined = place > 0 and span.text[before:start] in (" ", ". ")
+        yield _Word(span.start + start, span.start + end, word, word.lower(), sentence, place, joined)
+        before = end
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def _read_names(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
+    inside = {w.text for words in sentences for w in words[1:] if w.text[:1].isupper()}
+    runs = [run for words in sentences for run in _name_runs(words, inside)]
+    by_word: dict[str, list[_Entity]] = {}
+    # Longer names first, so that every part finds the name that it is a part of, wherever that stands.
+    for run in sorted(runs, key=lambda run: -len(_core(run))):
+        core = tuple(word.lower for word in _core(run))
+        entity = _part_of(core, _title(run), by_word)
+        if entity is None:
+            entity = _Entity(_kind(run), core)
+            entities.append(entity)
+            for key in {*core, _initials(core)}:
+                by_word.setdefault(key, []).append(entity)
+        elif entity.kind in "p?" and _kind(run) in "mf":
+            entity.kind = _kind(run)
+        entity.add(run)
+
+
+def _name_runs(words: list[_Word], inside: set[str]) -> Iterator[list[_Word]]:
+    i = 0
+    while i < len(words):
+        if not _capital(words[i]) or (words[i].place == 0 and not _named(words, inside)):
+            i += 1
+            continue
+        j = i + 1
+        while j < len(words) and words[j].joined and _capital(words[j]):
+            j += 1
+        while j + 1 < len(words) and words[j].lower in _LINKS and _capital(words[j + 1]) and words[j + 1].joined:
+            j += 2
+        run = words[i:j]
+        if _core(run) and not (len(run) == 1 and run[0].lower in _NOT_NAMES):
+            yield run
+        i = j
+
+
+def _capital(word: _Word) -> bool:
+    initials = len(word.text) > 1 and word.text.isupper()  # "WHO" is no function word
+    return word.text[:1].isupper() and (initials or word.lower not in FUNCTION_WORDS - {"mr", "mrs", "ms", "dr"})
+
+
+def _named(words: list[_Word], inside: set[str]) -> bool:
+    """Whether the capital of a sentence's first word is that of a name."""
+    first = words[0]
+    follows = len(words) > 1 and words[1].joined and _capital(words[1])
+    return first.text in inside or follows or first.lower in MALE or first.lower in FEMALE or first.lower in _TITLES
+
+
+def _core(run: list[_Word]) -> list[_Word]:
+    """A name without titles."""
+    return [word for word in run if word.lower not in _TITLES and word.lower not in _RANKS]
+
+
+def _title(run: list[_Word]) -> str | None:
+    return next((_TITLES[word.lower] for word in run if word.lower in _TITLES), None)
+
+
+def _kind(run: list[_Word]) -> str:
+    if title := _title(run):
+        return title
+    first = run[0].lower
+    if any(word.lower in TIMES_AND_PLACES or word.lower in _GROUPS for word in run):
+        return "g"
+    if first in MALE:
+        return "m"
+    if first in FEMALE:
+        return "f"
+    if first in _RANKS:
+        return "p"
+    return "?"
+
+
+def _initials(core: tuple[str, ...]) -> str:
+    return "".join(word[0] for word in core if word not in _LINKS) if len(core) > 2 else core[-1]
+
+
+def _part_of(core: tuple[str, ...], title: str | None, by_word: dict[str, list[_Entity]]) -> _Entity | None:
+    """The one known name that this is a part or the initials of, and that its title does not exclude."""
+    found = {
+        id(entity): entity
+        for entity in by_word.get(core[-1], [])
+        if (
+            entity.words == core
+            or entity.words[-len(core) :] == core
+            or entity.words[: len(core)] == core
+            or (len(core) == 1 and _initials(entity.words) == core[0])
+        )
+        and (title is None or entity.kind in ("p", "?", title))
+    }
+    exact = [entity for entity in found.values() if entity.words == core]
+    matches = exact or list(found.values())
+    return matches[0] if len(matches) == 1 else None
+
+
+# -- descriptions ----------------------------------------------------------------------------------
+
+
+def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
+    introduced: dict[str, _Entity] = {}
+    called = _callings(sentences, entities)
+    for words in sentences:
+        for i, word in enumerate(words):
+            if word.lower in ("a", "an"):
+                phrase = _phrase(words, i)
+                if len(phrase) > 1 and phrase[-1].lower not in called:
+                    head = phrase[-1].lower
+                    introduced[head] = _Entity(_noun_kind(head), (head,))
+                    introduced[head].add(phrase)
+                    entities.append(introduced[head])
+            elif word.lower == "the":
+                phrase = _phrase(words, i)
+                entity = None
+                if len(phrase) > 1:
+                    head = phrase[-1].lower
+                    entity = called.get(head) or introduced.get(head) or _group(head, entities)
+                if entity is not None:
+                    entity.add(phrase)
+
+
+def _phrase(words: list[_Word], i: int) -> list[_Word]:
+    """A determiner and up to four lower-case words that follow, to where a function word or a comma ends them.
+
+    What looks like a verb ends the phrase too.
+    """
+    j = i + 1
+    while j < len(words) and j <= i + 4 and words[j].joined and words[j].text.islower():
+        if words[j].lower in FUNCTION_WORDS or (j > i + 1 and _looks_like_verb(words[j].lower)):
+            break
+        j += 1
+    closed = j == len(words) or not words[j].joined or words[j].lower in FUNCTION_WORDS
+    return words[i:j] if closed or _looks_like_verb(words[j].lower) else words[i : i + 1]
+
+
+def _looks_like_verb(word: str) -> bool:
+    return word.endswith("ed") or word in _PASTS
+
+
+def _noun_kind(noun: str) -> str:
+    if noun in MALE_NOUNS:
+        return "m"
+    if noun in FEMALE_NOUNS:
+        return "f"
+    return "p" if noun in PERSON_NOUNS else "g"
+
+
+def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict[str, _Entity]:
+    """What people are called beside their names: "driver Ann Lee", "Ann Lee, a 30-year-old driver"."""
+    called: dict[str, _Entity | None] = {}
+    by_place = {(*seen,): entity for entity in entities for seen in entity.seen}
+    ends = {end: entity for entity in entities for _, end in entity.mentions}
+    for words in sentences:
+        for i, word in enumerate(words):
+            if word.lower not in PEOPLE or word.text[:1].isupper():
                 continue
-            marked = document[b : b + 2] in ("'s", "’s")  # the resolver leaves it out of the mention
-            possessive = marked or _is_possessive(document, a, b)
-            rest = passage[(b + 2 if marked else b) - start :]
-            for form, owns in forms.items():
-                if (
-                    form.lower() == mention.lower()
-                    or mention.lower() == _bare(form).lower()
-                    or (owns and not possessive)
-                ):
-                    continue
-                new = _fit(form, possessive, a == start)
-                found[passage[: a - start] + new + rest] = None
-    found.pop(passage, None)
-    return list(found)
+            entity = None
+            if i + 1 < len(words) and words[i + 1].joined:
+                entity = by_place.get((words[i + 1].sentence, words[i + 1].place))
+            for back in range(1, 5):  # "Ann Lee, a young driver"
+                if entity is None and i - back > 0 and words[i - back].lower in ("a", "an", "the"):
+                    entity = ends.get(words[i - back - 1].end) if not words[i - back].joined else None
+            if entity is not None and entity.kind != "g":
+                same = called.setdefault(word.lower, entity)
+                called[word.lower] = entity if same is entity else None  # two drivers: nobody is the driver
+                entity.kind = _noun_kind(word.lower) if entity.kind == "?" else entity.kind
+    return {noun: entity for noun, entity in called.items() if entity is not None}
 
 
-def _forms(document: str, chain: Chain) -> dict[str, bool]:
-    """The forms of a chain's mentions, by first occurrence, and whether it is a pronoun that only ever owns ("its team")."""
-    forms: dict[str, tuple[str, bool]] = {}
-    for a, b in chain:
-        text = document[a:b]
-        owns = is_pronoun(text) and _is_possessive(document, a, b)
-        first, before = forms.get(text.lower(), (text, True))
-        forms[text.lower()] = first, owns and before
-    return dict(forms.values())
+def _group(head: str, entities: list[_Entity]) -> _Entity | None:
+    """The one name that ends in the noun: "the university" is Leeds University."""
+    found = [e for e in entities if head in _GROUPS and len(e.words) > 1 and head in (e.words[-1], e.words[0])]
+    return found[0] if len(found) == 1 else None
 
 
-def _is_possessive(document: str, start: int, end: int) -> bool:
-    mention = document[start:end].lower()
-    if mention == "her":
-        following = re.match(r"\s{1,19}([a-z]\w*)", document[end : end + 30])
-        return following is not None and following[1] not in _NEVER_OWNED
-    return mention in _POSSESSIVE or mention.endswith(("'s", "’s"))
+# -- pronouns --------------------------------------------------------------------------------------
 
 
-def _bare(form: str) -> str:
-    return re.sub(r"['’]s$", "", form)
+def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
+    by_sentence: dict[int, list[tuple[int, _Entity]]] = {}
+    for entity in entities:
+        for sentence, place in entity.seen:
+            by_sentence.setdefault(sentence, []).append((place, entity))
+    for number, words in enumerate(sentences):
+        for word in words:
+            if word.lower not in _PRONOUNS:
+                continue
+            entity = _antecedent(word, number, by_sentence)
+            if entity is not None:
+                entity.mentions.append((word.start, word.end))
+                if word.place == 0:  # a subject again: later pronouns may look back to it
+                    by_sentence.setdefault(number, []).append((0, entity))
 
 
-def _fit(form: str, possessive: bool, first: bool) -> str:
-    """A form as it must stand where another one stood: owning or not, and first in the passage or not."""
-    new = _bare(form)
-    if possessive and not is_pronoun(new):
-        new += "'" if new.endswith("s") else "'s"
-    elif possessive:
-        new = _OWNING.get(new.lower(), new)
-    if first:  # where the subject stands
-        new = new if possessive else _SUBJECT.get(new.lower(), new)
-        return new[:1].upper() + new[1:]
-    small = is_pronoun(new) or new.split(" ")[0].lower() in _DETERMINERS
-    return new[:1].lower() + new[1:] if small else new
+def _antecedent(word: _Word, number: int, by_sentence: dict[int, list[tuple[int, _Entity]]]) -> _Entity | None:
+    sure, unsure = ("m", "p?") if word.lower in _HE else ("f", "p?") if word.lower in _SHE else ("g", "?")
+    for kinds in (sure, unsure):
+        for back in range(_REACH + 1):
+            known = sorted(by_sentence.get(number - back, []), key=lambda entry: entry[0])
+            fitting = [entity for place, entity in known if entity.kind in kinds and (back or place < word.place)]
+            if fitting:
+                return fitting[0]  # the first of its sentence, which is mostly the subject
+    return None

@@ -13,12 +13,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 from claimwise import text
-from claimwise.metrics.fenice.coreference import Chain, Resolver, variants
+from claimwise.metrics.fenice.coreference import Chain, Resolver, is_pronoun
 
 #: Neighbouring windows of a text that was cut share up to this part of what fits.
 OVERLAP = 0.25
 
 _TOKEN = re.compile(r"\S+")
+
+#: Pronouns that own; "her" may be one ("her team") or none ("saw her").
+_POSSESSIVE = frozenset("his its their our my your".split())
+#: Words that no possessive stands before: "saw her on Monday".
+_NEVER_OWNED = frozenset(
+    "to in on at for from with by and or but as when while after before that because if of".split()
+)
+#: The form of a pronoun where a sentence begins, and that which owns.
+_SUBJECT = {"him": "he", "her": "she", "them": "they"}
+_OWNING = {"he": "his", "him": "his", "she": "her", "it": "its", "they": "their", "them": "their"}
+_DETERMINERS = frozenset("the a an this that these those".split())
 
 Count = Callable[[Sequence[str]], list[int]]
 
@@ -167,3 +178,77 @@ def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
             start -= 1
             shared += lengths[start]
     return runs
+
+
+def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> list[str]:
+    """The passage ``document[start:end]`` with one mention replaced by another of its chain, each in turn.
+
+    Every mention in the passage is replaced by every other form that its chain has in the document, forms that
+    differ in case only being one. A possessive stays possessive ("his" becomes "Ann's"), the first word of the
+    passage stays capitalised. A mention that is the whole passage is not replaced: nothing of what the passage
+    says would be left.
+
+    >>> document = "Ann Lee won. Her team cheered."
+    >>> variants(document, 13, 30, [((0, 7), (13, 16))])
+    ["Ann Lee's team cheered."]
+    """
+    passage = document[start:end]
+    found: dict[str, None] = {}
+    for chain in chains:
+        inside = [span for span in chain if start <= span[0] and span[1] <= end]
+        forms = _forms(document, chain) if inside else {}
+        for a, b in inside:
+            mention = document[a:b]
+            if not re.search(r"\w", passage[: a - start] + passage[b - start :]):
+                continue
+            marked = document[b : b + 2] in ("'s", "’s")  # the resolver leaves it out of the mention
+            possessive = marked or _is_possessive(document, a, b)
+            rest = passage[(b + 2 if marked else b) - start :]
+            for form, owns in forms.items():
+                if (
+                    form.lower() == mention.lower()
+                    or mention.lower() == _bare(form).lower()
+                    or (owns and not possessive)
+                ):
+                    continue
+                new = _fit(form, possessive, a == start)
+                found[passage[: a - start] + new + rest] = None
+    found.pop(passage, None)
+    return list(found)
+
+
+def _forms(document: str, chain: Chain) -> dict[str, bool]:
+    """The forms of a chain's mentions, by first occurrence, and whether it is a pronoun that only ever owns ("its team")."""
+    forms: dict[str, tuple[str, bool]] = {}
+    for a, b in chain:
+        text = document[a:b]
+        owns = is_pronoun(text) and _is_possessive(document, a, b)
+        first, before = forms.get(text.lower(), (text, True))
+        forms[text.lower()] = first, owns and before
+    return dict(forms.values())
+
+
+def _is_possessive(document: str, start: int, end: int) -> bool:
+    mention = document[start:end].lower()
+    if mention == "her":
+        following = re.match(r"\s{1,19}([a-z]\w*)", document[end : end + 30])
+        return following is not None and following[1] not in _NEVER_OWNED
+    return mention in _POSSESSIVE or mention.endswith(("'s", "’s"))
+
+
+def _bare(form: str) -> str:
+    return re.sub(r"['’]s$", "", form)
+
+
+def _fit(form: str, possessive: bool, first: bool) -> str:
+    """A form as it must stand where another one stood: owning or not, and first in the passage or not."""
+    new = _bare(form)
+    if possessive and not is_pronoun(new):
+        new += "'" if new.endswith("s") else "'s"
+    elif possessive:
+        new = _OWNING.get(new.lower(), new)
+    if first:  # where the subject stands
+        new = new if possessive else _SUBJECT.get(new.lower(), new)
+        return new[:1].upper() + new[1:]
+    small = is_pronoun(new) or new.split(" ")[0].lower() in _DETERMINERS
+    return new[:1].lower() + new[1:] if small else new
