@@ -9,8 +9,7 @@ from claimwise.models import cost
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
 from claimwise.models.cost import CLAIMS, Prices, Usage
-from claimwise.models.dry_run import dry_run
-from claimwise.models.language import PromptedModel
+from claimwise.models.language import PromptedModel, dry_run
 from claimwise.models.replies import Reply
 
 ZERO = prompts.load("acueval-verify-zeroshot")

@@ -14,7 +14,7 @@ from claimwise import paths
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
-from claimwise.models.language import PromptedModel
+from claimwise.models.language import PromptedModel, Verifier
 from claimwise.models.options import LANGUAGE_MODELS, ModelError, without_credentials
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
@@ -63,8 +63,6 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
     if options.only_verifies:
-        from claimwise.models.verifier import Verifier
-
         other = load({"kind": "embedded"}, store)
         return Verifier(Backend(options), store, prices, other, options.calibration or (1.0, 0.0))
     return PromptedModel(Backend(options), store, prices)
