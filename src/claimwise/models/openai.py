@@ -186,17 +186,6 @@ class OpenAILanguageModel:
         wanted = {"logprobs": how.choices, "response_format": how.schema, "stop": how.stop and not how.choices}
         return {name: self._forms[name][0] for name, value in wanted.items() if value and self._forms[name]}
 
-    def _body(self, fields: Mapping[str, Any], how: Decoding) -> dict[str, Any]:
-        """These fields as they are sent."""
-        body: dict[str, Any] = {}
-        if top := fields.get("logprobs"):
-            body |= {"logprobs": top} if self._options.api == "completions" else {"logprobs": True, "top_logprobs": top}
-        if kind := fields.get("response_format"):
-            body["response_format"] = _format(kind, how.schema)
-        if "stop" in fields:
-            body["stop"] = list(how.stop)
-        return body
-
     def _refuses(self, fields: Mapping[str, Any], said: str, parameter: str) -> bool:
         """Whether an error is about one of these fields, whose form is then asked for no more."""
         for name, form in fields.items():
@@ -222,9 +211,8 @@ class OpenAILanguageModel:
     async def _create(self, server: Server, prompt: str, how: Decoding) -> dict[str, Any] | Reply:
         """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
         self._spend()
-        path, body = self._request(prompt, how.max_tokens)
         fields = self._fields(how)
-        request = body | self._body(fields, how)
+        path, request = self._request(prompt, how, fields)
         try:
             response = await server.client.post(path, cast_to=httpx2.Response, body=request)
         except openai.APIStatusError as error:
@@ -269,16 +257,23 @@ class OpenAILanguageModel:
         told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
         return ModelError(f"{server.where} refused the request: {said}{told}")
 
-    def _request(self, prompt: str, max_tokens: int) -> tuple[str, dict[str, Any]]:
-        prompt = well_formed(prompt)
-        body = {"model": self.name, self._options.token_limit: max_tokens, **self._options.extra_body}
+    def _request(self, prompt: str, how: Decoding, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        options, chat = self._options, self._options.api == "chat"
+        body = {"model": self.name, options.token_limit: how.max_tokens, **options.extra_body}
         for name in ("temperature", "seed"):
-            if getattr(self._options, name) is not None:
-                body[name] = getattr(self._options, name)
-        if self._options.api == "completions":
-            return "/completions", {**body, "prompt": self._options.start + prompt}
-        messages = [{"role": "system", "content": self._options.system}] if self._options.system else []
-        return "/chat/completions", {**body, "messages": [*messages, {"role": "user", "content": prompt}]}
+            if getattr(options, name) is not None:
+                body[name] = getattr(options, name)
+        if top := fields.get("logprobs"):
+            body |= {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
+        if kind := fields.get("response_format"):
+            body["response_format"] = _format(kind, how.schema)
+        if "stop" in fields:
+            body["stop"] = list(how.stop)
+        prompt = well_formed(prompt)
+        if not chat:
+            return "/completions", body | {"prompt": options.start + prompt}
+        messages = [{"role": "system", "content": options.system}] if options.system else []
+        return "/chat/completions", body | {"messages": [*messages, {"role": "user", "content": prompt}]}
 
     def _spend(self) -> None:
         calls, tokens = self._options.max_calls, self._options.max_total_tokens
