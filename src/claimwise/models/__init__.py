@@ -15,7 +15,7 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Prices, usage
 from claimwise.models.language import PromptedModel, Verifier
-from claimwise.models.options import LANGUAGE_MODELS, ModelError, without_credentials
+from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, without_credentials
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
 
@@ -43,7 +43,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     ...
     claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
-    options, prices = _read(settings)
+    options, prices = check(settings)
     kind = settings["kind"]
     store = cache if isinstance(cache, ResponseCache) else ResponseCache(cache if cache is not None else ":memory:")
     # A backend is imported on demand: torch takes seconds, and most commands need one or none.
@@ -97,32 +97,25 @@ def remembering(model: Model, calls: ResponseCache) -> Model:
     return other
 
 
-def check(settings: Mapping[str, Any]) -> None:
-    """Refuse an entry of ``models`` that ``load`` would refuse; no checkpoint is loaded, no key is looked for.
+def check(settings: Mapping[str, Any]) -> tuple[Any, Prices | None]:
+    """The options of an entry of ``models`` and its prices; no checkpoint is loaded, no key is looked for.
 
     Raises:
         ModelError: the kind, an option or the prices are unknown or malformed.
     """
-    _read(settings)
-
-
-def _read(settings: Mapping[str, Any]) -> tuple[Any, Prices | None]:
-    """The options of an entry's kind (None of a kind without any) and its prices."""
     if not isinstance(settings, Mapping):
         raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
     kind, prices = settings.get("kind"), Prices.of(settings)
-    options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
+    kinds: dict[str, type[Options]] = {"embedded": Options, "lexical": Options, **LANGUAGE_MODELS}
+    if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
+        *others, last = kinds
+        raise ModelError(f"unknown kind of model {kind!r}; expected {', '.join(others)} or {last}")
     if kind == "embedded":
         from claimwise_embedded import EmbeddedOptions
 
-        return EmbeddedOptions.read(kind, options), prices
-    if kind == "lexical":
-        if options:
-            raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
-        return None, prices
-    if kind not in list(LANGUAGE_MODELS):  # a list from YAML is no kind either, and no mapping can be asked for it
-        raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, {' or '.join(LANGUAGE_MODELS)}")
-    return LANGUAGE_MODELS[kind].read(kind, options), prices
+        kinds["embedded"] = EmbeddedOptions
+    options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
+    return kinds[kind].read(kind, options), prices
 
 
 def describe(settings: Mapping[str, Any]) -> str:
