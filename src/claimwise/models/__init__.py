@@ -13,7 +13,7 @@ from typing import Any
 from claimwise import paths
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
-from claimwise.models.cost import Prices, usage
+from claimwise.models.cost import usage
 from claimwise.models.language import PromptedModel, Verifier
 from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, without_credentials
 
@@ -27,12 +27,12 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     """The model that an entry of ``models`` in params.yaml describes.
 
     Args:
-        settings: ``kind``, the options of that kind, and for any kind ``prices`` (see ``cost.Prices``).
+        settings: ``kind`` and the options of that kind (docs/models.md).
         cache: finished calls, or their file; None keeps them in memory only.
 
     Raises:
-        ModelError: the kind, an option or the prices are unknown or malformed, the checkpoint cannot be loaded, or the
-            vendor's key is not there.
+        ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
+            not there.
 
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
@@ -43,7 +43,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     ...
     claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
-    options, prices = check(settings)
+    options = check(settings)
     kind = settings["kind"]
     store = cache if isinstance(cache, ResponseCache) else ResponseCache(cache if cache is not None else ":memory:")
     # A backend is imported on demand: torch takes seconds, and most commands need one or none.
@@ -64,8 +64,8 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         from claimwise.models.openai import OpenAILanguageModel as Backend
     if options.only_verifies:
         other = load({"kind": "embedded"}, store)
-        return Verifier(Backend(options), store, prices, other, options.calibration or (1.0, 0.0))
-    return PromptedModel(Backend(options), store, prices)
+        return Verifier(Backend(options), store, options.prices, other, options.calibration or (1.0, 0.0))
+    return PromptedModel(Backend(options), store, options.prices)
 
 
 def loaded(settings: Mapping[str, Any]) -> Model:
@@ -97,15 +97,15 @@ def remembering(model: Model, calls: ResponseCache) -> Model:
     return other
 
 
-def check(settings: Mapping[str, Any]) -> tuple[Any, Prices | None]:
-    """The options of an entry of ``models`` and its prices; no checkpoint is loaded, no key is looked for.
+def check(settings: Mapping[str, Any]) -> Any:
+    """The options of an entry of ``models``; no checkpoint is loaded, no key is looked for.
 
     Raises:
-        ModelError: the kind, an option or the prices are unknown or malformed.
+        ModelError: the kind or an option is unknown or malformed.
     """
     if not isinstance(settings, Mapping):
         raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
-    kind, prices = settings.get("kind"), Prices.of(settings)
+    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
     kinds: dict[str, type[Options]] = {"embedded": Options, "lexical": Options, **LANGUAGE_MODELS}
     if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
         *others, last = kinds
@@ -114,8 +114,7 @@ def check(settings: Mapping[str, Any]) -> tuple[Any, Prices | None]:
         from claimwise_embedded import EmbeddedOptions
 
         kinds["embedded"] = EmbeddedOptions
-    options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
-    return kinds[kind].read(kind, options), prices
+    return kinds[kind].read(kind, options)
 
 
 def describe(settings: Mapping[str, Any]) -> str:

@@ -30,7 +30,8 @@ from claimwise.models.base import (
 )
 from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.chunks import Chunk
-from claimwise.models.cost import CLAIMS, Prices, Usage, unread_name
+from claimwise.models.cost import CLAIMS, Usage, unread_name
+from claimwise.models.options import Prices
 from claimwise.models.replies import LanguageModel, Reply
 from claimwise.prompts import Decoding, Prompt, parsers
 from claimwise.prompts.sources import references

@@ -63,10 +63,28 @@ class Options(BaseModel):
         return f"option {name!r}: found {found}; {error['msg'].removeprefix('Value error, ')}"
 
 
+class Prices(BaseModel):
+    """What a million tokens cost, of prompts and of replies, in any one currency.
+
+    >>> Prices(prompt=2.5, reply=10).cost(2_000_000, 50)
+    5.0005
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: float = Field(ge=0)
+    reply: float = Field(ge=0)
+
+    def cost(self, prompt_tokens: int, reply_tokens: int) -> float:
+        """Of so many tokens."""
+        return (prompt_tokens * self.prompt + reply_tokens * self.reply) / 1e6
+
+
 class LanguageModelOptions(Options):
     """Options of any language model."""
 
     model: str
+    prices: Prices | None = None
     context: int | None = Field(default=None, gt=0)
     recorded: str | None = None
     only_verifies: bool = False
