@@ -28,7 +28,7 @@ from pathlib import Path
 import torch
 
 from claimwise import corpora, models, paths, project, prompts
-from claimwise.models import gguf_file
+from claimwise.models import weights
 from claimwise.models.continuous import GREEDY
 from claimwise.models.replies import LanguageModel
 from claimwise.prompts import Decoding
@@ -151,7 +151,7 @@ def main() -> None:
             sizes = [model.count(one) for one in asked(options.words, options.claims, 0)]
         del model
         if options.server:
-            file = gguf_file._located(entry["model"], entry["revision"], entry["file"])
+            file = weights.gguf_file(entry["model"], entry["revision"], entry["file"])
             with llama_cpp(file, Path(tempfile.mkdtemp(), "log.txt")) as address:
                 served = models.load({"kind": "openai", "model": name, "base_url": address, "concurrency": 1})
                 best["server"] = seconds(served.language_model, options.words, options.claims, options.repeats)

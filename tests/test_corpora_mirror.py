@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import training.corpora
 from claimwise import corpora
 from claimwise.analysis.measures import auc
-from claimwise.models.adapters import learned_documents
+from claimwise.models.weights import learned_documents
 from claimwise.prompts import parsers
 from claimwise.prompts.sources import separated
 from claimwise_embedded.verifier import document_hash

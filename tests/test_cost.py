@@ -8,9 +8,9 @@ from claimwise import models, prompts
 from claimwise.models import cost
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
-from claimwise.models.cost import CLAIMS, Prices, Usage
-from claimwise.models.dry_run import dry_run
-from claimwise.models.language import PromptedModel
+from claimwise.models.cost import CLAIMS, Usage
+from claimwise.models.language import PromptedModel, dry_run
+from claimwise.models.options import Prices
 from claimwise.models.replies import Reply
 
 ZERO = prompts.load("acueval-verify-zeroshot")
@@ -97,10 +97,10 @@ def test_a_block_that_asks_nothing_says_nothing(capsys):
 
 
 def test_prices_are_checked_before_anything_is_asked():
-    with pytest.raises(models.ModelError, match=r"expected `prices: .*got \{'prompt': 1\}"):
-        models.load({"kind": "embedded", "prices": {"prompt": 1}})
-    assert Prices.of({"prices": {"prompt": 1, "reply": 2}}).cost(10**6, 10**6) == 3
-    assert Prices.of({}) is None
+    with pytest.raises(models.ModelError, match=r"kind openai: option 'prices.reply' is missing"):
+        models.load({"kind": "openai", "model": "m", "prices": {"prompt": 1}})
+    assert Prices(prompt=1, reply=2).cost(10**6, 10**6) == 3
+    assert models.check({"kind": "openai", "model": "m"}).prices is None
 
 
 def test_the_prices_of_an_entry_are_those_of_its_model():

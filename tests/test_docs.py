@@ -41,7 +41,7 @@ def _settings():
 @pytest.mark.parametrize("found", list(_settings()))
 def test_snippets_are_entries_that_can_be_read(found):
     for entry in found.get("models", {}).values():
-        options = {key: value for key, value in entry.items() if key not in ("kind", "prices")}
+        options = {key: value for key, value in entry.items() if key != "kind"}
         if entry["kind"] in KINDS:
             KINDS[entry["kind"]].read(entry["kind"], options)
     for name in found.get("metrics", {}):

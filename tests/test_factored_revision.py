@@ -207,7 +207,7 @@ def test_the_lexical_model_finds_and_drops_a_sentence_of_other_words():
     assert [v.support for v in verdicts[0][:2]] == [1.0, 0.0]
     assert verdicts[0][2].reason == "no content words"
     assert {verdicts[0][2].reason, "the claim has no words", "the document has no words"} <= NOT_ASKED
-    with pytest.raises(models.ModelError, match="lexical has no options"):
+    with pytest.raises(models.ModelError, match="kind lexical: unknown option 'cut'; this kind has none"):
         models.load({"kind": "lexical", "cut": 1})
 
 

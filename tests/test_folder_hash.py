@@ -2,7 +2,7 @@
 
 import pytest
 
-from claimwise.models.cache import folder_hash
+from claimwise.models.weights import folder_hash
 
 MIB = 1 << 20
 

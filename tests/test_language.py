@@ -55,6 +55,13 @@ def test_a_prompted_model_is_a_model():
     assert isinstance(model(lambda prompt: "Yes"), Model)
 
 
+@pytest.mark.parametrize(("yes", "no", "reason"), [(0.06, 0.03, "improbable"), (0.08, 0.03, None)])
+def test_answers_with_less_than_a_tenth_of_the_probability_are_marked(yes, no, reason):
+    [[verdict]] = model(lambda prompt: Reply(probabilities=(yes, no))).verify(["D."], [["C."]], ZERO)
+    assert verdict.support == pytest.approx(yes / (yes + no))
+    assert verdict.reason == reason
+
+
 def test_support_is_the_share_of_yes_among_yes_and_no():
     judged = model(lambda prompt: Reply(probabilities=(0.3, 0.1)))
     assert judged.verify(["It rained."], [["It rained.", "It poured."]], ZERO)[0][1].support == pytest.approx(0.75)
@@ -365,6 +372,18 @@ def test_what_cannot_be_read_in_chunks_has_a_reason():
     assert tiny.decompose(["P."], prompts.load("acueval-decompose-0shot"))[0].reason == Reason.TOO_LONG
     assert tiny.critique(["D."], ["S."], prompts.load("factored-critique-claim"))[0].reason == Reason.TOO_LONG
     assert tiny.language_model.asked == []
+
+
+def test_neighbouring_chunks_share_two_sentences():
+    document = " ".join(f"Sentence {number} is here." for number in range(8))
+    found = chunks.split(document, lambda part: len(part) <= 84)  # four sentences, and no fifth
+    assert [chunk.sentences for chunk in found] == [(0, 1, 2, 3), (2, 3, 4, 5), (4, 5, 6, 7)]
+
+
+def test_chunks_with_room_for_no_more_than_they_would_share_share_nothing():
+    document = " ".join(f"Sentence {number} is here." for number in range(5))
+    found = chunks.split(document, lambda part: len(part) <= 42)
+    assert [chunk.sentences for chunk in found] == [(0, 1), (2, 3), (4,)]
 
 
 @pytest.mark.parametrize("limit", [7, 20, 45, 200])

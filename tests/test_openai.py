@@ -21,7 +21,7 @@ from fakes import openai_model
 from servers import cut, half, last, nowhere, odd, page, reset, slow, status
 
 from claimwise import prompts
-from claimwise.models import ModelError, openai_replies
+from claimwise.models import ModelError
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.openai import BudgetError
@@ -719,19 +719,6 @@ def test_a_certificate_that_is_not_trusted_is_the_cause_that_is_named(serve, wai
 def test_https_where_http_is_spoken_is_the_cause_that_is_named(serve, waits):
     with pytest.raises(ModelError, match=r"no connection: SSLError: .*correct the model's `base_url`"):
         connect(server := serve(), base_url=server.url.replace("http:", "https:")).verify(["D."], [["A."]], ZERO)
-
-
-def test_an_answer_without_end_is_not_read_to_its_end(serve, monkeypatch):
-    monkeypatch.setattr(openai_replies, "_MOST_BYTES", 1 << 20)
-
-    def flood(handler):
-        handler.send_response(200)
-        handler.end_headers()
-        while True:
-            handler.wfile.write(b" " * 65536)
-
-    with pytest.raises(ModelError, match="sends more than 1 MiB as one answer"):
-        connect(serve(faults=[flood])).verify(["D."], [["A."]], ZERO)
 
 
 def test_a_key_is_sent_without_the_line_end_of_its_file_and_none_is_sent_where_there_is_none(serve, monkeypatch):

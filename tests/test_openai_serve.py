@@ -50,4 +50,4 @@ def test_a_server_that_ignores_logprobs_is_noticed(folder, address, caplog):
         )
     assert len(verdicts[0]) == 2
     assert all(v.support in (0.0, 1.0) or v.reason for v in verdicts[0])
-    assert "ignores the request for logprobs" in caplog.text
+    assert "sends no logprobs with some replies or all" in caplog.text

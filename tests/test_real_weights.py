@@ -10,7 +10,7 @@ from fakes import openai_model, transformers_model
 from servers import llama_cpp
 
 from claimwise import models, prompts
-from claimwise.models import continuous, gguf_file
+from claimwise.models import continuous, weights
 from claimwise.models.cache import CacheError, ResponseCache
 from claimwise.models.options import ModelError
 from claimwise.prompts import Decoding
@@ -83,7 +83,7 @@ def test_a_file_with_another_checksum_is_refused(smollm2):
 
 def test_a_file_that_is_nowhere_says_where_it_may_lie(smollm2, monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setenv(gguf_file.WEIGHTS, str(tmp_path))
+    monkeypatch.setenv(weights.WEIGHTS, str(tmp_path))
     wanted = smollm2 | {"model": "no-one/nothing-GGUF", "file": "nothing.gguf", "sha256": "1" * 64}
     with pytest.raises(
         ModelError, match=rf"nothing.gguf of 'no-one/nothing-GGUF'.*not in CLAIMWISE_WEIGHTS={tmp_path}"
@@ -92,8 +92,8 @@ def test_a_file_that_is_nowhere_says_where_it_may_lie(smollm2, monkeypatch, tmp_
 
 
 def test_a_file_is_found_below_the_folder_of_weights(smollm2, model, monkeypatch):
-    monkeypatch.setenv(gguf_file.WEIGHTS, str(Path(smollm2["model"]).parent))
-    assert gguf_file._located("no-one/nothing-GGUF", None, smollm2["file"]) == Path(smollm2["model"], smollm2["file"])
+    monkeypatch.setenv(weights.WEIGHTS, str(Path(smollm2["model"]).parent))
+    assert weights.gguf_file("no-one/nothing-GGUF", None, smollm2["file"]) == Path(smollm2["model"], smollm2["file"])
 
 
 def test_what_is_no_gguf_file_is_one_line(tmp_path):
@@ -183,7 +183,7 @@ def test_recorded_calls_need_no_weights(smollm2, tmp_path, monkeypatch):
     assert store.export(asked.name, file) == len(CLAIMS) + 1
     assert "Engineers" not in file.read_text()  # no prompt's text is kept
 
-    monkeypatch.setattr("claimwise.models.gguf_file.converted", lambda *place: pytest.fail("the weights were read"))
+    monkeypatch.setattr("claimwise.models.weights.converted", lambda *place: pytest.fail("the weights were read"))
     again = models.load(smollm2 | {"recorded": str(file)})
     assert (again.verify([DOCUMENT], [CLAIMS], ZERO), again.decompose(["It rained."], LIST)) == first
 

@@ -2,16 +2,15 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from claimwise import models, prompts
-from claimwise.models import adapters
-from claimwise.models.adapters import learned_documents
+from claimwise.models import weights
 from claimwise.models.options import ModelError, TransformersOptions
+from claimwise.models.weights import learned_documents
 from claimwise.schema import document_id
 from training import adapter, packing
 from training.data import Row
@@ -181,15 +180,15 @@ def test_an_adapter_is_added_to_the_weights_and_names_no_folder_of_this_machine(
 
 
 def test_what_ships_is_held_to_its_checksums(tmp_path, monkeypatch):
-    here = Path(adapters.__file__).parent
+    here = weights._ADAPTERS
     assert {line.split()[1] for line in (here / "SHA256SUMS").read_text().splitlines()} == {
         file.relative_to(here).as_posix() for file in here.glob("claimwise-*/*")
     }
     shutil.copytree(here, tmp_path / "adapters")
-    monkeypatch.setattr(adapters, "_HERE", tmp_path / "adapters")
-    weights = adapters.adapter_folder("claimwise-0.5b") / "adapter_model.safetensors"
-    changed = bytearray(weights.read_bytes())
+    monkeypatch.setattr(weights, "_ADAPTERS", tmp_path / "adapters")
+    learned = weights.adapter_folder("claimwise-0.5b") / "adapter_model.safetensors"
+    changed = bytearray(learned.read_bytes())
     changed[len(changed) // 2] ^= 1
-    weights.write_bytes(changed)
+    learned.write_bytes(changed)
     with pytest.raises(ModelError, match=r"adapter_model.safetensors: the file was changed or is only a part"):
-        adapters.adapter_folder("claimwise-0.5b")
+        weights.adapter_folder("claimwise-0.5b")

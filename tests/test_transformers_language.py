@@ -559,7 +559,7 @@ def test_on_an_accelerator_memory_bounds_what_is_read_and_more_loosely_what_is_w
 
     def tokens(free):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, free))
-        return transformers_engine._batch_tokens(model), transformers_engine._reply_tokens(model)
+        return transformers_engine._limits(model)
 
     # a token's keys and values are 2 x 28 x 2 x 128 numbers of 2 bytes; what passes, 8 x 1536 + 3 x 8960 more
     assert tokens(1_000_000_000) == (500_000_000 // (2 * (14_336 + 39_168)), 500_000_000 // 28_672)

@@ -11,10 +11,9 @@ from claimwise import models, prompts
 from claimwise.metrics import MetricSpec, estimate, evaluate
 from claimwise.models.base import Verdict
 from claimwise.models.cache import ResponseCache
-from claimwise.models.language import PromptedModel
+from claimwise.models.language import PromptedModel, Verifier
 from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply
-from claimwise.models.verifier import Verifier
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 JUDGE = prompts.load("belugaeval-judge-consistency")

@@ -24,11 +24,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 
 from claimwise import params, prompts
-from claimwise.models.adapters import DOCUMENTS
 from claimwise.models.entailment import length_batches
 from claimwise.models.options import TransformersOptions
 from claimwise.models.prefix import SharedPrefix, common
 from claimwise.models.transformers_checkpoint import Checkpoint
+from claimwise.models.weights import DOCUMENTS
 from claimwise.schema import document_id
 from training.packs import Labelled, Pack, read, without
 

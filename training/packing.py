@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from claimwise.corpora import Corpus
-from claimwise.models.adapters import learned_documents
+from claimwise.models.weights import learned_documents
 from claimwise_embedded.verifier import document_hash
 from training.corpora import ENTAILMENT, load
 from training.data import EDITS, RETOLD, TEST_SPLITS, TRAINING_SPLITS, Row, documents_under_test, training_rows

@@ -17,8 +17,8 @@ from claimwise.corpora import Corpus, user
 from claimwise.errors import near
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
 from claimwise.models import cost
-from claimwise.models.adapters import learned_documents
 from claimwise.models.base import Model
+from claimwise.models.weights import learned_documents
 from claimwise.params import OWN, ParamsError, Settings
 from claimwise.scale.run import evaluate_in_parts
 

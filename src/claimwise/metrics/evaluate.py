@@ -25,8 +25,7 @@ from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
 from claimwise.models.base import Decomposition, Model, Verdict
 from claimwise.models.cost import Usage
-from claimwise.models.dry_run import dry_run
-from claimwise.models.language import PromptedModel
+from claimwise.models.language import PromptedModel, dry_run
 from claimwise.progress import batches
 from claimwise.reasons import NOT_ASKED, Reason
 

@@ -13,9 +13,9 @@ from typing import Any
 from claimwise import paths
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
-from claimwise.models.cost import Prices, usage
-from claimwise.models.language import PromptedModel
-from claimwise.models.options import LANGUAGE_MODELS, ModelError, without_credentials
+from claimwise.models.cost import usage
+from claimwise.models.language import PromptedModel, Verifier
+from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, without_credentials
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
 
@@ -27,12 +27,12 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     """The model that an entry of ``models`` in params.yaml describes.
 
     Args:
-        settings: ``kind``, the options of that kind, and for any kind ``prices`` (see ``cost.Prices``).
+        settings: ``kind`` and the options of that kind (docs/models.md).
         cache: finished calls, or their file; None keeps them in memory only.
 
     Raises:
-        ModelError: the kind, an option or the prices are unknown or malformed, the checkpoint cannot be loaded, or the
-            vendor's key is not there.
+        ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
+            not there.
 
     >>> load({"kind": "embeded"})
     Traceback (most recent call last):
@@ -43,7 +43,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     ...
     claimwise.models.options.ModelError: kind openai: unknown option 'concurency'; did you mean 'concurrency'?
     """
-    options, prices = _read(settings)
+    options = check(settings)
     kind = settings["kind"]
     store = cache if isinstance(cache, ResponseCache) else ResponseCache(cache if cache is not None else ":memory:")
     # A backend is imported on demand: torch takes seconds, and most commands need one or none.
@@ -63,11 +63,9 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
     if options.only_verifies:
-        from claimwise.models.verifier import Verifier
-
         other = load({"kind": "embedded"}, store)
-        return Verifier(Backend(options), store, prices, other, options.calibration or (1.0, 0.0))
-    return PromptedModel(Backend(options), store, prices)
+        return Verifier(Backend(options), store, options.prices, other, options.calibration or (1.0, 0.0))
+    return PromptedModel(Backend(options), store, options.prices)
 
 
 def loaded(settings: Mapping[str, Any]) -> Model:
@@ -99,32 +97,24 @@ def remembering(model: Model, calls: ResponseCache) -> Model:
     return other
 
 
-def check(settings: Mapping[str, Any]) -> None:
-    """Refuse an entry of ``models`` that ``load`` would refuse; no checkpoint is loaded, no key is looked for.
+def check(settings: Mapping[str, Any]) -> Any:
+    """The options of an entry of ``models``; no checkpoint is loaded, no key is looked for.
 
     Raises:
-        ModelError: the kind, an option or the prices are unknown or malformed.
+        ModelError: the kind or an option is unknown or malformed.
     """
-    _read(settings)
-
-
-def _read(settings: Mapping[str, Any]) -> tuple[Any, Prices | None]:
-    """The options of an entry's kind (None of a kind without any) and its prices."""
     if not isinstance(settings, Mapping):
         raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
-    kind, prices = settings.get("kind"), Prices.of(settings)
-    options = {key: value for key, value in settings.items() if key not in ("kind", "prices")}
+    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
+    kinds: dict[str, type[Options]] = {"embedded": Options, "lexical": Options, **LANGUAGE_MODELS}
+    if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
+        *others, last = kinds
+        raise ModelError(f"unknown kind of model {kind!r}; expected {', '.join(others)} or {last}")
     if kind == "embedded":
         from claimwise_embedded import EmbeddedOptions
 
-        return EmbeddedOptions.read(kind, options), prices
-    if kind == "lexical":
-        if options:
-            raise ModelError(f"kind lexical has no options; found {', '.join(map(repr, options))}")
-        return None, prices
-    if kind not in list(LANGUAGE_MODELS):  # a list from YAML is no kind either, and no mapping can be asked for it
-        raise ModelError(f"unknown kind of model {kind!r}; expected embedded, lexical, {' or '.join(LANGUAGE_MODELS)}")
-    return LANGUAGE_MODELS[kind].read(kind, options), prices
+        kinds["embedded"] = EmbeddedOptions
+    return kinds[kind].read(kind, options)
 
 
 def describe(settings: Mapping[str, Any]) -> str:

@@ -46,11 +46,6 @@ _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionErro
 _ASIDE = "unreadable "
 _POLL_SECONDS = 0.2
 
-#: Configuration, weights, tokenizer and chat template; a README changes no reply.
-_WEIGHTS = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
-_SAMPLES = 256
-_SAMPLE = 1 << 20
-
 
 class CacheError(ClaimwiseError):
     """The file of finished calls cannot be opened, read or written; nothing in it was changed."""
@@ -64,23 +59,6 @@ def call_key(**parts: Any) -> str:
     """
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def folder_hash(folder: Path) -> str:
-    """Hash of the names, sizes and contents of a checkpoint's files.
-
-    A fingerprint must not read 140 GB: of a file of more than 256 MiB it reads 256 evenly spaced MiB. Weights that were
-    trained further differ everywhere, and of a tensor that is as large as the spacing a part is read wherever it stands.
-    """
-    digest = hashlib.sha256()
-    for file in sorted(path for path in folder.iterdir() if path.suffix in _WEIGHTS):
-        size = file.stat().st_size
-        digest.update(f"{file.name}\0{size}\0".encode())
-        with file.open("rb") as stream:
-            for start in range(0, size, max(_SAMPLE, size // _SAMPLES)):
-                stream.seek(start)
-                digest.update(stream.read(_SAMPLE))
-    return digest.hexdigest()
 
 
 class ResponseCache:

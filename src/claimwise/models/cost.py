@@ -7,52 +7,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
-from typing import Any
 
 import pandas as pd
 import typer
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise.errors import counted
 from claimwise.models.base import Model
-from claimwise.models.options import ModelError
 from claimwise.progress import bar
 
 #: Claims that an estimate gives a summary. A three-sentence news summary has so many, as ACUEval's demonstrations break
 #: one up; one of a single sentence has two or three. The cost is to be overestimated rather than the other way round.
 CLAIMS = 8
-
-
-class Prices(BaseModel):
-    """What a million tokens cost, of prompts and of replies, in any one currency.
-
-    >>> Prices(prompt=2.5, reply=10).cost(2_000_000, 50)
-    5.0005
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    prompt: float = Field(ge=0)
-    reply: float = Field(ge=0)
-
-    @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Prices | None:
-        """The ``prices`` of an entry of ``models`` in params.yaml, if it has any.
-
-        Raises:
-            ModelError: they are not two numbers, ``prompt`` and ``reply``.
-        """
-        given = entry.get("prices")
-        try:
-            return None if given is None else cls.model_validate(given)
-        except ValidationError:
-            raise ModelError(
-                f"params.yaml, models: expected `prices: {{prompt: 2.5, reply: 10}}`, per million tokens; got {given!r}"
-            ) from None
-
-    def cost(self, prompt_tokens: int, reply_tokens: int) -> float:
-        """Of so many tokens."""
-        return (prompt_tokens * self.prompt + reply_tokens * self.reply) / 1e6
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import numpy as np
 from pydantic import Field
 
 from claimwise.errors import ClaimwiseError
-from claimwise.models.cache import folder_hash
 from claimwise.models.options import Options, of_kind
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
@@ -111,6 +110,7 @@ class SequenceClassifier:
         from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
         from claimwise import hub
+        from claimwise.models.weights import folder_hash
 
         local = Path(checkpoint).is_dir()
         if not local and revision is None:

@@ -6,14 +6,15 @@ call, and a changed prompt repeats its own calls only.
 
 from __future__ import annotations
 
+import copy
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any
 
-from claimwise import text
+from claimwise import prompts, text
 from claimwise.models import chunks
 from claimwise.models.base import (
     NAN,
@@ -22,20 +23,23 @@ from claimwise.models.base import (
     Decomposition,
     Feedback,
     Judgement,
+    Model,
     Source,
     Text,
     Verdict,
 )
 from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.chunks import Chunk
-from claimwise.models.cost import Prices, Usage, unread_name
+from claimwise.models.cost import CLAIMS, Usage, unread_name
+from claimwise.models.options import Prices
 from claimwise.models.replies import LanguageModel, Reply
-from claimwise.prompts import Prompt, parsers
+from claimwise.prompts import Decoding, Prompt, parsers
 from claimwise.prompts.sources import references
 from claimwise.reasons import Parsed, Reason
 
 _log = logging.getLogger(__name__)
 _LEAST_MASS = 0.1  # answers with less of the probability are marked: the model would say something else
+_QUESTION = "acueval-verify-zeroshot"  # what a model that only verifies is asked of a whole summary
 
 
 class PromptedModel:
@@ -49,7 +53,6 @@ class PromptedModel:
         cache: where raw replies are kept.
         prices: of the model's tokens, if they cost anything.
 
-    >>> from claimwise import prompts
     >>> from claimwise.models.replies import RecordedReplies
     >>> prompt = prompts.load("acueval-verify-zeroshot")
     >>> recorded = RecordedReplies("m", {prompt.render(Document="It rained.", ACU="It poured."): "No."})
@@ -167,20 +170,22 @@ class PromptedModel:
         self, document: str, group: Sequence[str], prompt: Prompt, render: Callable[..., str]
     ) -> list[list[Chunk]]:
         """What each claim is checked against: the document, its chunks, or the sentences retrieved for it."""
-        if prompt.context == "retrieved":
-            return [self._retrieved(document, claim, prompt, render) for claim in group]
 
-        # One division for all, so that the claims share their chunks (and an engine their prefix).
-        def fits(part: str) -> bool:
-            return all(self.language_model.fits(render(Document=part, ACU=claim), prompt.decoding) for claim in group)
+        def parts(shown: str, claims: Sequence[str]) -> list[Chunk]:
+            def fits(part: str) -> bool:
+                asked = (render(Document=part, ACU=claim) for claim in claims)
+                return all(self.language_model.fits(one, prompt.decoding) for one in asked)
 
-        return [chunks.split(document, fits)] * len(group)
+            return chunks.split(shown, fits)
 
-    def _retrieved(self, document: str, claim: str, prompt: Prompt, render: Callable[..., str]) -> list[Chunk]:
-        """The sentences retrieved for a claim, in chunks where they do not fit; the evidence is all that was retrieved."""
-        best = chunks.retrieve(document, claim)
-        parts = self._chunks(best.text, prompt, lambda part: render(Document=part, ACU=claim))
-        return [replace(part, sentences=best.sentences) for part in parts]
+        if prompt.context != "retrieved":
+            # One division for all, so that the claims share their chunks (and an engine their prefix).
+            return [parts(document, group)] * len(group)
+        best = [chunks.retrieve(document, claim) for claim in group]
+        return [
+            [replace(part, sentences=found.sentences) for part in parts(found.text, [claim])]  # all is the evidence
+            for found, claim in zip(best, group, strict=True)
+        ]
 
     def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
         return chunks.split(document, lambda part: self.language_model.fits(render(part), prompt.decoding))
@@ -306,3 +311,128 @@ def _kindest(found: list[Parsed]) -> Critique:
         return Critique("", reason=found[0].reason if found else Reason.TOO_LONG)
     best = max(read, key=lambda parts: -1.0 if parts.support is None else parts.support)
     return Critique(best.text, NAN if best.support is None else best.support, best.revised)
+
+
+# -- a model that only verifies ------------------------------------------------------------------------
+
+
+class Verifier(PromptedModel):
+    """A language model that was taught to verify and nothing else: another model plays the other roles.
+
+    A summary is judged as one claim. Of the sentences that support a claim a language model does not say which: the other
+    model's evidence stands in their place.
+
+    Args:
+        language_model, cache, prices: as in ``PromptedModel``.
+        other: decomposes, critiques, revises and summarises, and names the evidence.
+        calibration: slope and intercept of the log odds of support (Platt scaling), fitted to validation rows.
+    """
+
+    def __init__(
+        self,
+        language_model: LanguageModel,
+        cache: ResponseCache,
+        prices: Prices | None,
+        other: Model,
+        calibration: tuple[float, float] = (1.0, 0.0),
+    ):
+        super().__init__(language_model, cache, prices)
+        self.fingerprint = call_key(
+            verifier=language_model.fingerprint, other=other.fingerprint, calibration=calibration
+        )
+        self._slope, self._intercept = calibration
+        self.other = other
+
+    def _by_other(self, role: str, *given: Any) -> list:
+        return getattr(self.other, role)(*given)
+
+    decompose = partialmethod(_by_other, "decompose")
+    critique = partialmethod(_by_other, "critique")
+    revise = partialmethod(_by_other, "revise")
+    summarise = partialmethod(_by_other, "summarise")
+
+    def verify(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        prompt: Prompt,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Verdict]]:
+        """See ``Model.verify``."""
+        verdicts = self._calibrated(documents, claims, prompt, extras)
+        read = self.other.verify(documents, claims, prompt, extras)
+        return [
+            [replace(ours, evidence=theirs.evidence) for ours, theirs in zip(*group, strict=True)]
+            for group in zip(verdicts, read, strict=True)
+        ]
+
+    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+        """See ``Model.judge``; the prompt is not read."""
+        verdicts = self._calibrated(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
+        return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]
+
+    def _calibrated(self, *asked: Any) -> list[list[Verdict]]:
+        from scipy.special import expit, logit  # takes a while, and most models need none of it
+
+        return [
+            [replace(one, support=float(expit(self._slope * logit(one.support) + self._intercept))) for one in group]
+            for group in super().verify(*asked)
+        ]
+
+
+# -- what a run would ask ------------------------------------------------------------------------------
+
+
+def dry_run(model: PromptedModel) -> PromptedModel:
+    """The model without asking it anything (``--dry-run``); ``cache.usage`` counts what it would be asked.
+
+    Prompts are counted in full (an engine that shares prefixes reads less), replies as the longest. Every decomposition by
+    the language model gives ``CLAIMS`` claims; what is in the model's cache is not counted. Nothing is stored.
+
+    >>> from claimwise.models.replies import RecordedReplies
+    >>> dry = dry_run(PromptedModel(RecordedReplies("m", {}), ResponseCache(":memory:")))
+    >>> claims = dry.decompose(["It rained."], prompts.load("acueval-decompose-5shot"))[0].claims
+    >>> _ = dry.verify(["It rained."], [[claim.text for claim in claims]], prompts.load("acueval-verify-zeroshot"))
+    >>> dry.cache.usage.calls
+    9
+    """
+    dry = copy.copy(model)
+    dry.language_model, dry.cache = _Counting(model.language_model), _Unwritten(model.cache)
+    return dry
+
+
+class _Unwritten(ResponseCache):
+    """A response cache that is read and never written: what is put stays in memory, so that it is counted once."""
+
+    def __init__(self, cache: ResponseCache):
+        super().__init__(":memory:")
+        self._cache, self.usage = cache, Usage()
+
+    def get(self, keys: Sequence[str], *read: Callable[[Any], Any]) -> dict[str, Any]:
+        put = super().get(keys, *read)
+        return put | self._cache.get([key for key in keys if key not in put], *read)
+
+    def note(self, model: str, role: str, usage: Usage) -> None:
+        self.usage += usage
+
+
+class _Counting:
+    """A language model that answers in another's place without asking it: a list of claims, or equal probabilities.
+
+    No two of its lists are alike, so that the calls which verify their claims are all counted.
+    """
+
+    def __init__(self, model: LanguageModel):
+        self.name, self.fingerprint = model.name, model.fingerprint
+        self.count, self.longest_reply, self.fits = model.count, model.longest_reply, model.fits
+        self.tally = Usage()
+
+    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+        """See ``LanguageModel``."""
+        for index, prompt in enumerate(prompts):
+            self.tally += Usage(calls=1, prompt_tokens=self.count(prompt), reply_tokens=self.longest_reply(how))
+            if how.choices:
+                yield index, Reply(probabilities=(1.0 / len(how.choices),) * len(how.choices))
+            else:
+                claims = (f"- This is claim number {k} of reply number {self.tally.calls}." for k in range(CLAIMS))
+                yield index, Reply("\n".join(claims))

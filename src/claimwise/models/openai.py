@@ -47,6 +47,13 @@ _KEPT = "Finished replies are kept: run again to go on."
 _CONNECT_SECONDS = 5.0
 _KEY_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
 _FEW = 5  # alternatives that a server may still give where it refuses more
+_SAMPLED = "verdicts without probabilities are 0 or 1, as the server writes them, and are marked 'sampled'"
+# Fields that some servers refuse: how their errors name one, what it is, and what is done without it.
+_OPTIONAL = {
+    "logprobs": ("logprob", "the request for logprobs", _SAMPLED),
+    "response_format": ("response_format|schema", "to hold replies to a schema", "JSON is read as it is written"),
+    "stop": (r"\bstop\b", "texts that end a reply", "replies are ended here"),
+}
 # What newer models say of a field of every request, and the setting that helps.
 _SETTINGS = {"max_completion_tokens": "token_limit: max_completion_tokens", "temperature": "temperature: null"}
 # What changes a reply: the parts of the cache's keys.
@@ -76,11 +83,14 @@ class OpenAILanguageModel:
         self.tally = Usage()
         self._where = f"{self.name} at {', '.join(map(without_credentials, options.base_url))}"
         self._started = 0
-        self._top = options.top_logprobs if options.logprobs else 0  # alternatives to ask for
-        self._given = False  # whether the server has ever sent probabilities
+        tops = [options.top_logprobs, *([_FEW] if options.top_logprobs > _FEW else [])]
+        #: Of the fields that some servers refuse, the forms that were not refused so far, the best first.
+        self._forms: dict[str, list] = {
+            "logprobs": tops if options.logprobs else [],
+            "response_format": ["json_schema", "json_object"] if options.json_schema else [],
+            "stop": ["stop"],
+        }
         self._told: set[str] = set()
-        self._stops = True  # whether it takes texts that end a reply
-        self._formats = ["json_schema", "json_object"] if options.json_schema else []  # not refused so far
         self._key = _key(options)
         self._pool = ServerPool(
             [_server(self.name, address, options, self._key) for address in options.base_url], options.concurrency
@@ -110,7 +120,6 @@ class OpenAILanguageModel:
 
         Prompts are sent by document and in order, so that a server's prefix cache hits.
         """
-        ask = self._choose if how.choices else self._write
         finished: queue.SimpleQueue[tuple[int, Reply] | None] = queue.SimpleQueue()
         errors: list[Exception] = []
         documents: dict[str, list[int]] = {}
@@ -123,7 +132,7 @@ class OpenAILanguageModel:
                     if errors:
                         return
                     try:
-                        finished.put((index, await ask(prompts[index], how, server)))
+                        finished.put((index, await self._ask(prompts[index], how, server)))
                         return
                     except ServerError as error:
                         if self._pool.replace(server):
@@ -154,58 +163,43 @@ class OpenAILanguageModel:
             raise errors[0]
         task.result()
 
-    async def _write(self, prompt: str, how: Decoding, server: Server) -> Reply:
-        options = {"stop": list(how.stop)} if how.stop and self._stops else {}
-        choice = await self._create(server, prompt, how, options)
-        return choice if isinstance(choice, Reply) else read_text(choice).before(how.stop)
-
-    async def _choose(self, prompt: str, how: Decoding, server: Server) -> Reply:
-        """Probabilities; a text where the server gives none, after one warning."""
-        choice = await self._create(server, prompt, how, self._wanted(self._top))
+    async def _ask(self, prompt: str, how: Decoding, server: Server) -> Reply:
+        """Probabilities, where choices are asked for and the server gives some; else a text."""
+        choice = await self._create(server, prompt, how)
         if isinstance(choice, Reply):
             return choice
+        if not how.choices:
+            return read_text(choice).before(how.stop)
         place = read_alternatives(choice)
         if place and len(place) > 1:  # one alone says nothing of the answers that were not given
-            self._given = True
             return Reply(probabilities=probabilities(place, how.choices))
         reply = read_text(choice)
-        if self._top and reply.answered and reply.reason is None:  # a refusal has none anywhere
-            self._miss_logprobs(place)
+        if self._forms["logprobs"] and reply.answered and reply.reason is None:  # a refusal has none anywhere
+            problem = "no alternatives to the token of an answer" if place else "no logprobs with some replies or all"
+            self._warn("logprobs", f"sends {'unreadable logprobs' if place is None else problem}: {_SAMPLED}")
         return reply
 
     # -- servers differ ------------------------------------------------------------------------------
 
-    def _wanted(self, top: int) -> dict[str, Any]:
-        if not top:
-            return {}
-        return {"logprobs": top} if self._options.api == "completions" else {"logprobs": True, "top_logprobs": top}
+    def _fields(self, how: Decoding) -> dict[str, Any]:
+        """The fields that some servers refuse and this call has, in the best form that was not refused."""
+        wanted = {"logprobs": how.choices, "response_format": how.schema, "stop": how.stop and not how.choices}
+        return {name: self._forms[name][0] for name, value in wanted.items() if value and self._forms[name]}
 
-    def _miss_logprobs(self, place: Mapping[str, float] | None) -> None:
-        """Note that a reply has no probabilities; where none ever had, no more are asked for."""
-        if place is None:
-            self._warn_of_sampling("sends unreadable logprobs")
-        elif place:
-            self._warn_of_sampling("sends no alternatives to the token of an answer")
-        elif self._given:  # a gateway to several servers, of which some know none
-            self._warn_of_sampling("sends no logprobs with some replies")
-        else:
-            self._top = 0
-            self._warn_of_sampling("ignores the request for logprobs")
-
-    def _fewer(self, options: Mapping[str, Any], message: str) -> int:
-        """How many alternatives to ask for after a refusal to give as many: a few, then none."""
-        fewer = _FEW if options.get("top_logprobs", options["logprobs"]) > _FEW else 0
-        if not self._given:
-            self._top = min(self._top, fewer)
-        if fewer:
-            self._warn("fewer", f"refuses the request for logprobs ({message}): it is asked for {fewer}")
-        else:
-            self._warn_of_sampling(f"refuses the request for logprobs ({message})")
-        return fewer
-
-    def _warn_of_sampling(self, why: str) -> None:
-        found = "verdicts without probabilities are 0 or 1, as the server writes them, and are marked 'sampled'"
-        self._warn("sampling", f"{why}: {found}")
+    def _refuses(self, fields: Mapping[str, Any], said: str, parameter: str) -> bool:
+        """Whether an error is about one of these fields, whose form is then asked for no more."""
+        for name, form in fields.items():
+            sign, what, instead = _OPTIONAL[name]
+            if parameter == name or re.search(sign, said.lower()):
+                forms = self._forms[name]
+                if form in forms:  # several calls may find out at once
+                    forms.remove(form)
+                    _log.warning(
+                        "%s refuses %s (%s): %s", self._where, what, said,
+                        f"it is asked for {forms[0]}" if forms else instead,
+                    )  # fmt: skip
+                return True
+        return False
 
     def _warn(self, about: str, warning: str) -> None:
         if about not in self._told:  # several calls may find out at once; one warning
@@ -214,19 +208,15 @@ class OpenAILanguageModel:
 
     # -- one call ------------------------------------------------------------------------------------
 
-    async def _create(
-        self, server: Server, prompt: str, how: Decoding, options: dict[str, Any]
-    ) -> dict[str, Any] | Reply:
+    async def _create(self, server: Server, prompt: str, how: Decoding) -> dict[str, Any] | Reply:
         """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
         self._spend()
-        path, body = self._request(prompt, how.max_tokens)
-        kind = self._formats[0] if how.schema and self._formats else None
-        request = body | options | ({"response_format": _format(kind, how.schema)} if kind else {})
+        fields = self._fields(how)
+        path, request = self._request(prompt, how, fields)
         try:
             response = await server.client.post(path, cast_to=httpx2.Response, body=request)
         except openai.APIStatusError as error:
             said = server.http.message(error)
-            message = said.lower()
             parameter = error.param if isinstance(error.param, str) else ""
             if may_pass(error.response):
                 asked = error.response.headers.get("retry-after")
@@ -234,20 +224,11 @@ class OpenAILanguageModel:
                     f"; it asks to wait {printable(asked)} s" if asked else f", after {self._options.retries} retries"
                 )
                 raise ServerError(f"{server.where}: {said}{after}. {_KEPT}") from None
-            if "logprobs" in options and "logprob" in message:
-                return await self._create(server, prompt, how, self._wanted(self._fewer(options, said)))
-            if kind and ("response_format" in message or "schema" in message):
-                if kind in self._formats:  # several calls may find out at once
-                    self._formats.remove(kind)  # parsers read JSON that no schema held together, too
-                return await self._create(server, prompt, how, options)
+            if self._refuses(fields, said, parameter):
+                return await self._create(server, prompt, how)
             codes = [code for code in (error.code, error.type) if isinstance(code, str)]
-            if reason := refusal(message, request, error.status_code, codes, parameter):
+            if reason := refusal(said, request, error.status_code, codes, parameter):
                 return Reply(reason=reason)
-            if "stop" in options and (parameter == "stop" or re.search(r"\bstop\b", message)):
-                self._stops = False
-                self._warn("stop", f"refuses texts that end a reply ({said}): replies are ended here")
-                others = {name: value for name, value in options.items() if name != "stop"}
-                return await self._create(server, prompt, how, others)
             raise self._explained(server, error.status_code, said) from None
         except openai.APIConnectionError as error:
             raise ServerError(
@@ -276,16 +257,23 @@ class OpenAILanguageModel:
         told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
         return ModelError(f"{server.where} refused the request: {said}{told}")
 
-    def _request(self, prompt: str, max_tokens: int) -> tuple[str, dict[str, Any]]:
-        prompt = well_formed(prompt)
-        body = {"model": self.name, self._options.token_limit: max_tokens, **self._options.extra_body}
+    def _request(self, prompt: str, how: Decoding, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        options, chat = self._options, self._options.api == "chat"
+        body = {"model": self.name, options.token_limit: how.max_tokens, **options.extra_body}
         for name in ("temperature", "seed"):
-            if getattr(self._options, name) is not None:
-                body[name] = getattr(self._options, name)
-        if self._options.api == "completions":
-            return "/completions", {**body, "prompt": self._options.start + prompt}
-        messages = [{"role": "system", "content": self._options.system}] if self._options.system else []
-        return "/chat/completions", {**body, "messages": [*messages, {"role": "user", "content": prompt}]}
+            if getattr(options, name) is not None:
+                body[name] = getattr(options, name)
+        if top := fields.get("logprobs"):
+            body |= {"logprobs": True, "top_logprobs": top} if chat else {"logprobs": top}
+        if kind := fields.get("response_format"):
+            body["response_format"] = _format(kind, how.schema)
+        if "stop" in fields:
+            body["stop"] = list(how.stop)
+        prompt = well_formed(prompt)
+        if not chat:
+            return "/completions", body | {"prompt": options.start + prompt}
+        messages = [{"role": "system", "content": options.system}] if options.system else []
+        return "/chat/completions", body | {"messages": [*messages, {"role": "user", "content": prompt}]}
 
     def _spend(self) -> None:
         calls, tokens = self._options.max_calls, self._options.max_total_tokens

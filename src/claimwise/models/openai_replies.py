@@ -25,7 +25,6 @@ from claimwise.reasons import Reason
 _log = logging.getLogger(__name__)
 _FIRST_ATTEMPTS = 3  # at a server that has never sent a completion (is it there at all?), or that has others beside it
 _PROBE_TIMEOUT = 5.0  # seconds
-_MOST_BYTES = 64 << 20  # of one answer; 4,000 tokens with 20 alternatives each take six million
 _WARN_SECONDS = 30.0
 _SECRET = 8  # characters; "none" or "EMPTY" in the place of a key may be words of a reply
 # Errors that no repetition mends, though their status says so: a spent quota (429), a field that llama-cpp-python does
@@ -107,11 +106,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             request.headers.pop("authorization", None)
         try:
             async with asyncio.timeout(self._seconds):
-                response = await super().send(request, **options | {"stream": True})
-                try:
-                    answer = self._judged(response, await self._read(response))
-                finally:
-                    await response.aclose()
+                answer = self._judged(await super().send(request, **options))
             if may_pass(answer):
                 self._give_up(attempt)
                 self._tell(attempt, self._retries)
@@ -146,25 +141,18 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             self._warned = time.monotonic()
             _log.warning("%s: %s; trying again, up to %s a call", self._where, self.problem, counted(most, "time"))
 
-    async def _read(self, response: httpx2.Response) -> bytes:
-        body = bytearray()
-        async for part in response.aiter_bytes():
-            body += part
-            if len(body) > _MOST_BYTES:
-                raise ModelError(f"{self._where} sends more than {_MOST_BYTES >> 20} MiB as one answer")
-        text = body.decode("utf-8", "surrogateescape")
-        if self._forms:
-            with suppress(ValueError, RecursionError):  # no JSON: a page, half a body
-                text = json.dumps(json.loads(text))  # the escapes of JSON would hide a secret
-        return self._without_secrets(text).encode("utf-8", "surrogateescape")
-
     def _without_secrets(self, text: str) -> str:
         for form in self._forms:
             text = text.replace(form, "***")
         return text
 
-    def _judged(self, response: httpx2.Response, body: bytes) -> httpx2.Response:
-        """The answer with its body; ``x-should-retry`` is how a server tells ``openai`` whether to call again."""
+    def _judged(self, response: httpx2.Response) -> httpx2.Response:
+        """The answer without secrets; ``x-should-retry`` is how a server tells ``openai`` whether to call again."""
+        text = response.content.decode("utf-8", "surrogateescape")
+        if self._forms:
+            with suppress(ValueError, RecursionError):  # no JSON: a page, half a body
+                text = json.dumps(json.loads(text))  # the escapes of JSON would hide a secret
+        body = self._without_secrets(text).encode("utf-8", "surrogateescape")
         names = ("retry-after", "retry-after-ms", "x-should-retry")
         headers = {name: self._without_secrets(response.headers[name]) for name in names if name in response.headers}
         answer = httpx2.Response(response.status_code, headers=headers, content=body, request=response.request)

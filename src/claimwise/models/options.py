@@ -1,4 +1,7 @@
-"""Options of a kind of model, from params.yaml: a misspelt one is an error that names it."""
+"""Options of a kind of model, from params.yaml: a misspelt one is an error that names it.
+
+What each option means says the table of its kind in docs/models.md; a test holds the tables to these fields.
+"""
 
 from __future__ import annotations
 
@@ -60,20 +63,28 @@ class Options(BaseModel):
         return f"option {name!r}: found {found}; {error['msg'].removeprefix('Value error, ')}"
 
 
-class LanguageModelOptions(Options):
-    """Options of any language model.
+class Prices(BaseModel):
+    """What a million tokens cost, of prompts and of replies, in any one currency.
 
-    Attributes:
-        model: its name, folder or hub id.
-        context: most tokens of a prompt and its reply.
-        recorded: a file of finished calls that `claimwise cache export` made, in the project's folder or an absolute path;
-            what stands there is not asked again.
-        only_verifies: it was taught to say whether a document supports a claim, and nothing else: it judges a summary as one
-            claim, and the embedded model plays the other roles.
-        calibration: of one that only verifies: slope and intercept of the log odds of its support (Platt scaling).
+    >>> Prices(prompt=2.5, reply=10).cost(2_000_000, 50)
+    5.0005
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: float = Field(ge=0)
+    reply: float = Field(ge=0)
+
+    def cost(self, prompt_tokens: int, reply_tokens: int) -> float:
+        """Of so many tokens."""
+        return (prompt_tokens * self.prompt + reply_tokens * self.reply) / 1e6
+
+
+class LanguageModelOptions(Options):
+    """Options of any language model."""
+
     model: str
+    prices: Prices | None = None
     context: int | None = Field(default=None, gt=0)
     recorded: str | None = None
     only_verifies: bool = False
@@ -88,30 +99,7 @@ class LanguageModelOptions(Options):
 
 
 class TransformersOptions(LanguageModelOptions):
-    """The options of ``kind: transformers``.
-
-    Attributes:
-        model: a local folder or a hub id.
-        revision: the hub commit to use; pin it, or results change when the hub's files do.
-        file: a GGUF file of that folder or hub id, or below the folder that CLAIMWISE_WEIGHTS names; without one, the
-            checkpoint is in transformers' own format.
-        sha256: of that file; another is refused.
-        adapter: LoRA weights that are added to the checkpoint's: a folder that the package peft wrote, or the name of one
-            that ships (``claimwise-0.5b``).
-        dtype: of the arithmetic; ``auto`` takes the checkpoint's, and on a CPU, for a checkpoint of half precision, what is
-            faster there, bfloat16 or float32.
-        device: ``auto`` takes the first accelerator, else the CPU; ``spread`` lays the layers over all accelerators,
-            for checkpoints larger than one (needs the package accelerate).
-        template: how prompts are framed: ``auto`` (the tokenizer's chat template where it has one), ``none``, or
-            ``stablebeluga2`` (ACUEval's model, whose tokenizer has none).
-        system: system prompt; the default is the template's own.
-        template_options: passed to the chat template, e.g. ``{enable_thinking: false}``.
-        context: most tokens of a prompt and its reply, or of a prompt alone where an encoder reads it; the default is the
-            checkpoint's.
-        batch_tokens: most tokens in one forward pass, and of all replies that are written at once with their prompts; the
-            default follows from the free memory.
-        share_prefix: compute a document once for all its claims, where the architecture allows.
-    """
+    """The options of ``kind: transformers``."""
 
     revision: str | None = None
     file: str | None = None
@@ -155,34 +143,7 @@ def _addresses(found: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class OpenAIOptions(LanguageModelOptions):
-    """The options of ``kind: openai``. No key is ever stored: the options name the environment variable that holds it.
-
-    Attributes:
-        model: the model's name on the server.
-        base_url: the server's address, up to ``/v1``; or a list of addresses of one model.
-        identity: what names the server in cache keys; the default is its address, or the first of several. Give it where
-            one model is served at changing addresses.
-        key_variable: environment variable that holds the key; a server given by ``base_url`` may need none.
-        api: ``chat``, or ``completions`` for base models.
-        system: system prompt (``chat`` only).
-        start: put before every prompt (``completions`` only): the start token, e.g. ``<s>``, where a server adds none,
-            as llama.cpp does for a GGUF file that does not ask for it.
-        concurrency: most calls in flight at one server.
-        timeout_seconds: for one attempt.
-        retries: further attempts after 408, 409, 429, 5xx, time-outs, cut connections and malformed replies; at most two
-            at a server while another is there to be asked.
-        max_calls, max_total_tokens: budget of this process; finished replies are kept when it is reached.
-        temperature: None leaves it to the server, for models that refuse to be told.
-        seed: for servers that sample even at temperature 0.
-        token_limit: how the server calls the limit on a reply's tokens.
-        logprobs: ask for probabilities of answers; without them a verdict is 0 or 1 and marked ``sampled``.
-        top_logprobs: alternatives asked for at each position; most servers allow 20 or 5, and one that refuses more is
-            asked for 5.
-        json_schema: hold replies to a JSON schema where a prompt asks for JSON and the server can.
-        context: most tokens of a prompt and its reply; longer documents are read in chunks. Ollama cuts prompts at its
-            num_ctx without an error: give that number.
-        extra_body: further fields of every request.
-    """
+    """The options of ``kind: openai``. No key is ever stored: the options name the environment variable that holds it."""
 
     base_url: Annotated[
         tuple[str, ...],

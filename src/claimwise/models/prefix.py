@@ -238,16 +238,15 @@ class SharedPrefix:
         return {"input_ids": ids, "position_ids": positions, "attention_mask": self.masks(full, behind)}, ends
 
     def _forward(self, module: Callable, row: _Row, cache: DynamicCache | None, **options):
-        inputs = self._inputs(row, 0 if cache is None else cache.get_seq_length())
-        return module(**inputs, past_key_values=cache, use_cache=cache is not None, **options)
-
-    def _inputs(self, row: _Row, past: int) -> dict[str, torch.Tensor]:
-        device = self.model.device
-        return {
-            "input_ids": torch.tensor([row.ids], device=device),
-            "position_ids": torch.tensor([row.positions], device=device),
-            "attention_mask": self._mask(row, past),
-        }
+        ids, positions = torch.tensor([[row.ids], [row.positions]], device=self.model.device)
+        return module(
+            input_ids=ids,
+            position_ids=positions,
+            attention_mask=self._mask(row, 0 if cache is None else cache.get_seq_length()),
+            past_key_values=cache,
+            use_cache=cache is not None,
+            **options,
+        )
 
     def _mask(self, row: _Row, past: int) -> torch.Tensor | dict[str, torch.Tensor] | None:
         """Which tokens each token sees: all of the cache, and what is before it in its own prompt.

@@ -20,9 +20,8 @@ from transformers import (
 )
 
 from claimwise.errors import first_line
-from claimwise.models.adapters import adapter_folder
 from claimwise.models.options import ModelError, TransformersOptions
-from claimwise.models.transformers_place import config_of, explained, place
+from claimwise.models.weights import adapter_folder, config_of, explained, place
 
 _log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel
 
 from claimwise.models import continuous
 from claimwise.models.cost import Usage
@@ -49,20 +48,16 @@ class Engine:
     def __init__(self, options: TransformersOptions, name: str):
         self._options, self._name = options, name
         self.checkpoint = Checkpoint(options)
+        self._model = self.checkpoint.model
         self.tally = Usage()
-
-    @property
-    def _model(self) -> PreTrainedModel:
-        return self.checkpoint.model
 
     @cached_property
     def _batch_tokens(self) -> int:
-        return self._options.batch_tokens or _batch_tokens(self._model)
+        return self._options.batch_tokens or _limits(self._model)[0]
 
     @cached_property
     def _reply_tokens(self) -> int:
-        """Most tokens of all replies that are written at once, with their prompts."""
-        return self._options.batch_tokens or _reply_tokens(self._model)
+        return self._options.batch_tokens or _limits(self._model)[1]
 
     @cached_property
     def _shared(self) -> SharedPrefix | None:
@@ -223,29 +218,19 @@ class Engine:
         self.tally += Usage(calls=1, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens)
 
 
-def _batch_tokens(model: torch.nn.Module) -> int:
-    """Tokens whose keys, values and activations take half of an accelerator's free memory."""
+def _limits(model: torch.nn.Module) -> tuple[int, int]:
+    """Most tokens that are read in one pass, and of all replies that are written at once, with their prompts.
+
+    On an accelerator what takes half of its free memory: keys, values and activations; of replies keys and values, for of
+    a step's rows only the last tokens pass.
+    """
     if model.device.type != "cuda":
-        return _CPU_BATCH
+        return _CPU_BATCH, _CPU_REPLIES
     config = model.config.get_text_config()
-    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
-    return max(512, min(_free(model) // (model.dtype.itemsize * (_kept(config) + passing)), _GPU_BATCH))
-
-
-def _reply_tokens(model: torch.nn.Module) -> int:
-    """Tokens whose keys and values take half of an accelerator's free memory: of a step's rows only the last ones pass."""
-    if model.device.type != "cuda":
-        return _CPU_REPLIES
-    return max(512, min(_free(model) // (model.dtype.itemsize * _kept(model.config.get_text_config())), _GPU_REPLIES))
-
-
-def _free(model: torch.nn.Module) -> int:
-    """Half of the free bytes of the model's accelerator."""
-    return torch.cuda.mem_get_info(model.device)[0] // 2
-
-
-def _kept(config) -> int:
-    """Numbers that a token's keys and values are."""
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return 2 * config.num_hidden_layers * heads * head
+    kept = 2 * config.num_hidden_layers * heads * head  # numbers that a token's keys and values are
+    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    half = torch.cuda.mem_get_info(model.device)[0] // 2
+    read, written = (half // (model.dtype.itemsize * numbers) for numbers in (kept + passing, kept))
+    return max(512, min(read, _GPU_BATCH)), max(512, min(written, _GPU_REPLIES))

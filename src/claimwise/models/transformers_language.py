@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from claimwise.models.cost import Usage
 from claimwise.models.options import TransformersOptions
 from claimwise.models.replies import Reply
-from claimwise.models.transformers_place import fingerprint
+from claimwise.models.weights import fingerprint
 from claimwise.prompts import Decoding
 
 if TYPE_CHECKING:
