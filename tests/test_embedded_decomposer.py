@@ -13,7 +13,6 @@ from claimwise import corpora, prompts
 from claimwise.analysis.easiness import easiness
 from claimwise.words import stem
 from claimwise_embedded.decomposer import adapted, decompose, propose
-from training.decomposer import _Everything
 
 FEW = prompts.load("acueval-decompose-5shot")
 NONE = prompts.load("acueval-decompose-0shot")
@@ -63,7 +62,7 @@ def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_sco
 
 
 def test_what_stands_before_a_clause_has_no_trait_of_a_detail_after_it():
-    [proposal] = propose("In May, the council met voters in Leeds.", _Everything(), by_sentence=False)
+    [proposal] = propose("In May, the council met voters in Leeds.", by_sentence=False)
     found = dict(zip(proposal.texts, proposal.features, strict=True))
     assert "trait:place" in found["The council met voters in Leeds"]
     assert "trait:place" not in found["In May, the council met voters"]
