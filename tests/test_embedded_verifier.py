@@ -53,19 +53,14 @@ def test_a_stated_claim_is_supported_and_a_foreign_one_is_not(verifier):
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "right"),
     [
-        "The council voted to close the old hospital on Elm Street.",
-        "Councillor Anna Reyes voted against the plan.",
-        "A new library with 90,000 books opens in March.",
+        ("The council voted to close the old hospital on Elm Street.", SUPPORTED),
+        ("Councillor Anna Reyes voted against the plan.", "Councillor Tom Birch voted against the plan."),
+        ("A new library with 90,000 books opens in March.", "A new library with 40,000 books opens in March."),
     ],
 )
-def test_one_wrong_word_lowers_support(verifier, wrong):
-    right = {
-        "The council voted to close the old hospital on Elm Street.": SUPPORTED,
-        "Councillor Anna Reyes voted against the plan.": "Councillor Tom Birch voted against the plan.",
-        "A new library with 90,000 books opens in March.": "A new library with 40,000 books opens in March.",
-    }[wrong]
+def test_one_wrong_word_lowers_support(verifier, wrong, right):
     assert support(verifier, wrong).support < support(verifier, right).support
 
 
