@@ -13,7 +13,7 @@ from claimwise.analysis.measures import auc
 from claimwise.models.weights import learned_documents
 from claimwise.prompts import parsers
 from claimwise.prompts.sources import separated
-from claimwise_embedded.verifier import document_hash
+from claimwise_embedded.heads import document_hash
 from training import packing
 from training.data import TEST_SPLITS
 

@@ -13,7 +13,6 @@ from claimwise import corpora, prompts
 from claimwise.analysis.easiness import easiness
 from claimwise.words import stem
 from claimwise_embedded.decomposer import adapted, decompose, propose
-from training.decomposer import _Everything
 
 FEW = prompts.load("acueval-decompose-5shot")
 NONE = prompts.load("acueval-decompose-0shot")
@@ -30,29 +29,6 @@ SUMMARY = (
 )
 
 
-@pytest.mark.parametrize(
-    "expected",
-    [
-        "Mara Quill signed a new contract",
-        "Mara Quill had been linked with Delton",
-        "Mara Quill had been linked with Ashby",
-        "The club said that the deal runs until 2031",
-    ],
-)
-def test_facts_of_a_summary_become_claims(expected):
-    assert expected in claims(SUMMARY)
-
-
-def test_an_apposition_becomes_a_statement():
-    found = claims("David Gold , the chairman of West Ham , hopes that Winston will sign .")
-    assert "David Gold is the chairman of West Ham" in found
-
-
-def test_a_relative_clause_gets_its_subject():
-    found = claims("Police arrested a man who stole two bicycles from the station .")
-    assert any(c.lower().startswith("a man stole two bicycles") for c in found)
-
-
 def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_scope():
     text = "Paul Goldstein photographs animals . Travels the world every summer ."
     assert any(c.startswith("Paul Goldstein travels the world") for c in claims(text))
@@ -63,7 +39,7 @@ def test_a_missing_subject_is_taken_from_the_sentence_before_only_in_passage_sco
 
 
 def test_what_stands_before_a_clause_has_no_trait_of_a_detail_after_it():
-    [proposal] = propose("In May, the council met voters in Leeds.", _Everything(), by_sentence=False)
+    [proposal] = propose("In May, the council met voters in Leeds.", by_sentence=False)
     found = dict(zip(proposal.texts, proposal.features, strict=True))
     assert "trait:place" in found["The council met voters in Leeds"]
     assert "trait:place" not in found["In May, the council met voters"]
@@ -139,6 +115,15 @@ def test_no_claim_is_made_that_the_sentence_does_not_state(summary, wrong):
 @pytest.mark.parametrize(
     ("summary", "expected"),
     [
+        (SUMMARY, "Mara Quill signed a new contract"),
+        (SUMMARY, "Mara Quill had been linked with Delton"),
+        (SUMMARY, "Mara Quill had been linked with Ashby"),
+        (SUMMARY, "The club said that the deal runs until 2031"),
+        (
+            "David Gold , the chairman of West Ham , hopes that Winston will sign .",
+            "David Gold is the chairman of West Ham",
+        ),
+        ("Police arrested a man who stole two bicycles from the station .", "A man stole two bicycles"),
         ("Pia and Lars turn to a mill in Ostby.", "Lars turns to a mill"),
         ("The pilot was unhurt and returned to work on Monday.", "The pilot returned to work on Monday"),
         ("She did not finish the race and Kara placed 23rd.", "Kara placed 23rd"),
@@ -147,7 +132,7 @@ def test_no_claim_is_made_that_the_sentence_does_not_state(summary, wrong):
         ("Doctors say the fall bruised her leg and arm.", "bruised her arm"),
     ],
 )
-def test_facts_joined_in_one_sentence_are_told_apart(summary, expected):
+def test_facts_joined_in_a_summary_are_told_apart(summary, expected):
     assert any(expected in c for c in claims(summary))
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from claimwise.corpora.base import Rows
+from claimwise_embedded.heads import document_hash
 from claimwise_embedded.localisation import DoubtedWord, Localiser, marked_words
-from claimwise_embedded.verifier import document_hash
 
 
 class FakeLocaliser:

@@ -4,8 +4,7 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from claimwise_embedded.encoder import _installed_folder
-from claimwise_embedded.minilm import MiniLM
+from claimwise_embedded.encoder import MiniLM, _installed_folder
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -20,5 +19,5 @@ def test_states_are_those_of_transformers_bit_by_bit_whatever_stands_beside_a_pi
     with torch.inference_mode():
         for piece, found in zip(pieces, own(pieces), strict=True):
             assert torch.equal(own([piece])[0], found), len(piece)
-            many = theirs(input_ids=torch.tensor([piece] * -(-64 // len(piece)))).last_hidden_state  # see ``steady``
+            many = theirs(input_ids=torch.tensor([piece] * -(-64 // len(piece)))).last_hidden_state  # see ``linear``
             assert torch.equal(many[0], found), len(piece)

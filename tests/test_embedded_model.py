@@ -21,7 +21,7 @@ from claimwise.metrics import DEFAULT_METRICS, specification
 from claimwise.metrics.factored import citations
 from claimwise.models.base import Feedback, Source, Verdict
 from claimwise.prompts.sources import joined
-from claimwise_embedded import EmbeddedModel, edits, reviser
+from claimwise_embedded import EmbeddedModel, reviser
 from claimwise_embedded.encoder import fast_type, shared_encoder
 
 DOCUMENT = (
@@ -55,14 +55,6 @@ def test_unknown_weights_are_an_error_that_names_the_known():
         models.load({"kind": "embedded", "weights": "zeroshot"})
     with pytest.raises(models.ModelError, match="did you mean 'weights'"):
         models.load({"kind": "embedded", "weight": "zero-shot"})
-
-
-def test_a_copied_claim_is_more_probable_than_one_about_something_else(model):
-    prompt = prompts.load("acueval-verify-zeroshot")
-    claims = ["The council of Harrow Vale approved a tram line.", "A volcano erupted in Iceland and closed airports."]
-    [[copied, other]] = model.verify([DOCUMENT], [claims], prompt)
-    assert copied.support > 0.5 > other.support
-    assert text.sentences(DOCUMENT)[copied.evidence[0]].text.startswith("The council of Harrow Vale")
 
 
 def test_the_judge_prefers_a_faithful_summary_to_one_about_something_else(model):
@@ -141,14 +133,14 @@ def test_a_heading_of_the_sources_is_no_evidence_to_quote():
     ],
 )
 def test_edits_change_no_citation_no_first_word_and_leave_no_fragment(sentence, evidence, never):
-    found = edits.candidates(sentence, evidence)
+    found = reviser.candidates(sentence, evidence)
     assert found
     assert not any(never in edit for edit in found)
     assert all(citations.find(edit) or not citations.find(sentence) for edit in found)
 
 
 def test_a_sentence_that_is_only_a_citation_cannot_be_shortened(model):
-    assert list(edits.candidates("(Ling, 2009)", [])) == []
+    assert list(reviser.candidates("(Ling, 2009)", [])) == []
     feedback = Feedback(unsupported=("Ling 2009",))
     [revised] = model.revise([DOCUMENT], ["Rain fell. (Ling, 2009)"], [feedback], prompts.load("acueval-revise-claims"))
     assert revised.text
@@ -240,6 +232,7 @@ def test_another_script_and_a_hundred_thousand_words_are_scored(model, examples_
     # The sentence that says it is the 9,201st: nothing was cut off.
     last = evaluation.verdicts[evaluation.verdicts["example_id"] == "e1"].iloc[0]
     assert last["evidence"][0] == 9200
+    assert last["support"] > 0.5
 
 
 def _project(folder: Path) -> Path:

@@ -16,18 +16,16 @@ from claimwise.prompts import Demonstration
 from claimwise.words import stem
 from claimwise_embedded import checksums, decomposer_parsing, decomposer_selector
 from claimwise_embedded import encoder as encoder_module
-from claimwise_embedded.calibration import Calibration
-from claimwise_embedded.checker import Checker, check
-from claimwise_embedded.checker_inputs import Reading, Words, collate, pair_features
+from claimwise_embedded.checker import Checker, Reading, Words, check, collate, pair_features
 from claimwise_embedded.checksums import WEIGHTS, WeightsError
-from claimwise_embedded.edits import content
-from claimwise_embedded.evidence import Index, capitalised, pieces
-from claimwise_embedded.forest import Trees
+from claimwise_embedded.evidence import Index, capitalised, pieces, word_spans
+from claimwise_embedded.heads import Calibration, Heads, Trees
 from claimwise_embedded.lexicon import NEGATIONS
-from claimwise_embedded.verifier import Heads, Verifier
+from claimwise_embedded.reviser import content
+from claimwise_embedded.verifier import Verifier
 from training import data
-from training.checkers import Lesson, fit
 from training.edits import Source, edits
+from training.learning import Lesson, fit
 
 DOCUMENT = (
     "The city council of Northfield met on Tuesday evening. Mayor Anna Reyes opened the meeting at seven. "
@@ -55,19 +53,14 @@ def test_a_stated_claim_is_supported_and_a_foreign_one_is_not(verifier):
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "right"),
     [
-        "The council voted to close the old hospital on Elm Street.",
-        "Councillor Anna Reyes voted against the plan.",
-        "A new library with 90,000 books opens in March.",
+        ("The council voted to close the old hospital on Elm Street.", SUPPORTED),
+        ("Councillor Anna Reyes voted against the plan.", "Councillor Tom Birch voted against the plan."),
+        ("A new library with 90,000 books opens in March.", "A new library with 40,000 books opens in March."),
     ],
 )
-def test_one_wrong_word_lowers_support(verifier, wrong):
-    right = {
-        "The council voted to close the old hospital on Elm Street.": SUPPORTED,
-        "Councillor Anna Reyes voted against the plan.": "Councillor Tom Birch voted against the plan.",
-        "A new library with 90,000 books opens in March.": "A new library with 40,000 books opens in March.",
-    }[wrong]
+def test_one_wrong_word_lowers_support(verifier, wrong, right):
     assert support(verifier, wrong).support < support(verifier, right).support
 
 
@@ -107,16 +100,6 @@ def test_any_script_gives_a_probability(verifier, claim):
     assert 0 <= support(verifier, claim).support <= 1
 
 
-def test_a_document_of_100000_words_is_searched_to_its_end(verifier):
-    rng = random.Random(0)
-    words = "river stone market garden teacher window summer bridge letter winter morning engine".split()
-    lines = [" ".join(rng.choices(words, k=20)).capitalize() + "." for _ in range(5000)]
-    lines[4900] = SUPPORTED
-    verdict = support(verifier, SUPPORTED, "\n".join(lines))
-    assert verdict.evidence[0] == 4900
-    assert verdict.support > 0.5
-
-
 def test_a_claim_looks_at_few_pieces_where_the_prompt_shows_what_is_retrieved(verifier):
     retrieved = ZERO_SHOT.model_copy(update={"context": "retrieved"})
     long = "\n".join(
@@ -141,11 +124,6 @@ def test_demonstrations_move_every_verdict_the_way_they_point(verifier):
     ]
     stricter = ZERO_SHOT.with_demonstrations(shown)
     assert support(verifier, SUPPORTED, prompt=stricter).support < support(verifier, SUPPORTED).support
-
-
-def test_the_whole_summary_judge_prefers_the_right_summary(verifier):
-    right, wrong = verifier.score_whole([DOCUMENT, DOCUMENT], [SUPPORTED, UNRELATED])
-    assert right.score > wrong.score
 
 
 def test_function_words_hold_nothing_whatever_their_stem():
@@ -200,14 +178,7 @@ def test_long_sentences_are_cut_and_nothing_is_lost():
     found = pieces(passage)
     assert len(found) > 1
     assert {sentence for piece in found for sentence in piece.sentence_of} == {0}
-    assert [s for piece in found for s in piece.stems] == pieces_of_words(passage)
-
-
-def pieces_of_words(passage):
-    from claimwise.words import stem
-    from claimwise_embedded.evidence import word_spans
-
-    return [stem(passage[a:b]) for a, b in word_spans(passage)]
+    assert [s for piece in found for s in piece.stems] == [stem(passage[a:b]) for a, b in word_spans(passage)]
 
 
 def test_an_altered_checkpoint_is_refused(tmp_path):

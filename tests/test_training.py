@@ -12,12 +12,12 @@ import torch
 
 from claimwise.analysis.measures import auc
 from claimwise.corpora.base import Rows
-from claimwise_embedded.verifier import VERDICT, Heads, claim_table, document_hash
+from claimwise_embedded.heads import VERDICT, Heads, claim_table, document_hash
 from training import __main__ as entry
-from training import data, evaluation, learning, trees
+from training import data, evaluation, learning
 from training import material as materials
 from training.data import Row
-from training.trees import Table
+from training.learning import Table
 
 
 def toy_corpora():
@@ -286,7 +286,7 @@ def test_groups_left_out_hold_every_corpus_with_judged_rows_of_other_kinds():
 
 def test_claims_of_the_decomposer_move_trees_but_not_the_calibration(material, learned):
     own = [replace(row, decomposed=True) for row in material.rows]
-    table = trees.claim_rows([*material.rows, *own], [*material.statements] * 2, learned.heads.checkers)
+    table = learning.claim_rows([*material.rows, *own], [*material.statements] * 2, learned.heads.checkers)
     n = len(table.truth) // 2
     assert np.array_equal(table.told[:n], ~np.isnan(table.truth[:n]))
     assert not table.told[n:].any()
@@ -297,7 +297,7 @@ def test_a_calibration_is_fitted_to_the_told_alone():
     told = np.arange(1000) < 100
     unused = np.zeros(1000)
     table = Table(unused[:, None], truth, told, unused, unused, np.ones(1000))
-    assert trees.calibrate(np.ones(1000), table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)
+    assert learning.calibrate(np.ones(1000), table)(np.array([1.0]))[0] == pytest.approx(0.5, abs=0.01)
 
 
 def test_training_writes_what_ships_and_measures_each_group_with_all_other_documents_and_parts_of_them(

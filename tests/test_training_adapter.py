@@ -14,7 +14,7 @@ from claimwise.models.weights import learned_documents
 from claimwise.schema import document_id
 from training import adapter, packing
 from training.data import Row
-from training.packs import Labelled, Pack, read, without, write
+from training.packing import Labelled, Pack, read, without, write
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 DOCUMENTS = [

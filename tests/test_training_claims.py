@@ -5,9 +5,9 @@ import random
 import pytest
 
 from claimwise.corpora.base import Rows
-from training import claims, data, material
-from training.claims import Telling
+from training import data, material
 from training.data import Row
+from training.material import Telling
 from training.retelling import retold
 
 DOCUMENT = (
@@ -47,7 +47,7 @@ def test_digits_inside_a_number_stay(statement):
 
 
 def test_what_is_told_otherwise_is_supported_and_edits_say_which_words_are_wrong():
-    rows = claims.retold_rows([Telling("toy", DOCUMENT, 6)], ["Cara sang in Lima during the war."])
+    rows = material.retold_rows([Telling("toy", DOCUMENT, 6)], ["Cara sang in Lima during the war."])
     assert {row.corpus for row in rows} == {"toy_retold"}
     assert all(row.synthetic and row.statements == (row.summary,) for row in rows)
     right, wrong = [r for r in rows if r.label], [r for r in rows if not r.label]
@@ -65,9 +65,9 @@ def test_faithful_summaries_by_language_models_are_supported_and_edits_of_them_a
     for name, summary, score in (("good", retelling, 0.95), ("bad", "Lee sold every van to Bo Ray in Paris.", 0.4)):
         rows.score(rows.example(name, document=DOCUMENT, summary=summary, split="train"), "hhem", score)
     corpora = {"vectara_training": rows.corpus()}
-    [told] = claims.summarised(corpora)
+    [told] = material.summarised(corpora)
     assert told == (DOCUMENT, (retelling,))  # the other is not faithful enough
-    found = claims.summarised_rows([told], ["Cara sang in Lima during the war."])
+    found = material.summarised_rows([told], ["Cara sang in Lima during the war."])
     assert {(row.corpus, row.summary) for row in found if row.label} == {
         (
             "vectara_training_retold",
@@ -80,7 +80,7 @@ def test_faithful_summaries_by_language_models_are_supported_and_edits_of_them_a
     assert all(row.wrong and row.summary != retelling for row in wrong)
     tested = Rows("qags")
     tested.example("x", document=DOCUMENT.upper(), summary="S.", label=1)
-    assert claims.summarised({**corpora, "qags": tested.corpus()}) == []
+    assert material.summarised({**corpora, "qags": tested.corpus()}) == []
 
 
 def test_judged_summaries_come_once_more_as_claims_of_which_one_must_be_wrong():
@@ -92,9 +92,9 @@ def test_judged_summaries_come_once_more_as_claims_of_which_one_must_be_wrong():
         Row("toy_edits", DOCUMENT, "Lee left.", ("Lee left.",), 0, ((4, 8),)),
         Row("rose", DOCUMENT, "Lee bought vans and sang.", ("Lee bought vans and sang.",), 1, ()),
     ]
-    judged = claims.judged_once(rows)
+    judged = material.judged_once(rows)
     assert [row.summary for row in judged] == [two, "Ann Lee bought 3 vans"]
-    found = claims.decomposed_rows(judged)
+    found = material.decomposed_rows(judged)
     assert [row.summary for row in found] == [two]  # the other is a claim already
     [row] = found
     assert row.decomposed
@@ -109,7 +109,7 @@ def test_no_document_of_a_test_set_is_told():
     rows.example("b", document="Another text. It is here.", summary="S.", label=1, split="validation")
     tested = Rows("qags")
     tested.example("x", document=DOCUMENT.upper(), summary="S.", label=1)
-    found = claims.tellings({"halueval": rows.corpus(), "qags": tested.corpus()})
+    found = material.tellings({"halueval": rows.corpus(), "qags": tested.corpus()})
     assert found == [Telling("halueval", "Another text. It is here.", 8)]
 
 

@@ -30,7 +30,7 @@ from claimwise.models.prefix import SharedPrefix, common
 from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.models.weights import DOCUMENTS
 from claimwise.schema import document_id
-from training.packs import Labelled, Pack, read, without
+from training.packing import Labelled, Pack, read, without
 
 PROMPT = "acueval-verify-zeroshot"
 RANK, RATE, WARM_UP = 6, 3e-4, 12  # rank of the adapter; learning rate, and the steps that it rises over

@@ -20,7 +20,7 @@ from claimwise.corpora import Corpus
 from claimwise.words import stem
 from claimwise_embedded.evidence import word_spans
 from claimwise_embedded.features import Evidence
-from claimwise_embedded.verifier import document_hash
+from claimwise_embedded.heads import document_hash
 from training.edits import Source, edits
 
 #: Corpora whose documents are reported on, and the splits of them that are; None stands for all of the corpus.
@@ -103,7 +103,7 @@ class Row:
 
 
 def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
-    """Hashes (``verifier.document_hash``) of every document of a test set: none of them is trained on."""
+    """Hashes (``heads.document_hash``) of every document of a test set: none of them is trained on."""
     hashes: set[int] = set()
     for name, splits in TEST_SPLITS.items():
         if name in corpora:

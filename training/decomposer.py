@@ -17,8 +17,8 @@ from safetensors.numpy import save_file
 from claimwise import corpora
 from claimwise.analysis.easiness import easiness
 from claimwise_embedded import checksums
-from claimwise_embedded import decomposer_selector as selection
 from claimwise_embedded.decomposer import Proposal, balance_gains, propose, select, targets
+from claimwise_embedded.decomposer_selector import BALANCES, PRIOR_PASSAGES, Selector, fewest
 
 _PENALTIES = (3.0, 10.0, 30.0)
 _RARE = 20
@@ -32,46 +32,30 @@ def examples() -> list[tuple[str, list[str]]]:
     return [(row.summary, claims[row.id]) for row in kept.itertuples() if row.id in claims.index]
 
 
-class _Everything:
-    """Stands for a selector while the feature names are still to be found: keeps the features as they are."""
-
-    def matrix(self, described: list[dict[str, float]]) -> list[dict[str, float]]:
-        return described
-
-
-def proposals(pairs: list[tuple[str, list[str]]]) -> list[list[Proposal]]:
-    """The candidates of each summary, with named features."""
-    return [list(propose(summary, _Everything(), by_sentence=False)) for summary, _ in pairs]
+def features(groups: list[list[Proposal]]) -> list[dict[str, float]]:
+    """Of all candidates of all summaries, by name."""
+    return [found for group in groups for proposal in group for found in proposal.features]
 
 
 def vocabulary(groups: list[list[Proposal]]) -> tuple[str, ...]:
     """Feature names that enough candidates have; the first is the constant."""
-    counts = Counter(name for group in groups for proposal in group for found in proposal.features for name in found)
+    counts = Counter(name for found in features(groups) for name in found)
     return ("constant", *sorted(name for name, count in counts.items() if count >= _RARE))
 
 
-def with_matrix(groups: list[list[Proposal]], selector: selection.Selector) -> list[list[Proposal]]:
-    """The same candidates with their features as matrices."""
-    return [[replace(p, features=selector.matrix(p.features)) for p in group] for group in groups]
-
-
-def fit(
-    groups: list[list[Proposal]], aims: list[np.ndarray], names: tuple[str, ...], penalty: float
-) -> selection.Selector:
+def fit(groups: list[list[Proposal]], aims: list[np.ndarray], names: tuple[str, ...], penalty: float) -> Selector:
     """Ridge regression of fit and worth, as a posterior that counts as ``PRIOR_PASSAGES`` passages."""
-    rows = np.concatenate([p.features for group in groups for p in group]).astype(np.float64)
-    goals = np.concatenate(aims)
+    blank = Selector(names, np.zeros((2, len(names))), np.eye(len(names)), 1.0, np.zeros(len(BALANCES)))
+    rows = blank.matrix(features(groups)).astype(np.float64)
     penalties = np.full(len(names), penalty)
     penalties[0] = 1e-3
     precision = rows.T @ rows + np.diag(penalties)
-    mean = np.linalg.solve(precision, rows.T @ goals).T
-    scale = selection.PRIOR_PASSAGES / len(groups)
-    return selection.Selector(
-        names, mean.astype(np.float32), (precision * scale).astype(np.float32), 1.0, np.zeros(len(selection.BALANCES))
-    )
+    mean = np.linalg.solve(precision, rows.T @ np.concatenate(aims)).T
+    scale = PRIOR_PASSAGES / len(groups)
+    return replace(blank, mean=mean.astype(np.float32), precision=(precision * scale).astype(np.float32))
 
 
-def score(groups: list[list[Proposal]], pairs: list[tuple[str, list[str]]], selector: selection.Selector):
+def score(groups: list[list[Proposal]], pairs: list[tuple[str, list[str]]], selector: Selector):
     """Mean easiness P, R, F1 and claims a summary."""
     rows = []
     for group, (_, claims) in zip(groups, pairs, strict=True):
@@ -87,10 +71,8 @@ def train() -> None:
     random.Random(0).shuffle(order)
     held = sorted(order[: len(order) // 5])
     rest = sorted(order[len(order) // 5 :])
-    named = proposals(pairs)
-    names = vocabulary(named)
-    blank = selection.Selector(names, np.zeros((2, len(names))), np.eye(1), 1.0, np.zeros(0))
-    groups = with_matrix(named, blank)
+    groups = [list(propose(summary, by_sentence=False)) for summary, _ in pairs]
+    names = vocabulary(groups)
     aims = [
         targets([t for p in group for t in p.texts], claims) for group, (_, claims) in zip(groups, pairs, strict=True)
     ]
@@ -98,16 +80,16 @@ def train() -> None:
     for penalty in _PENALTIES:
         gains = []
         selector = fit([groups[i] for i in rest], [aims[i] for i in rest], names, penalty)
-        for balance in selection.BALANCES:
+        for balance in BALANCES:
             found = score([groups[i] for i in held], [pairs[i] for i in held], replace(selector, balance=balance))
             print(
                 f"penalty {penalty:g} balance {balance:g}: P {found[0]:.4f} R {found[1]:.4f} F1 {found[2]:.4f} "
                 f"claims {found[3]:.1f}"
             )
             gains.append(float(found[2]))
-        best = max(best, (max(gains), penalty, selection.fewest(np.array(gains))))
+        best = max(best, (max(gains), penalty, fewest(np.array(gains))))
     final = fit(groups, aims, names, best[1])
-    sample = held[: selection.PRIOR_PASSAGES]
+    sample = held[:PRIOR_PASSAGES]
     gains = sum(balance_gains(groups[i], final, pairs[i][1]) for i in sample)
     header = {"names": list(names), "balance": best[2]}
     save_file(

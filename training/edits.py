@@ -12,10 +12,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from claimwise.words import FUNCTION_WORDS, stem
-from training.lexicon import OPPOSITES, SWAPS
+from claimwise_embedded.lexicon import OPPOSED, both_ways
 
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w’']*(?:[ -][A-Z][\w’']*)*")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w])")
@@ -38,6 +39,49 @@ _PHRASE = re.compile(
     r" (in|at|on|from|during|after|before|near|since|with|by|for|to|against|about)"
     r"((?: (?:the|a|an|his|her|their|its))?(?: [\w’'-]+){1,4})(?=[.,;:!?]|$| (?:and|but|who|which|that|when|as|while)\b)"
 )
+_INFLECTED = """increased:decreased increased:reduced increases:decreases rose:fell rises:falls rising:falling grew:shrank
+growing:shrinking gained:lost gains:losses won:lost wins:loses winning:losing accepted:rejected accepts:rejects
+approved:rejected agreed:disagreed agreed:refused agrees:refuses supported:opposed supports:opposes allowed:banned
+allows:bans allowed:prevented permitted:prohibited arrested:released convicted:acquitted opened:closed opens:closes
+opening:closing started:ended started:stopped began:ended begins:ends starts:ends joined:left joins:leaves arrived:left
+arrives:leaves entered:left bought:sold buys:sells buying:selling hired:fired hires:fires appointed:dismissed
+lent:borrowed gave:took gives:takes sent:received sends:receives loved:hated loves:hates included:excluded
+includes:excludes confirmed:denied confirms:denies admitted:denied attacked:defended improved:worsened
+improves:worsens improving:worsening expanded:reduced expanded:contracted expanding:contracting accelerated:slowed
+survived:died remembered:forgot passed:failed succeeded:failed raised:lowered raised:cut raises:lowers imported:exported
+built:destroyed created:destroyed kept:lost encouraged:discouraged praised:criticised praised:criticized
+welcomed:condemned strengthened:weakened exceeded:missed widened:narrowed climbed:dropped jumped:plunged
+soared:plummeted added:removed adds:removes accelerating:slowing hired:dismissed promoted:demoted united:divided
+protected:endangered launched:cancelled extended:shortened doubled:halved""".split()
+#: For each word as written its opposites as written.
+OPPOSITES = both_ways(OPPOSED + [tuple(pair.split(":")) for pair in _INFLECTED])
+_GROUPS = (
+    "january february march april june july august september october november december",
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "seconds minutes hours days weeks months years decades",
+    "second minute hour day week month year decade",
+    "hundred thousand million billion trillion",
+    "first second third fourth fifth last",
+    "all most some few none",
+    "always often sometimes rarely never",
+    "he she",
+    "his her",
+    "because although",
+    "after before",
+    "caused prevented",
+    "will may",
+    "must may",
+    "daily weekly monthly yearly",
+    "morning afternoon evening night",
+    "north south east west",
+    "northern southern eastern western",
+    "spring summer autumn winter",
+    "mother father brother sister son daughter uncle aunt cousin wife husband",
+    "doubled halved tripled",
+    "red blue green yellow black white",
+)
+#: For each word words of its kind that say something else: months, units, order, quantity, cause, person.
+SWAPS = {word: tuple(w for w in group.split() if w != word) for group in _GROUPS for word in group.split()}
 
 
 class Edit(NamedTuple):
@@ -148,7 +192,6 @@ def _number_word(claim: str, rng: random.Random) -> Edit | None:
 
 
 def _negation(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    del source
     match = _NEGATED.search(claim)
     if match:
         return _put(claim, *match.span(), match.group(1), "negation")
@@ -160,18 +203,9 @@ def _negation(claim: str, source: Source, rng: random.Random) -> Edit | None:
     return _put(claim, *match.span(), f"{match.group()} {word}", "negation")
 
 
-def _opposite(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    del source
-    return _exchange(claim, OPPOSITES, "opposite", rng)
-
-
-def _swap(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    """Months, days, units, directions, quantifiers, he and she, because and although, before and after."""
-    del source
-    return _exchange(claim, SWAPS, "circumstance", rng)
-
-
-def _exchange(claim: str, table: Mapping[str, Sequence[str]], kind: str, rng: random.Random) -> Edit | None:
+def _exchange(
+    table: Mapping[str, Sequence[str]], kind: str, claim: str, source: Source, rng: random.Random
+) -> Edit | None:
     found = exchangeable(claim, table, rng)
     return _put(claim, *found[0].span(), found[1], kind) if found else None
 
@@ -242,7 +276,6 @@ def _addition(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _hedge(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    del source
     found = [(m, new) for pattern, new in _HEDGED for m in pattern.finditer(claim)]
     if not found:
         return None
@@ -252,7 +285,13 @@ def _hedge(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 _Edit = Callable[[str, Source, random.Random], Edit | None]
 #: Kinds that few claims allow come first half of the time, so that they are not rare.
-_RARE: tuple[_Edit, ...] = (_number, _hedge, _relation, _swap, _opposite)
+_RARE: tuple[_Edit, ...] = (
+    _number,
+    _hedge,
+    _relation,
+    partial(_exchange, SWAPS, "circumstance"),
+    partial(_exchange, OPPOSITES, "opposite"),
+)
 _COMMON: tuple[_Edit, ...] = (_entity, _negation, _word, _phrase, _addition)
 
 

@@ -18,9 +18,9 @@ from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.calibration import expected_calibration_error
 from claimwise.analysis.measures import auc
 from claimwise_embedded.features import Evidence
-from claimwise_embedded.verifier import VERDICT, Heads, decided
+from claimwise_embedded.heads import VERDICT, Heads, decided
 from training.data import Found, Row
-from training.trees import Table, ask, fit_trees, statement_labels
+from training.learning import Table, ask_all, fit_trees, statement_labels
 
 _POOLINGS = ("min", "mean")
 _DRAWS = 2000  # of documents
@@ -134,7 +134,7 @@ def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, np.ndarra
     """Of what could be read to which row each belongs, (n,), log odds by all checkers and trees, (n, 2), overlap (n,)."""
     chosen = [(i, e) for i, items in enumerate(read) for e in items if not isinstance(e, str)]
     evidence: list[Evidence] = [item for _, item in chosen]
-    ask(heads.checkers, evidence)
+    ask_all(heads.checkers, evidence)
     logits = heads.both_logits(kind, evidence, [list(range(heads.folds))] * len(evidence))
     overlap = np.array([item.claim[_OVERLAP] for item in evidence])
     return np.array([i for i, _ in chosen]), logits, overlap

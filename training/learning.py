@@ -1,21 +1,47 @@
-"""From what was read to what ships: word checkers first, then boosted trees on their findings. Everything is seeded."""
+"""From what was read to what ships: word checkers first, then boosted trees on their findings. Everything is seeded.
+
+Labels of whole summaries reach their statements by multiple-instance learning: of an unfaithful summary it is only known
+that at least one statement is wrong. Checkers learn just that; for trees each statement counts as wrong with the
+probability that it is, given that one must be, under the model of the round before.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import pandas as pd
+import torch
+import torch.nn.functional as F
+from sklearn.ensemble import HistGradientBoostingClassifier
 
-from claimwise_embedded.checker import Checker, shipped
-from claimwise_embedded.verifier import VERDICT, Heads, decided, document_hash
-from training.checkers import Lesson, fit
-from training.material import Material
-from training.processes import spread
-from training.trees import Table, calibrate, claim_rows, corpus_weights, fit_trees, statement_labels, whole_rows
+from claimwise_embedded.checker import Checker, Reading, collate, fast, shipped
+from claimwise_embedded.evidence import word_spans
+from claimwise_embedded.features import Evidence
+from claimwise_embedded.heads import VERDICT, Calibration, Heads, Trees, claim_table, decided, document_hash, sigmoid
+from claimwise_embedded.verifier import ask
+from training.data import SYNTHETIC, Found, Row, wrong_words
+from training.material import Material, spread
 
 N_CHECKERS = 2  # divides the folds of trees: fold f's documents are unknown to checker f % N_CHECKERS
 _EPOCHS = 1.1  # of checkers
+_BATCH, _RATE, _DECAY = 48, 1e-3, 0.02
+_WARM_UP = 1 / 8  # of all steps
+_POOL = 32  # batches that are drawn and sorted by length together, so that little is padding
+_STATEMENTS = 8  # of one summary in a batch
+_WRONG_WORDS_WEIGH = 3.0
+FOLDS = 4
+_ROUNDS = 2  # of multiple-instance learning
 _SEED = 0
+_CHECKED_AT_ONCE = 4000
+#: Judged summaries of real systems count more, synthetic claims and web evidence less; chosen on validation rows.
+_TRUST = {"aggrefact_ftsota": 2.5, "aggrefact_exf": 2.5, "rose": 0.6, "factcg": 0.6, "factcheck_gpt": 0.6}
+_SYNTHETIC_TRUST = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +89,243 @@ def _fit_checkers(material: Material) -> list[Checker]:
                 if document_hash(row.document) % N_CHECKERS != fold:
                     lessons[fold].append(lesson)
     return list(spread(fit, [(own, _EPOCHS, _SEED + fold) for fold, own in enumerate(lessons)]))
+
+
+# -- word checkers -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A summary's statements: what checkers see of each, which words are wrong (NaN: not known), whether it is true.
+
+    ``truth`` is 1, 0 or NaN: of a summary with NaN it is only known that one of its statements is wrong. ``weight``
+    says how often it is drawn.
+    """
+
+    readings: Sequence[Reading]
+    wrong: Sequence[np.ndarray]
+    truth: np.ndarray
+    weight: float
+
+
+def fit(lessons: Sequence[Lesson], epochs: float, seed: int) -> Checker:
+    """Train a checker; the same lessons and seed give the same one on the same kind of processor.
+
+    Args:
+        lessons: what to learn from.
+        epochs: draws in all, as a multiple of the lessons.
+        seed: of weights, draws and dropout.
+    """
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    model = Checker().train()
+    chance = np.array([lesson.weight for lesson in lessons])
+    chance /= chance.sum()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=_RATE, weight_decay=_DECAY)
+    total = max(1, int(len(lessons) * epochs) // _BATCH)
+    size = np.array([_size(lesson) for lesson in lessons])
+    waiting: list[np.ndarray] = []
+    for step in range(total):
+        if not waiting:
+            draw = rng.choice(len(lessons), size=_BATCH * _POOL, p=chance)
+            draw = draw[np.argsort(size[draw], kind="stable")]
+            waiting = [draw[i : i + _BATCH] for i in range(0, len(draw), _BATCH)]
+            rng.shuffle(waiting)
+        loss = _loss(model, [lessons[i] for i in waiting.pop()], rng)
+        for group in optimiser.param_groups:
+            group["lr"] = _RATE * min(1, (step + 1) / (_WARM_UP * total)) * max(0.02, 1 - step / total)
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        if step % 200 == 199:
+            print(f"checker {seed}: step {step + 1} of {total}, loss {loss.item():.3f}", file=sys.stderr, flush=True)
+    return model.eval()
+
+
+def _size(lesson: Lesson) -> float:
+    return max(8 * reading.size[0] for reading in lesson.readings) + 0.3 * lesson.readings[0].size[1]
+
+
+def _loss(model: Checker, lessons: Sequence[Lesson], rng: np.random.Generator) -> torch.Tensor:
+    readings, wrong, truth, owner = [], [], [], []
+    for number, lesson in enumerate(lessons):
+        at = np.arange(len(lesson.readings))
+        if len(at) > _STATEMENTS:
+            at = np.sort(rng.choice(at, _STATEMENTS, replace=False))
+        readings += [lesson.readings[i] for i in at]
+        wrong += [lesson.wrong[i] for i in at]
+        truth += [lesson.truth[i] for i in at]
+        owner += [number] * len(at)
+    claim, there = collate(readings)
+    with fast():
+        supported, doubts = model(claim, there)
+    labels, of = torch.tensor(np.array(truth, dtype=np.float32)), torch.tensor(owner)
+    count = torch.bincount(of, minlength=len(lessons))[of]
+    known = ~labels.isnan()
+    each = F.binary_cross_entropy_with_logits(supported, labels.nan_to_num(0), reduction="none") / count.sqrt()
+    loss = each[known].sum()
+    if not known.all():  # at least one of the summary's statements is wrong
+        vague = of[~known]
+        all_right = torch.zeros(len(lessons)).index_add(0, vague, F.logsigmoid(supported[~known]))[vague.unique()]
+        loss = loss - torch.log1p(-all_right.exp().clamp(max=1 - 1e-4)).sum()
+    return loss / len(lessons) + _word_loss(doubts, wrong)
+
+
+def _word_loss(doubts: torch.Tensor, wrong: Sequence[np.ndarray]) -> torch.Tensor:
+    labels = np.full(tuple(doubts.shape), np.nan, dtype=np.float32)
+    for row, flags in enumerate(wrong):
+        shown = flags[: labels.shape[1]]
+        labels[row, : len(shown)] = shown
+    target = torch.from_numpy(labels)
+    known = ~target.isnan()
+    weigh = torch.tensor(_WRONG_WORDS_WEIGH)
+    each = F.binary_cross_entropy_with_logits(doubts, target.nan_to_num(0), reduction="none", pos_weight=weigh)
+    return each[known].sum() / known.sum().clamp(min=1)
+
+
+# -- trees -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Table:
+    """Statements of all rows as arrays.
+
+    ``features`` is (n, n_features); ``truth`` is 1, 0 or NaN (a statement of an unfaithful summary of which no more
+    is known); ``told`` says which statements calibration may learn from; ``row`` says to which row a statement belongs,
+    ``fold`` which model must not see it. Claims of our decomposer are not among the ``told``: nearly all whose truth is known
+    are of faithful summaries, so they are true, and with them the verifier is too sure.
+    """
+
+    features: np.ndarray
+    truth: np.ndarray
+    told: np.ndarray
+    row: np.ndarray
+    fold: np.ndarray
+    weight: np.ndarray
+
+
+def corpus_weights(corpus: Sequence[str]) -> np.ndarray:
+    """A corpus weighs as the root of its size times its trust: large synthetic ones must not drown the rest."""
+    names = pd.Series(corpus)
+    weight = names.map(names.value_counts()).to_numpy(dtype=float) ** -0.5
+    trust = [_SYNTHETIC_TRUST if name.endswith(SYNTHETIC) else _TRUST.get(name, 1.0) for name in names]
+    weight *= np.array(trust)
+    return weight / weight.mean()
+
+
+def statement_labels(row: Row, items: Sequence[Evidence | str]) -> tuple[list[np.ndarray], np.ndarray]:
+    """For each statement which words are wrong (NaN: not known), and whether it is true (NaN: not known)."""
+    flags = wrong_words(row)
+    alone = sum(not isinstance(item, str) for item in items) == 1
+    if flags is not None:
+        wrong = [np.array(f, dtype=float) for f in flags]
+        return wrong, np.array([1.0 if row.label else float(not any(f)) for f in flags])
+    wrong = [np.full(len(word_spans(statement)), np.nan) for statement in row.statements]
+    return wrong, np.full(len(wrong), 1.0 if row.label else 0.0 if alone else np.nan)
+
+
+def ask_all(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
+    """``ask`` by a thread a processor, in batches that do not depend on how many there are."""
+    parts = [evidence[i : i + _CHECKED_AT_ONCE] for i in range(0, len(evidence), _CHECKED_AT_ONCE)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(partial(ask, checkers), parts))
+
+
+def claim_rows(rows: Sequence[Row], statements: Found, checkers: Sequence[Checker]) -> Table:
+    """Statements of rows that are no mere edits, with the findings of checkers that have not seen their documents."""
+    chosen = [
+        (number, item, truth)
+        for number, (row, items) in enumerate(zip(rows, statements, strict=True))
+        if not row.synthetic
+        for item, truth in zip(items, statement_labels(row, items)[1], strict=True)
+        if not isinstance(item, str)
+    ]
+    truth = np.array([t for _, _, t in chosen])
+    told = ~np.isnan(truth) & ~np.array([rows[i].decomposed for i, _, _ in chosen])
+    return _table(rows, [(i, item) for i, item, _ in chosen], truth, told, checkers)
+
+
+def whole_rows(rows: Sequence[Row], wholes: Found, checkers: Sequence[Checker]) -> Table:
+    """The same of each summary once, as one statement whose truth is the summary's label."""
+    once = {
+        (row.document, row.summary): (i, item)
+        for i, (row, items) in enumerate(zip(rows, wholes, strict=True))
+        for item in items
+    }
+    kept = [(i, item) for i, item in once.values() if not isinstance(item, str)]
+    truth = np.array([float(rows[i].label) for i, _ in kept])
+    return _table(rows, kept, truth, np.full(len(kept), True), checkers)
+
+
+def _table(
+    rows: Sequence[Row],
+    items: Sequence[tuple[int, Evidence]],
+    truth: np.ndarray,
+    told: np.ndarray,
+    checkers: Sequence[Checker],
+) -> Table:
+    evidence = [item for _, item in items]
+    ask_all(checkers, evidence)
+    row_of = np.array([i for i, _ in items])
+    fold = np.array([document_hash(rows[i].document) % FOLDS for i in row_of])
+    features = claim_table(evidence, fold % len(checkers)).astype(np.float32)
+    return Table(features, truth, told, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
+
+
+def fit_trees(table: Table) -> tuple[list[Trees], np.ndarray]:
+    """A model a fold, and each statement's log odds by the one that has not seen it.
+
+    Statements of unknown truth stand twice, once as right and once as wrong.
+    """
+    known = ~np.isnan(table.truth)
+    unknown = np.flatnonzero(~known)
+    at = np.r_[np.flatnonzero(known), unknown, unknown]
+    labels = np.r_[table.truth[known], np.zeros(len(unknown)), np.ones(len(unknown))]
+    wrong = np.full(len(unknown), 0.6)
+    models: list[Trees] = []
+    unseen = np.zeros(len(table.truth))
+    for _ in range(_ROUNDS if len(unknown) else 1):
+        share = np.r_[np.ones(known.sum()), wrong, 1 - wrong]
+        models, twice = _fit_folds(table.features[at], labels, table.weight[at] * share, table.fold[at])
+        unseen[at] = twice
+        wrong = _posterior_wrong(sigmoid(unseen[unknown]), table.row[unknown])
+    return models, unseen
+
+
+def _fit_folds(features, labels, weights, folds) -> tuple[list[Trees], np.ndarray]:
+    models = []
+    unseen = np.zeros(len(features))
+    for fold in range(FOLDS):
+        use = (folds != fold) & (weights > 0)
+        fitted = _boosting().fit(features[use], labels[use], sample_weight=weights[use])
+        models.append(Trees.of_boosting(fitted))
+        at = folds == fold
+        unseen[at] = models[-1].logits(features[at])
+    return models, unseen
+
+
+def _boosting() -> HistGradientBoostingClassifier:
+    return HistGradientBoostingClassifier(
+        max_iter=200,
+        learning_rate=0.06,
+        max_leaf_nodes=12,
+        min_samples_leaf=40,
+        l2_regularization=10.0,
+        max_features=0.25,
+        early_stopping=False,
+        random_state=_SEED,
+    )
+
+
+def _posterior_wrong(support: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """P(a statement is wrong | at least one of its summary's is), statements independent."""
+    wrong = 1 - np.clip(support, 0.01, 0.99)
+    all_right = pd.Series(np.log1p(-wrong)).groupby(row).transform("sum").to_numpy()
+    return np.clip(wrong / (1 - np.exp(all_right)), 0, 1)
+
+
+def calibrate(logits: np.ndarray, table: Table) -> Calibration:
+    """Fit a calibration to cross-fitted log odds, (n,), of the statements that are ``told``."""
+    at = table.told
+    return Calibration().updated(logits[at], table.truth[at], table.weight[at], spread=(10.0, 10.0))

@@ -9,25 +9,66 @@ and pairs of premise and hypothesis. Making them takes minutes and the public co
 from __future__ import annotations
 
 import argparse
+import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from claimwise.corpora import Corpus
 from claimwise.models.weights import learned_documents
-from claimwise_embedded.verifier import document_hash
+from claimwise_embedded.heads import document_hash
 from training.corpora import ENTAILMENT, load
 from training.data import EDITS, RETOLD, TEST_SPLITS, TRAINING_SPLITS, Row, documents_under_test, training_rows
 from training.material import told_rows
-from training.packs import Labelled, Pack, write
 
 _LONGEST = 1100  # words of a document that is learned from
 _STATEMENTS, _SENTENCES = 12, 10  # at most that are read together; and of one summary
 _MADE = 8  # statements that nobody judged, of one document at most
 #: FtSota's validation documents of each origin that thresholds are tuned on: those of params.yaml's `validation_documents`.
 _ASIDE = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A text about a document, as its statements; ``label`` 1: all are supported, 0: one at least is not."""
+
+    statements: tuple[str, ...]
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A document and texts about it, which are read together; ``corpora``: those that any row about it is of."""
+
+    document: str
+    corpora: tuple[str, ...]
+    texts: tuple[Labelled, ...]
+
+
+def without(given: Sequence[Pack], corpora: Sequence[str]) -> list[Pack]:
+    """Packs of documents that no row of some corpora (by how their names start) is about."""
+    return [pack for pack in given if not any(name.startswith(tuple(corpora)) for name in pack.corpora)]
+
+
+def write(given: Iterable[Pack], file: Path) -> None:
+    """One line a pack."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8") as stream:
+        for pack in given:
+            texts = [[list(text.statements), text.label] for text in pack.texts]
+            stream.write(json.dumps([pack.document, list(pack.corpora), texts], ensure_ascii=False) + "\n")
+
+
+def read(file: Path) -> list[Pack]:
+    """What ``write`` wrote."""
+    with file.open(encoding="utf-8") as stream:
+        lines = [json.loads(line) for line in stream]
+    return [
+        Pack(document, tuple(corpora), tuple(Labelled(tuple(statements), label) for statements, label in texts))
+        for document, corpora, texts in lines
+    ]
 
 
 def packs(rows: Sequence[Row], seed: int = 0) -> list[Pack]:

@@ -1,4 +1,5 @@
-"""Candidate claims of a sentence: each clause's bare fact, and the fact with each detail, as the annotators of ROSE write.
+"""Candidate claims of a sentence: each clause's bare fact, and the fact with each detail, as the annotators of ROSE write;
+and facts that it tells in passing, inside noun phrases: ages, titles, appositions, what belongs to what.
 
 A candidate is a list of pieces, token indices or inserted words, with what distinguishes it from its siblings
 (``traits``), which the selector weighs.
@@ -7,20 +8,60 @@ A candidate is a list of pieces, token indices or inserted words, with what dist
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 
-from claimwise_embedded.candidate_facts import facts
-from claimwise_embedded.candidate_text import Candidate, Piece
-from claimwise_embedded.clauses import TIES, Clause, Unit, clauses, singular
-from claimwise_embedded.decomposer_parsing import base_form
+from claimwise.person_words import PEOPLE
+from claimwise_embedded.clauses import TIES, Clause, Piece, Unit, clauses, singular
+from claimwise_embedded.decomposer_parsing import (
+    REPORTING,
+    VERBS,
+    aside,
+    base_form,
+    glued,
+    is_name,
+    noun_phrase,
+    picked,
+    plural,
+)
 from claimwise_embedded.decomposer_references import Resolution
-from claimwise_embedded.noun_phrases import aside
 
 #: Verbs whose joined subjects act on one another: "Lee and Roy met".
 _MUTUAL = frozenset(
     "meet marry divorce agree fight clash collide argue differ share compete separate unite merge".split()
 )
+_HONORIFICS = frozenset("mr mrs ms miss dr sir dame lord lady prof professor madam pope st saint".split())
+_UNIQUE = frozenset(
+    "chairman captain president coach manager boss leader chief minister mayor wife husband head ceo founder owner "
+    "director secretary mother father king queen prince princess director-general spokesman spokeswoman".split()
+)
+#: Named entities that are no things of their own.
+_MEASURES = frozenset("DATE TIME CARDINAL MONEY PERCENT QUANTITY ORDINAL".split())
+#: Tokens from the number to the last of "19-year-old".
+_AGE = 4
+_BELONGING = frozenset("for against between over about in".split())
+_QUOTES = frozenset("' ‘ ’ \" “ ” `` ''".split())
+_DANGLING = frozenset("only even just not than as more very too so such most less and or but to".split())
+#: What cannot be told without the word it belongs to, and words that cannot be told without these.
+_BELONG = frozenset("det aux auxpass neg prt case poss quantmod expl".split())
+_NEED = frozenset("neg pobj pcomp prt auxpass".split())
+_CLOSING = frozenset(",;:)]%.?!")
+_CLITICS = frozenset("n't n’t 's ’s 're ’re 've ’ve 'll ’ll 'd ’d 'm ’m".split())
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A possible claim of one sentence; ``kept`` are the token indices it uses."""
+
+    pieces: list[Piece]
+    kind: str
+    traits: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> list[int]:
+        """The token indices among the pieces."""
+        return [p for p in self.pieces if isinstance(p, int)]
 
 
 def candidates(tokens: Doc, missing: str | None, resolution: Resolution) -> Iterator[Candidate]:
@@ -95,7 +136,7 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
         whole = [*base, *(list(unit.phrase.all) for unit in free)]
         if conditional:  # what hangs on the condition cannot be told: only the whole clause is safe
             whole = [*whole, *(list(pre) for pre in clause.pre)]
-            yield from emit(_assembled(clause, who, whole, group), "full", **trait, conditional=1.0)
+            yield from emit(_assembled(clause, who, whole, group), "full", **trait)
             continue
         if not any(unit.phrase.conjuncts for unit in must):
             yield from emit(_assembled(clause, who, bare, group), "bare", **trait, needs=float(len(must)))
@@ -106,9 +147,7 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
                 yield from emit(_assembled(clause, who, version, group), "conjunct", **trait)
             for post in unit.phrase.posts:
                 version = [*bare[:k], sorted([*unit.phrase.core, *post]), *bare[k + 1 :]]
-                yield from emit(
-                    _assembled(clause, who, version, group), "post", **trait, **{f"post-{tokens[post[0]].lower_}": 1.0}
-                )
+                yield from emit(_assembled(clause, who, version, group), "post", **trait)
         for j, unit in enumerate(free if which != "conjunct" else []):
             if unit.kind == "advcl" and not _is_detail(unit, tokens):
                 continue
@@ -150,3 +189,260 @@ def _split(clause: Clause) -> list[tuple[list[Piece], str]]:
     if kin or mutual or words & {"together", "other", "respectively", "another"}:
         return [subject for subject in clause.subjects if subject[1] != "conjunct"]
     return clause.subjects
+
+
+# -- facts told in passing ---------------------------------------------------------------------------------------------
+
+
+def facts(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
+    """All of a sentence's."""
+    for token in tokens:
+        if token.dep_ == "appos" or (
+            token.dep_ == "nummod" and token.head.ent_type_ == "PERSON" and token.i > token.head.i
+        ):
+            yield from _apposition(token.head, token)
+        if is_name(token) and token.dep_ != "compound":
+            yield from _title(token)
+        if token.pos_ == "NOUN":
+            yield from _age(token)
+        if token.dep_ in ("dobj", "attr", "nsubj", "nsubjpass"):
+            yield from _belonging(token)
+    yield from _described(tokens, resolution)
+
+
+def _be(noun: Token, *, past: bool = False) -> str:
+    many = plural(noun)
+    return ("were" if many else "was") if past else ("are" if many else "is")
+
+
+def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
+    """ "David Gold, the chairman" -> "David Gold is the chairman"; "Kendall, 19" -> "Kendall is 19"."""
+
+    def who() -> list[int]:  # late: in a line without end every word may be an apposition of the one before
+        return [i for i in _bare(name) if i != description.i]
+
+    if description.text.isdigit():
+        if (
+            is_name(name)
+            and name.ent_type_ not in ("DATE", "TIME", "CARDINAL", "GPE", "LOC")
+            and description.i > name.i
+        ):
+            yield Candidate([*who(), _be(name), description.i], "age", {"age": 1.0})
+        return
+    if not aside(description) or description.pos_ not in ("NOUN", "PROPN") or name.pos_ not in ("NOUN", "PROPN"):
+        return
+    if {name.ent_type_, description.ent_type_} & _MEASURES:
+        return
+    if name.ent_type_ in ("GPE", "LOC") and description.ent_type_ in ("GPE", "LOC"):
+        return  # "Leeds, England"
+    first = next(iter(noun_phrase(description).core))
+    if is_name(name) == is_name(description) and is_name(name):
+        return  # a list read wrongly, more often than not
+    if (
+        not is_name(description)
+        and name.doc[first].dep_ not in ("det", "poss", "nummod")
+        and not is_name(name.doc[first])
+    ):
+        return
+    phrase = noun_phrase(description)
+    told = phrase.core if is_name(description) else phrase.all
+    be = _be(name)
+    if is_name(description) and any(c.dep_ == "poss" or c.tag_ == "CD" for c in name.lefts) and plural(name):
+        return
+    yield Candidate([*who(), be, *told], "apposition", {"name": float(is_name(name))})
+
+
+def _bare(name: Token) -> list[int]:
+    """A name without the title before it; of a common noun all that is told with it."""
+    core = noun_phrase(name).core
+    if not is_name(name):
+        return core
+    capitals = [i for i in core if name.doc[i].text[:1].isupper()]
+    start = capitals[0] if capitals else core[0]
+    return [i for i in core if i >= start or not capitals]
+
+
+def _title(name: Token) -> Iterator[Candidate]:
+    """ "West Ham chairman David Gold" -> "David Gold is the West Ham chairman"; "19-year-old Kendall"."""
+    tokens = name.doc
+    start = name.i
+    while start > 0 and tokens[start - 1].head == name and is_name(tokens[start - 1]):
+        start -= 1
+    if start == 0 or tokens[start - 1].lower_ in _HONORIFICS or tokens[start].lower_ in _HONORIFICS:
+        return
+    who: list[Piece] = list(range(start, name.i + 1))
+    first = name.left_edge.i
+    for child in (t for t in tokens[first:start] if t.lower_ == "old"):
+        if child.left_edge.text.isdigit() and child.i - child.left_edge.i == _AGE:
+            yield Candidate([*who, "is", child.left_edge.i, "years old"], "age", {"age": 1.0})
+        first = child.i + 1
+    title, role = tokens[first:start], tokens[start - 1]
+    if not len(title) or role.tag_ != "NN" or role.dep_ not in ("compound", "nmod", "amod"):
+        return
+    if (role.text[:1].isupper() and role.i > 0) or any(
+        t.tag_ in ("PRP$", "POS", "VBN", "VBD") or t.is_punct for t in title
+    ):
+        return  # "his sister Ann": which sister is not said
+    if name.ent_type_ != "PERSON" and role.lower_ not in PEOPLE:
+        return
+    pieces: list[Piece] = [t.i for t in title]
+    if title[0].dep_ != "det":
+        word = title[0].lower_
+        pieces.insert(0, "the" if role.lower_ in _UNIQUE else "an" if word[0] in "aeiou" else "a")
+    elif title[0].lower_ not in ("a", "an", "the"):
+        return
+    yield Candidate([*who, "is", *pieces], "title", {"loose": 1.0})
+
+
+def _age(noun: Token) -> Iterator[Candidate]:
+    """ "the 19-year-old midfielder" -> "The midfielder is 19 years old"."""
+    for child in noun.lefts:
+        parts = list(child.subtree)
+        if child.lower_ != "old" or len(parts) < 4 or not parts[0].text.isdigit():
+            continue
+        rest = [i for i in noun_phrase(noun).core if i > child.i]
+        if any(c.dep_ in ("det", "poss") for c in noun.lefts):
+            yield Candidate(["the", *rest, "is", parts[0].i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
+
+
+def _belonging(noun: Token) -> Iterator[Candidate]:
+    """ "won an award for his work" -> "The award was for his work"; "Lee from Leeds won" -> "Lee is from Leeds"."""
+    if list(noun.conjuncts) or noun.pos_ not in ("NOUN", "PROPN") or noun.ent_type_ in _MEASURES:
+        return
+    for child in noun.rights:
+        if child.dep_ != "prep" or aside(child) or picked(noun) or any(c.tag_ == "PRP$" for c in noun.lefts):
+            continue
+        if child.lower_ not in (("from",) if is_name(noun) else _BELONGING):
+            continue
+        lead: list[Piece] = list(noun_phrase(noun).core)
+        article = noun.doc[lead[0]]
+        if article.lower_ in ("no", "any", "every", "each"):
+            continue
+        if article.lower_ in ("a", "an", "another", "some"):
+            lead = ["the", *lead[1:]]
+        past = any(t.tag_ == "VBD" for t in (noun.head, *noun.head.children))
+        words = [t.i for t in child.subtree]
+        place = {f"place-{noun.dep_}": 1.0, f"belongs-{child.lower_}": 1.0, "loose": 1.0}
+        yield Candidate([*lead, _be(noun, past=past and not is_name(noun)), *words], "belonging", place)
+
+
+def _described(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
+    """ "The 22-year-old has ..." of Paul Pogba -> "Paul Pogba is 22 years old"; "The striker" -> "is the striker"."""
+    if resolution.described is None:
+        return
+    at, entity = resolution.described
+    age = next((tokens[i].text for i in at if tokens[i].text.isdigit()), None)
+    if age is not None and tokens[at[-1]].lower_ == "old":
+        yield Candidate([entity.text, "is", age, "years old"], "described-age")
+    elif tokens[at[0]].lower_ == "the" and at[0] == 0 and age is None:
+        yield Candidate([entity.text, "is", "the", *at[1:]], "described", {"loose": 1.0})
+
+
+# -- as text -----------------------------------------------------------------------------------------------------------
+
+
+def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
+    """The text of a candidate: words as the summary spaces them, each pronoun that would come before its name
+    in this claim replaced by the name.
+    """
+    out = ""
+    previous = -1
+    named: list[object] = []
+    fresh: list[object] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            word, joined = piece, piece in ("'s", "'", ",")
+            if resolution.missing is not None and piece == resolution.missing.text:
+                named.append(resolution.missing)
+            previous = -1
+        else:
+            token = tokens[piece]
+            word = token.text
+            if out and previous >= 0 and 1 < piece - previous < 4:
+                # What was skipped is only a comma, an "and" or both: the list needs it.
+                between = tokens[previous + 1 : piece]
+                if between[0].text == "," and all(t.text == "," or t.dep_ == "cc" for t in between):
+                    out += "," + "".join(f" {t.text}" for t in between[1:])
+            joined = previous >= 0 and piece == previous + 1 and not tokens[previous].whitespace_
+            replaced = resolution.replaced.get(piece)
+            if piece in resolution.hidden and any(resolution.hidden[piece] is e for e in fresh):
+                continue
+            if replaced is not None:
+                entity, text = replaced
+                if not any(entity is e for e in named):
+                    word = text
+                    fresh.append(entity)
+                named.append(entity)
+            elif piece in resolution.named:
+                named.append(resolution.named[piece])
+            if piece == 0 and out and word == token.text and not _keeps_capital(tokens):
+                word = token.lower_
+            if token.lower_ == "'s" and token.pos_ in VERBS and previous != piece - 1:
+                word = "is"
+            joined = joined or (
+                word != "is"
+                and bool(out)
+                and (word in _CLOSING or token.tag_ == "POS" or token.lower_ in _CLITICS or word[:1] == "'" == word)
+            )
+            previous = piece
+        out += word if joined or not out or out[-1] in "([" else " " + word
+    out = out.strip().removesuffix(" -").strip(" ,;:")
+    return out[:1].upper() + out[1:]
+
+
+def _keeps_capital(tokens: Doc) -> bool:
+    """Whether the first word of a sentence would have its capital anywhere."""
+    first = tokens[0]
+    return (
+        is_name(first)
+        or (first.ent_type_ and first.pos_ not in VERBS)
+        or first.text == "I"
+        or first.text[1:2].isupper()
+    )
+
+
+def well_formed(candidate: Candidate, tokens: Doc) -> bool:
+    """Whether a candidate can be a statement: nothing dangles, and no word is torn from what it belongs to.
+
+    A wrong reading of a sentence shows itself here: better no claim than one the summary does not make.
+    """
+    at = candidate.kept
+    if candidate.kind == "sentence" or not at:
+        return bool(at) or candidate.kind == "described-age"
+    kept = set(at)
+    quotes = sum(t.text in _QUOTES and t.tag_ != "POS" for t in tokens)
+    if quotes % 2 == 0 and sum(tokens[i].text in _QUOTES and tokens[i].tag_ != "POS" for i in at) % 2:
+        return False  # it begins or ends within a quotation
+    last = tokens[at[-1]]
+    if candidate.pieces[-1] == at[-1] and (last.lower_ in _DANGLING or last.pos_ in ("DET", "CCONJ")):
+        return False
+    if last.tag_ == "PRP$" or (candidate.pieces[-1] == at[-1] and _dangles(at, tokens)):
+        return False
+    verbs = joints = 0
+    for i in at:
+        token = tokens[i]
+        if glued(tokens, i) and i - 1 not in kept and candidate.traits.get("age") is None:
+            return False
+        if i + 1 < len(tokens) and glued(tokens, i + 1) and i + 1 not in kept and candidate.traits.get("age") is None:
+            return False
+        if token.dep_ in _BELONG and not candidate.traits.get("loose") and not _there(token.head, kept):
+            return False
+        if any(child.dep_ in _NEED and not _there(child, kept) for child in token.children):
+            return False
+        if token.pos_ in VERBS and token.tag_ in ("VBZ", "VBD", "VBP", "MD") and token.dep_ not in ("aux", "auxpass"):
+            verbs += 1
+            joints += base_form(token) in REPORTING
+        joints += token.dep_ in ("cc", "mark") or token.tag_ in ("WDT", "WP", "WRB", "WP$", ",", ":")
+        joints += token.text in _QUOTES or token.dep_ == "nsubj"
+    return verbs <= 1 + joints
+
+
+def _there(token: Token, kept: set[int]) -> bool:
+    """Whether a claim has a word, or one that "and" puts in its place."""
+    return token.i in kept or any(other.i in kept for other in token.conjuncts)
+
+
+def _dangles(at: Sequence[int], tokens: Doc) -> bool:
+    """Whether the last word is an auxiliary without its verb: "Mount Etna is"."""
+    last = tokens[at[-1]]
+    return last.pos_ == "AUX" and (last.dep_ in ("aux", "auxpass") or any(c.i > last.i for c in last.children))

@@ -9,12 +9,24 @@ from dataclasses import dataclass, field
 from spacy.tokens import Token
 
 from claimwise.words import PEOPLE
-from claimwise_embedded.decomposer_parsing import NOUNS, REPORTING, VERBS, base_form, verb_forms
-from claimwise_embedded.noun_phrases import Phrase, aside, noun_phrase, picked, plural, subtree
+from claimwise_embedded.decomposer_parsing import (
+    NOUNS,
+    REPORTING,
+    SUBJECTS,
+    VERBS,
+    Phrase,
+    aside,
+    base_form,
+    noun_phrase,
+    picked,
+    plural,
+    subtree,
+    verb_forms,
+)
 
+#: A token's index, or a word that the summary does not have there.
 Piece = int | str
 
-SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "csubjpass", "expl"))
 #: What stands under these is not asserted without them: they are never dropped.
 CONDITIONS = frozenset("if unless provided until whether once".split())
 #: Clauses under these are facts of their own.

@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import islice
 
 import numpy as np
+from scipy.linalg import block_diag
 from spacy.tokens import Doc, Token
 
 from claimwise.analysis.easiness import easiness, rouge1_f1
@@ -23,12 +24,19 @@ from claimwise.models.base import Claim, Decomposition
 from claimwise.prompts import Demonstration, Prompt
 from claimwise.reasons import Reason
 from claimwise.words import stem
-from claimwise_embedded import decomposer_selector as selection
-from claimwise_embedded.candidate_text import Candidate, well_formed, write
-from claimwise_embedded.candidates import candidates
-from claimwise_embedded.decomposer_features import describe, incidence
+from claimwise_embedded.candidates import Candidate, candidates, well_formed, write
 from claimwise_embedded.decomposer_parsing import CONTENT, sentences, span
-from claimwise_embedded.decomposer_references import Referents, Resolution
+from claimwise_embedded.decomposer_references import Referents
+from claimwise_embedded.decomposer_selector import (
+    BALANCES,
+    PRIOR_PASSAGES,
+    Selector,
+    choose,
+    describe,
+    fewest,
+    incidence,
+    shipped,
+)
 
 _WORD = re.compile(r"\w", re.UNICODE)
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -42,13 +50,12 @@ _TOGETHER = 8
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The candidates of one sentence with their texts, features and incidence (candidates x tokens)."""
+    """The candidates of one sentence with their texts and features, by name."""
 
     tokens: Doc
     candidates: Sequence[Candidate]
     texts: Sequence[str]
-    features: np.ndarray
-    kept: np.ndarray
+    features: Sequence[dict[str, float]]
 
 
 def decompose(passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
@@ -70,7 +77,7 @@ def decompose(passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
     return [_decomposed(passage, prompt.scope == "sentence", selector) for passage in passages]
 
 
-def _decomposed(passage: str, by_sentence: bool, selector: selection.Selector) -> Decomposition:
+def _decomposed(passage: str, by_sentence: bool, selector: Selector) -> Decomposition:
     if not passage.strip():
         return Decomposition((), Reason.EMPTY_SUMMARY)
     if not _WORD.search(passage):
@@ -79,61 +86,48 @@ def _decomposed(passage: str, by_sentence: bool, selector: selection.Selector) -
         return Decomposition(tuple(_sentences_as_claims(passage)))
     claims: list[Claim] = []
     seen: set[frozenset[str]] = set()
-    proposals = propose(passage, selector, by_sentence=by_sentence)
+    proposals = propose(passage, by_sentence=by_sentence)
     while group := list(islice(proposals, 1 if by_sentence else _TOGETHER)):
         claims.extend(select(group, selector, seen))
     return Decomposition(tuple(claims), None if claims else "the summary states nothing that could be read")
 
 
-def propose(passage: str, selector: selection.Selector, *, by_sentence: bool) -> Iterator[Proposal]:
+def propose(passage: str, *, by_sentence: bool) -> Iterator[Proposal]:
     """The candidates of each sentence, lazily: memory and time are linear in the passage."""
     referents = Referents()
     for tokens in sentences(passage):
         if by_sentence:
             referents = Referents()
         resolution = referents.read(tokens)
-        found, texts = _written(tokens, resolution)
+        missing = resolution.missing.text if resolution.missing is not None else None
+        found: dict[str, Candidate] = {}
+        for candidate in candidates(tokens, missing, resolution):
+            if well_formed(candidate, tokens):
+                text = write(candidate.pieces, tokens, resolution)
+                if _WORD.search(text):
+                    found.setdefault(text, candidate)
         if found:
-            features = selector.matrix(describe(found, tokens, resolution))
-            yield Proposal(tokens, found, texts, features, incidence(found, len(tokens)))
+            own = list(found.values())
+            yield Proposal(tokens, own, list(found), describe(own, tokens, resolution))
 
 
-def _written(tokens: Doc, resolution: Resolution) -> tuple[list[Candidate], list[str]]:
-    missing = resolution.missing.text if resolution.missing is not None else None
-    found, texts = [], []
-    for candidate in candidates(tokens, missing, resolution):
-        if not well_formed(candidate, tokens):
-            continue
-        text = write(candidate.pieces, tokens, resolution)
-        if text not in texts and _WORD.search(text):
-            found.append(candidate)
-            texts.append(text)
-    return found, texts
-
-
-def select(group: Sequence[Proposal], selector: selection.Selector, seen: set[frozenset[str]]) -> list[Claim]:
+def select(group: Sequence[Proposal], selector: Selector, seen: set[frozenset[str]]) -> list[Claim]:
     """The claims of some sentences, chosen together; ``seen`` holds the word sets already said."""
-    width = sum(len(p.tokens) for p in group)
-    kept = np.zeros((sum(len(p.candidates) for p in group), width), dtype=np.float32)
-    allowed, places = [], []
-    row = column = 0
-    for proposal in group:
-        n, m = proposal.kept.shape
-        kept[row : row + n, column : column + m] = proposal.kept
-        row, column = row + n, column + m
-        for candidate, text in zip(proposal.candidates, proposal.texts, strict=True):
-            words = frozenset(map(stem, _STEMMED.findall(text.lower())))
-            allowed.append(bool(words) and words not in seen)
-            seen.add(words)
-            places.append((proposal, candidate, text))
+    kept = block_diag(*(incidence(p.candidates, len(p.tokens)) for p in group))
+    places = [(p, candidate, text) for p in group for candidate, text in zip(p.candidates, p.texts, strict=True)]
+    allowed = []
+    for _, _, text in places:
+        words = frozenset(map(stem, _STEMMED.findall(text.lower())))
+        allowed.append(bool(words) and words not in seen)
+        seen.add(words)
     told = {id(proposal) for proposal, candidate, _ in places if candidate.kind in ("age", "apposition")}
     for i, (proposal, candidate, _) in enumerate(places):
         if candidate.kind == "sentence" and id(proposal) in told and len(proposal.candidates) > 2:
             allowed[i] = False
     first = [i for i, (_, candidate, _) in enumerate(places) if candidate.kind in _ASIDES]
     content = np.array([_is_content(t) for p in group for t in p.tokens], dtype=np.float32)
-    fit, worth = selector.values(np.concatenate([p.features for p in group]))
-    chosen = selection.choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)
+    fit, worth = selector.values(selector.matrix([found for p in group for found in p.features]))
+    chosen = choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)
     return [_claim(*places[i]) for i in chosen if not _told(places[i], [places[k] for k in chosen if k != i])]
 
 
@@ -168,21 +162,21 @@ def _sentences_as_claims(passage: str) -> Iterator[Claim]:
 
 
 @lru_cache(maxsize=16)
-def adapted(demonstrations: tuple[Demonstration, ...]) -> selection.Selector:
+def adapted(demonstrations: tuple[Demonstration, ...]) -> Selector:
     """The shipped selector after a prompt's demonstrations: its weights first, then its balance."""
-    selector = selection.shipped()
-    proposed = [(d, list(propose(d.passage, selector, by_sentence=False))) for d in demonstrations if d.claims]
+    selector = shipped()
+    proposed = [(d, list(propose(d.passage, by_sentence=False))) for d in demonstrations if d.claims]
     useful = [(demonstration, group) for demonstration, group in proposed if group]
     if not useful:
         return selector
     for demonstration, group in useful:
-        features = np.concatenate([p.features for p in group])
+        features = selector.matrix([found for p in group for found in p.features])
         selector = selector.updated(features, targets([t for p in group for t in p.texts], demonstration.claims))
     gains = selector.balance_gains + sum(
         balance_gains(group, selector, demonstration.claims) for demonstration, group in useful
     )
-    mean = gains / (selection.PRIOR_PASSAGES + len(useful))
-    return replace(selector, balance=selection.fewest(mean), balance_gains=gains)
+    mean = gains / (PRIOR_PASSAGES + len(useful))
+    return replace(selector, balance=fewest(mean), balance_gains=gains)
 
 
 def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
@@ -198,10 +192,10 @@ def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
     return np.stack([match.max(axis=1), (nearest / nearest.sum(axis=0)).sum(axis=1)], axis=1)
 
 
-def balance_gains(group: Sequence[Proposal], selector: selection.Selector, claims: Sequence[str]) -> np.ndarray:
+def balance_gains(group: Sequence[Proposal], selector: Selector, claims: Sequence[str]) -> np.ndarray:
     """Easiness F1 of a passage's chosen claims at each of ``BALANCES``."""
     gains = []
-    for balance in selection.BALANCES:
+    for balance in BALANCES:
         found = select(group, replace(selector, balance=balance), set())
         gains.append(easiness([claim.text for claim in found], list(claims))[2])
     return np.nan_to_num(np.array(gains))

@@ -1,11 +1,14 @@
-"""Sentences of a summary as spaCy parses them: tokens, word classes, dependencies, names (model ``en_core_web_sm``)."""
+"""Sentences of a summary as spaCy parses them (model ``en_core_web_sm``), and their noun phrases: what has to be told with a
+noun, what may follow it, and what "and" joins.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -30,11 +33,16 @@ REPORTING = frozenset(
     "wonder reply write mention observe emphasize emphasise highlight acknowledge accept guess suspect complain "
     "maintain stress indicate".split()
 )
-_SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "expl"))
-
-
+SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "csubjpass", "expl"))
 #: Of the parser's networks, in the order of their paths.
 _SHA256 = "dc3c81f4fbe2e1d640bcf37c6dae7ed2a1eb93a91a11755f196aa5117e11b143"
+#: Children of a noun that are told with it.
+_WITH_NOUN = frozenset(
+    "det predet compound amod nummod poss case quantmod nmod neg advmod npadvmod preconj punct".split()
+)
+_MANY = frozenset("people men women police children they we you these those".split())
+#: Modifiers that pick one of many: "the first man who won" is no statement about the first man.
+PICKING = frozenset("first second third last only next latest sole".split())
 
 
 @cache
@@ -92,14 +100,14 @@ def _mended(tokens: Doc) -> Doc:
         before = tokens[noun.left_edge.i - 1]
         if noun.dep_ == "dobj" and before.dep_ == "prep" and before.head == noun.head and not list(before.children):
             noun.dep_, noun.head = "pobj", before
-        if noun.dep_ != "conj" or noun.pos_ not in NOUNS or noun.right_edge != noun or noun.head.dep_ in _SUBJECTS:
+        if noun.dep_ != "conj" or noun.pos_ not in NOUNS or noun.right_edge != noun or noun.head.dep_ in SUBJECTS:
             continue
         after = noun.i + 1
         while after < len(tokens) and tokens[after].dep_ in ("aux", "auxpass", "neg", "advmod"):
             after += 1
         verb = tokens[after] if after < len(tokens) else noun
         finite = verb.tag_ in ("VBD", "VBZ", "VBP") or any(c.dep_ == "aux" for c in verb.lefts)
-        if verb.pos_ in VERBS and finite and not any(c.dep_ in _SUBJECTS for c in verb.children) and verb != noun.head:
+        if verb.pos_ in VERBS and finite and not any(c.dep_ in SUBJECTS for c in verb.children) and verb != noun.head:
             noun.dep_, noun.head = "nsubj", verb
     return tokens
 
@@ -145,3 +153,152 @@ def base_form(token: Token) -> str:
     ['she', 'sign']
     """
     return verb_forms().get(token.lower_, (token.lower_,))[0]
+
+
+# -- noun phrases -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Phrase:
+    """``core`` is told always, ``posts`` are what may follow, ``conjuncts`` the cores that "and" joins."""
+
+    core: list[int]
+    posts: list[list[int]] = field(default_factory=list)
+    conjuncts: list[list[int | str]] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[int]:
+        """Core and posts, in the order of the sentence."""
+        return sorted({*self.core, *(i for post in self.posts for i in post)})
+
+
+def subtree(token: Token) -> list[int]:
+    """All that hangs on a token, with hyphens' neighbours."""
+    return _whole([t.i for t in token.subtree], token.doc)
+
+
+def noun_phrase(head: Token) -> Phrase:
+    """The phrase of a noun: with its "of", without relative clauses and asides."""
+    own = _own(head)
+    posts = [
+        subtree(child)
+        for child in head.rights
+        if (child.dep_ in ("prep", "acl", "relcl", "advmod", "npadvmod", "amod", "nummod") or child.dep_ == "pcomp")
+        and child.i not in own
+        and not aside(child)
+    ]
+    chain = list(joined(head))
+    if not chain:
+        return Phrase(own, posts)
+    heads = [head, *chain]
+    every = sorted({i for noun in heads for i in _own(noun)})
+    core = _whole(list(range(every[0], every[-1] + 1)), head.doc)
+    last = [post for noun in chain for post in noun_phrase_posts(noun)]
+    return Phrase(core, last, [] if together(head) else [_share(noun, head) for noun in heads])
+
+
+def noun_phrase_posts(head: Token) -> list[list[int]]:
+    """What may follow one noun of several."""
+    own = _own(head)
+    return [subtree(c) for c in head.rights if c.dep_ in ("prep", "acl", "relcl") and c.i not in own and not aside(c)]
+
+
+def joined(head: Token) -> Iterator[Token]:
+    """The nouns that commas, "and" or "or" put beside a noun."""
+    for child in head.conjuncts if head.dep_ != "conj" else ():
+        if child.pos_ in NOUNS or child.pos_ == "ADJ" or child.pos_ == head.pos_:
+            yield child
+
+
+def together(head: Token) -> bool:
+    """Whether joined nouns mean something together only: alternatives, "between A and B", "half the cats and dogs"."""
+    words = {c.lower_ for noun in (head, *head.conjuncts) for c in noun.children if c.dep_ in ("cc", "preconj")}
+    before = head.head.lower_ if head.dep_ == "pobj" else ""
+    return (
+        not words <= {"and", "&", "both"}
+        or not words
+        or before in ("between", "among", "amid")
+        or (is_name(head) and any(c.lower_ == "&" for c in head.children))
+        or len({t.text[:1].isupper() for t in (head, *head.conjuncts)}) > 1
+        or bool(head.ent_type_ and any(c.ent_type_ and c.ent_iob_ == "I" for c in head.children if c.dep_ == "cc"))
+    )
+
+
+def aside(child: Token) -> bool:
+    """Whether a comma, bracket or dash sets something apart from the noun before it."""
+    first = child.left_edge
+    return first.i > 0 and child.doc[first.i - 1].text in (",", "(", "-", "–", "—", "--", ":", ";")
+
+
+def picked(head: Token) -> bool:
+    """Whether the phrase picks one of many, or none, so that what follows is part of its meaning."""
+    return (
+        head.pos_ == "PRON"
+        or any(c.lower_ in PICKING or c.tag_ in ("JJS", "RBS") for c in head.lefts)
+        or any(c.lower_ in ("no", "any", "every", "each", "few", "all", "those", "that", "such") for c in head.lefts)
+    )
+
+
+def plural(head: Token) -> bool:
+    """Whether a noun as the subject takes a plural verb."""
+    if list(joined(head)):
+        return True
+    return head.lower_ in _MANY or head.tag_ == "NNS"
+
+
+def _own(head: Token) -> list[int]:
+    found = {head.i}
+    for child in head.children:
+        if child.dep_ in _WITH_NOUN and (child.dep_ != "punct" or child.text in ("-", "–", "%", "$", "'", '"', "/")):
+            if child.i > head.i and child.dep_ in ("advmod", "npadvmod", "amod", "punct"):
+                continue
+            found.update(t.i for t in child.subtree)
+        elif child.dep_ == "appos" and child.i > head.i and not aside(child):
+            found.update(_own(child))  # "fourth seed Stan Wawrinka"
+        elif child.dep_ == "acl" and any(c.dep_ == "mark" for c in child.children):
+            found.update(t.i for t in child.subtree)  # "the fact that they are in reach"
+        elif child.dep_ == "prep" and child.lower_ in ("of", "per") and child.i > head.i and not aside(child):
+            found.update(_of(child))
+    return _whole(sorted(found), head.doc)
+
+
+def _of(preposition: Token) -> set[int]:
+    found = {preposition.i}
+    for child in preposition.children:
+        if child.dep_ == "pobj" and child.pos_ in NOUNS:
+            found.update(noun_phrase(child).core)
+        else:
+            found.update(t.i for t in child.subtree)
+    return found
+
+
+def _share(noun: Token, first: Token) -> list[int | str]:
+    """One of several joined nouns: a later one takes the article or owner of the first."""
+    core: list[int | str] = [i for i in _own(noun) if noun.doc[i].lower_ not in ("both", "all", "either")]
+    if noun is first or noun == first or noun.pos_ != "NOUN" or first.pos_ != "NOUN":
+        return core
+    if any(c.dep_ in ("det", "poss", "nummod") or c.lower_ == "of" for c in noun.children):
+        return core
+    owner = [c for c in first.lefts if c.dep_ in ("det", "poss")]
+    if not owner or (owner[0].lower_ in ("a", "an") and noun.tag_ != "NN") or owner[0].lower_ == "both":
+        return core
+    word = owner[0].lower_
+    if word in ("a", "an"):
+        start = noun.doc[core[0]].lower_
+        return ["an" if start[0] in "aeiou" else "a", *core]
+    return [*(t.i for t in owner[0].subtree), *core]
+
+
+def _whole(at: Sequence[int], tokens: Doc) -> list[int]:
+    """The same with what is written in one with it."""
+    found = set(at)
+    for i in at:
+        k = i
+        while k > 0 and glued(tokens, k):
+            k -= 1
+            found.add(k)
+        k = i
+        while k + 1 < len(tokens) and glued(tokens, k + 1):
+            k += 1
+            found.add(k)
+    return sorted(found)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from spacy.tokens import Doc, Token
 
 from claimwise import words as names
-from claimwise_embedded.decomposer_parsing import VERBS, is_name
-from claimwise_embedded.noun_phrases import Phrase, noun_phrase, plural
+from claimwise_embedded.decomposer_parsing import VERBS, Phrase, is_name, noun_phrase, plural
 
 _HE = frozenset("he him his".split())
 _SHE = frozenset("she her hers".split())

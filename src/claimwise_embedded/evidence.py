@@ -56,14 +56,21 @@ def word_spans(passage: str) -> list[tuple[int, int]]:
 class Piece:
     """A sentence, a part of one, or several short ones: its text, its words, and where it stands.
 
-    ``sentence_of`` has the number of the sentence that each word is in.
+    ``start`` is its first character in the text and ``first_word`` its first word; ``sentence_of`` has the number of the
+    sentence that each word is in; ``spans`` are characters of the piece.
     """
 
-    text: str
-    sentence_of: list[int]
-    spans: list[tuple[int, int]]
-    stems: list[str]
+    start: int
     first_word: int
+    text: str = ""
+    sentence_of: list[int] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    stems: list[str] = field(default_factory=list)
+
+    def takes(self, start: int, words: int, least: int) -> bool:
+        """Whether so many words that start there are to be read with it."""
+        room = len(self.stems) < least and len(self.stems) + words <= PIECE_WORDS
+        return room and start - self.start - len(self.text) <= _GAP
 
     def ranked(self, wanted: Collection[str]) -> list[int]:
         """Its sentences that hold some of these stems, those with more of them first; the first one if none does.
@@ -98,41 +105,23 @@ def pieces(passage: str, least: int = 1) -> list[Piece]:
     >>> [p.text for p in pieces("It rained. ... Lee ran. He fell.", least=3)]
     ['It rained. ... Lee ran.', 'He fell.']
     """
-    runs: list[_Run] = []
-    for number, sentence in enumerate(text.sentences(passage)):
-        spans = [(sentence.start + a, sentence.start + b) for a, b in word_spans(sentence.text)]
-        for start in range(0, len(spans), PIECE_WORDS):
-            words = spans[start : start + PIECE_WORDS]
-            begin = sentence.start if start == 0 else words[0][0]
-            end = sentence.end if start + PIECE_WORDS >= len(spans) else words[-1][1]
-            if not runs or not runs[-1].takes(begin, len(words), least):
-                runs.append(_Run(begin))
-            runs[-1].end = end
-            runs[-1].spans += words
-            runs[-1].sentence_of += [number] * len(words)
     found: list[Piece] = []
     count = 0
-    for run in runs:
-        spans = [(a - run.begin, b - run.begin) for a, b in run.spans]
-        stems = [stem(passage[a:b]) for a, b in run.spans]
-        found.append(Piece(passage[run.begin : run.end], run.sentence_of, spans, stems, count))
-        count += len(stems)
+    for number, sentence in enumerate(text.sentences(passage)):
+        spans = [(sentence.start + a, sentence.start + b) for a, b in word_spans(sentence.text)]
+        for at in range(0, len(spans), PIECE_WORDS):
+            words = spans[at : at + PIECE_WORDS]
+            start = sentence.start if at == 0 else words[0][0]
+            end = sentence.end if at + PIECE_WORDS >= len(spans) else words[-1][1]
+            if not found or not found[-1].takes(start, len(words), least):
+                found.append(Piece(start, count))
+            piece = found[-1]
+            piece.text = passage[piece.start : end]
+            piece.sentence_of += [number] * len(words)
+            piece.spans += [(a - piece.start, b - piece.start) for a, b in words]
+            piece.stems += [stem(passage[a:b]) for a, b in words]
+            count += len(words)
     return found
-
-
-@dataclass(slots=True)
-class _Run:
-    """A piece in the making, in characters of the text."""
-
-    begin: int
-    end: int = 0
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    sentence_of: list[int] = field(default_factory=list)
-
-    def takes(self, begin: int, count: int, least: int) -> bool:
-        """Whether ``count`` words that begin there are to be read with it."""
-        room = len(self.spans) < least and len(self.spans) + count <= PIECE_WORDS
-        return room and begin - self.end <= _GAP
 
 
 @dataclass(slots=True)

@@ -11,9 +11,9 @@ import pandas as pd
 
 from claimwise import text
 from claimwise.words import stem
-from claimwise_embedded.calibration import sigmoid
 from claimwise_embedded.evidence import stems, word_spans
 from claimwise_embedded.features import Evidence
+from claimwise_embedded.heads import sigmoid
 from claimwise_embedded.verifier import Verifier
 
 

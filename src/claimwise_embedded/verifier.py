@@ -1,233 +1,167 @@
 """The verifier: is a claim supported by its document, how probable is that, and where does it say so?
 
-Word checkers (``checker``), small networks that attend from a claim's words to the document's, give a verdict; boosted
-trees read their findings and evidence features (``features``) and give another; the mean of the two decides. Trees
-learn how the corpora are that they see, checkers what holds elsewhere as well. A whole summary is read in the same way,
-as one long claim, and judged by trees of its own alone. Checkers and trees exist several times, each trained
-without a part of the training documents (by hash): a document seen in training is scored by the pair that has not seen
-it, every other document by the mean of all. So scores of training documents are honest, and thresholds may be tuned on
-them.
+A claim is read against pieces of its document (``Reader``): retrieved, encoded, measured. Word checkers (``checker``),
+small networks that attend from a claim's words to the document's, give a verdict; boosted trees read their findings and
+evidence features (``features``) and give another; the mean of the two decides (``heads``). Trees learn how the corpora
+are that they see, checkers what holds elsewhere as well. A whole summary is read in the same way, as one long claim, and
+judged by trees of its own alone.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from claimwise.errors import shorten
+from claimwise import text
 from claimwise.models.base import NAN, Judgement, Verdict
 from claimwise.prompts import Prompt
 from claimwise.reasons import Reason
-from claimwise_embedded.calibration import Calibration, sigmoid
-from claimwise_embedded.checker import Checker
-from claimwise_embedded.checker import load as load_checkers
-from claimwise_embedded.checksums import WEIGHTS, WeightsError, checked, digest
-from claimwise_embedded.evidence import PIECES_PER_CLAIM
-from claimwise_embedded.features import Evidence
-from claimwise_embedded.forest import Trees
-from claimwise_embedded.reading import Reader
+from claimwise_embedded.checker import Checker, Reading, Words, check
+from claimwise_embedded.checksums import WEIGHTS
+from claimwise_embedded.encoder import Encoded, shared_encoder
+from claimwise_embedded.evidence import FUNCTION_STEMS, PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
+from claimwise_embedded.features import EncodedClaim, Evidence, Pool, measure
+from claimwise_embedded.heads import Calibration, Heads
 
 #: Pieces a claim sees where the prompt shows only what is retrieved.
 _RETRIEVED_PIECES = 3
-#: The column of ``claim_table`` that is a checker's verdict, in log odds; before it come features of the evidence alone.
-VERDICT = 67
-#: What the checkers' verdict weighs beside the trees': nothing on whole summaries, which are longer than what checkers
-#: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/model_card.md says how it was chosen.
-_CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.0}
-TREES_FILE, NUMBERS_FILE, CHECKERS_FILE = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
+#: Documents whose pieces are encoded in one go: enough to fill batches, few enough to bound memory.
+_DOCUMENTS_AT_ONCE = 64
+#: Claims whose evidence is kept: prompts, metrics and revisions ask about the same ones again and again.
+_REMEMBERED = 50_000
 
 
-def document_hash(document: str) -> int:
-    """A 64-bit hash of a document's letters and digits: copies that differ in case, spaces or marks are equal.
+class Reader:
+    """Turns (document, claims) into features; holds the encoder, weights of words, and the checkers that it asks.
 
-    >>> document_hash("Don't  panic.") == document_hash("dont panic")
-    True
-    """
-    letters = re.sub(r"[\W_]+", "", document.lower())
-    return int(hashlib.sha256(letters.encode()).hexdigest()[:16], 16)
-
-
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """The learned parts: K models of claims, K of whole summaries, their calibrations, and the word checkers.
-
-    Model f goes with checker f modulo their number; neither has seen the documents of fold f.
-
-    Attributes:
-        checkers: the word checkers.
-        models: of each kind (``claim``, ``whole``) one a fold.
-        calibrations: of each kind, of what ``decided`` makes of checkers and models.
-        seen: hashes of the documents that were trained on.
+    Args:
+        checkers: word checkers, whose findings go into the evidence; where there are none yet, what they will see stays in
+            it, to train them, and nothing is remembered.
     """
 
-    checkers: Sequence[Checker]
-    models: Mapping[str, Sequence[Trees]]
-    calibrations: Mapping[str, Calibration]
-    seen: frozenset[int]
+    def __init__(self, checkers: Sequence[Checker] = ()) -> None:
+        self._encoder = shared_encoder()
+        self._checkers = checkers
+        self._weight = lru_cache(maxsize=200_000)(lambda word: rarity(self._encoder.wordpiece_ids(word)))
+        self._known: dict[tuple[str, str, int, str], Evidence | str] = {}
 
-    @classmethod
-    def read(cls, folder: Path) -> Heads:
-        """Read ``verifier.safetensors``, ``verifier.json`` and ``verifier-checkers.safetensors``.
-
-        Raises:
-            FileNotFoundError: the weights are not there; run ``python -m training``.
-            WeightsError: they were changed, are cut off, of another version, or not of one training.
-        """
-        for name in (TREES_FILE, NUMBERS_FILE, CHECKERS_FILE):
-            checked(folder / name)
-        try:
-            return cls._read(folder)
-        except (SafetensorError, ValueError, LookupError, TypeError, RuntimeError) as error:
-            raise WeightsError(
-                f"{folder}: cannot be read as the verifier's weights ({shorten(str(error))}); restore its three files as "
-                "one training wrote them (git checkout), or train them: python -m training"
-            ) from error
-
-    @classmethod
-    def _read(cls, folder: Path) -> Heads:
-        about = json.loads((folder / NUMBERS_FILE).read_text(encoding="utf-8"))
-        for name, written in about["sha256"].items():
-            if digest(folder / name) != written:
-                raise ValueError(f"{name} is not the one that {NUMBERS_FILE} was written with")
-        tensors = load_file(folder / TREES_FILE)
-        return cls(
-            load_checkers(folder / CHECKERS_FILE),
-            {
-                kind: [Trees.read(tensors, f"{kind}.{fold}") for fold in range(about["folds"])]
-                for kind in _CHECKERS_WEIGH
-            },
-            {name: Calibration(**pair) for name, pair in about["calibrations"].items()},
-            frozenset(tensors["seen"].view(np.uint64).tolist()),
-        )
-
-    def write(self, folder: Path, corpora: Mapping[str, int]) -> None:
-        """Write what ``read`` reads.
+    def read(
+        self,
+        documents: Sequence[str],
+        claims: Sequence[Sequence[str]],
+        limit: int = PIECES_PER_CLAIM,
+        extras: Sequence[str] | None = None,
+    ) -> list[list[Evidence | str]]:
+        """Measure every claim against its document.
 
         Args:
-            folder: made if it is not there.
-            corpora: rows of each training corpus, for the record.
+            documents: n texts; equal ones are read once.
+            claims: for each document its claims.
+            limit: pieces of the document that a claim may look at.
+            extras: n texts that stand behind the documents as further evidence, if any.
+
+        Returns:
+            For each document and claim its evidence, or the reason why there is none. Evidence ranks
+            sentences of the document (``text.sentences``), not of the extra.
         """
-        tensors = {"seen": np.array(sorted(self.seen), dtype=np.uint64).view(np.int64)}
-        for kind, by_fold in self.models.items():
-            for fold, trees in enumerate(by_fold):
-                tensors |= trees.tensors(f"{kind}.{fold}")
-        networks = {
-            f"{number}.{name}": tensor.detach().half().numpy()
-            for number, one in enumerate(self.checkers)
-            for name, tensor in one.state_dict().items()
-        }
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in ((TREES_FILE, tensors), (CHECKERS_FILE, networks)):
-            save_file(content, folder / name)
-            (folder / name).chmod(0o644)
-        about = {
-            "folds": self.folds,
-            "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in self.calibrations.items()},
-            "corpora": dict(corpora),
-            "sha256": {name: digest(folder / name) for name in (TREES_FILE, CHECKERS_FILE)},
-        }
-        (folder / NUMBERS_FILE).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        joined = list(documents)
+        if extras is not None:
+            joined = [f"{document}\n{extra}" for document, extra in zip(documents, extras, strict=True)]
+        rows_of: dict[tuple[str, str], list[int]] = {}
+        for row, key in enumerate(zip(documents, joined, strict=True)):
+            rows_of.setdefault(key, []).append(row)
+        results: list[list[Evidence | str]] = [[] for _ in documents]
+        groups = list(rows_of.items())
+        for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
+            some = groups[start : start + _DOCUMENTS_AT_ONCE]
+            wanted = []
+            for key, rows in some:
+                asked = dict.fromkeys(claim for row in rows for claim in claims[row])
+                if new := [claim for claim in asked if (*key, limit, claim) not in self._known]:
+                    wanted.append((*key, new))
+            read = list(self._read_some(wanted, limit))
+            if self._checkers:
+                fresh = [item for found in read for item in found.values() if not isinstance(item, str)]
+                ask(self._checkers, fresh)
+                for item in fresh:
+                    item.reading = None
+            for (*key, _), found in zip(wanted, read, strict=True):
+                self._known |= {(*key, limit, claim): item for claim, item in found.items()}
+            for key, rows in some:
+                for row in rows:
+                    results[row] = [self._known[*key, limit, claim] for claim in claims[row]]
+            while len(self._known) > (_REMEMBERED if self._checkers else 0):
+                del self._known[next(iter(self._known))]
+        return results
 
-    @property
-    def folds(self) -> int:
-        """How many models of each kind there are."""
-        return len(self.models["claim"])
+    def _read_some(
+        self, wanted: Sequence[tuple[str, str, list[str]]], limit: int
+    ) -> Iterator[dict[str, Evidence | str]]:
+        """Encode the pieces of several documents and their claims together, then measure one by one."""
+        plans = []
+        to_encode: list[Piece] = []
+        for document, joined, claims in wanted:
+            index = Index.of(joined)
+            parts = {claim: pieces(claim) for claim in claims} if index.pieces else {}
+            chosen = {
+                claim: sorted(index.retrieve((s for p in found for s in p.stems), limit))
+                for claim, found in parts.items()
+                if found
+            }
+            needed = sorted({number for numbers in chosen.values() for number in numbers})
+            own = len(text.sentences(document)) if joined != document else None
+            plans.append((index, own, parts, chosen, needed))
+            to_encode += [index.pieces[number] for number in needed]
+            to_encode += [piece for claim in chosen for piece in parts[claim]]
+        encoded = iter(self._encoder.encode([p.text for p in to_encode], [p.spans for p in to_encode]))
+        for (_, _, claims), (index, own, parts, chosen, needed) in zip(wanted, plans, strict=True):
+            by_number = {number: next(encoded) for number in needed}
+            found: dict[str, Evidence | str] = {}
+            known = index.counts.keys()
+            passages = {
+                number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)
+                for number, encoding in by_number.items()
+            }
+            for claim in chosen:
+                ready = self._claim(parts[claim], [next(encoded) for _ in parts[claim]])
+                numbers = chosen[claim]
+                pool = Pool(numbers, [index.pieces[n] for n in numbers], [by_number[n] for n in numbers])
+                evidence = measure(ready, index, pool)
+                said = frozenset(ready.stems) - FUNCTION_STEMS
+                by_piece = [index.pieces[n].ranked(said) for n in evidence.ranked]
+                ranked = dict.fromkeys(
+                    [s for some in by_piece for s in some[:1]] + [s for some in by_piece for s in some[1:]]
+                )
+                evidence.ranked = [s for s in ranked if own is None or s < own]
+                names = {stem for stem, name in zip(ready.stems, ready.names, strict=True) if name} | index.names
+                words = Words.of(ready.states, ready.stems, names, known, ready.weights)
+                evidence.reading = Reading(words, tuple(passages[n] for n in numbers))
+                found[claim] = evidence
+            for claim in claims:
+                found.setdefault(claim, Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS)
+            yield found
 
-    def unseen_by(self, document: str) -> list[int]:
-        """The folds whose models have not been trained on a document: one, or all."""
-        key = document_hash(document)
-        return [key % self.folds] if key in self.seen else list(range(self.folds))
-
-    def logits(self, kind: str, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
-        """Log odds that claims (``claim``) or whole summaries (``whole``) are supported, each by its folds, (n,)."""
-        return decided(kind, self.both_logits(kind, evidence, folds))
-
-    def both_logits(self, kind: str, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
-        """The same by checkers and by trees, (n, 2)."""
-        total = np.zeros((len(evidence), 2))
-        for fold in range(self.folds):
-            at = [i for i, own in enumerate(folds) if fold in own]
-            if at:
-                features = claim_table([evidence[i] for i in at], fold % len(self.checkers))
-                total[at, 0] += features[:, VERDICT]
-                total[at, 1] += self.models[kind][fold].logits(features)
-        return total / np.array([len(own) for own in folds], dtype=float)[:, None]
-
-
-def decided(kind: str, both: np.ndarray) -> np.ndarray:
-    """The log odds that count, (n,), of those by checkers and by trees, (n, 2).
-
-    >>> decided("claim", np.array([[2.0, 4.0]])), decided("whole", np.array([[2.0, 4.0]]))
-    (array([3.]), array([4.]))
-    """
-    weight = _CHECKERS_WEIGH[kind]
-    return both @ np.array([weight, 1 - weight])
-
-
-def summarise_words(logits: np.ndarray, weight: np.ndarray, special: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
-    """Pool the words of each claim.
-
-    Args:
-        logits: (n_words,) log odds that a word is not supported.
-        weight: (n_words,) how rare each word is.
-        special: (n_words,) whether it is a number or a name.
-        lengths: how many words each claim has, in order; none is 0.
-
-    Returns:
-        (n_claims, 6): the worst word, minus the log of no word being wrong, the mean, the mean weighted by
-        rarity, the second worst word, the worst number or name.
-
-    >>> table = summarise_words(np.zeros(3), np.ones(3), np.array([True, False, True]), [1, 2])
-    >>> table[:, 0].tolist(), table[:, 4].tolist()
-    ([0.5, 0.5], [0.0, 0.5])
-    """
-    probability = np.clip(sigmoid(logits), 0, 0.99)
-    starts = np.cumsum(np.r_[0, lengths])[:-1]
-    sizes = np.asarray(lengths, dtype=float)
-    owner = np.repeat(np.arange(len(sizes)), lengths)
-    order = np.lexsort((-probability, owner))
-    ranked = probability[order]
-    second = np.where(sizes > 1, ranked[np.minimum(starts + 1, len(ranked) - 1)], 0.0)
-    return np.column_stack(
-        [
-            ranked[starts],
-            np.add.reduceat(-np.log1p(-probability), starts),
-            np.add.reduceat(probability, starts) / sizes,
-            np.add.reduceat(probability * weight, starts) / np.add.reduceat(weight, starts),
-            second,
-            np.maximum.reduceat(probability * special, starts),
-        ]
-    )
+    def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded]) -> EncodedClaim:
+        whole = np.sum([e.whole for e in encoded], axis=0)
+        names = capitalised(parts)
+        stems = [stem for part in parts for stem in part.stems]
+        words = [part.text[a:b].lower() for part in parts for a, b in part.spans]
+        return EncodedClaim(
+            stems,
+            np.concatenate([e.words for e in encoded]),
+            whole / max(float(np.linalg.norm(whole)), 1e-9),
+            np.array([self._weight(word) for word in words]),
+            np.array([stem in names for stem in stems]),
+        )
 
 
-def claim_table(evidence: Sequence[Evidence], which: int | np.ndarray) -> np.ndarray:
-    """Features of claims or whole summaries: of the evidence, then one checker's verdict and its words.
-
-    Args:
-        evidence: n claims that checkers have looked at.
-        which: the checker asked about all claims, or (n,) about each.
-
-    Returns:
-        (n, 74).
-    """
-    asked = np.broadcast_to(which, len(evidence))
-    doubts = [item.doubts[k] for item, k in zip(evidence, asked, strict=True)]
-    words = summarise_words(
-        np.concatenate(doubts),
-        np.concatenate([item.weight for item in evidence]),
-        np.concatenate([item.special for item in evidence]),
-        [len(d) for d in doubts],
-    )
-    verdicts = [item.supported[k] for item, k in zip(evidence, asked, strict=True)]
-    return np.column_stack([np.stack([item.claim for item in evidence]), verdicts, words])
+def ask(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
+    """Put into the evidence what checkers find in its readings."""
+    for item, (supported, doubts) in zip(evidence, check(checkers, [item.reading for item in evidence]), strict=True):
+        item.supported, item.doubts = supported, doubts[:, item.content]
 
 
 class Verifier:
