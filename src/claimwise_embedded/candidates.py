@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from spacy.tokens import Doc, Token
 
-from claimwise.person_words import PEOPLE
+from claimwise.words import PEOPLE
 from claimwise_embedded.clauses import TIES, Clause, Piece, Unit, clauses, singular
 from claimwise_embedded.decomposer_parsing import (
     REPORTING,
