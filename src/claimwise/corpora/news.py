@@ -297,9 +297,10 @@ def _without_preamble(reply: str, rows: Rows) -> str:
 def genaudit_usb(rows: Rows, files: Registry) -> None:
     """GenAudit and USB annotations of LLM summaries (Ramprasad et al. 2024): summaries with marked error spans.
 
-    Label 0 where most annotators of the summary marked a span as an error. What several annotated is one example, with the
-    spans of all who marked any; where as many marked as did not, it has no label and no spans. Spans are published as text: a summary has them only if all are found in it; the others are counted.
-    Rows without text are left out and counted.
+    Label 0 where most annotators of the summary marked a span as an error. What several annotated is one example, with
+    the spans of all who marked any; where as many marked as did not, it has no label and no spans. Spans are published as
+    text: a summary has them only if all are found in it; the others are counted. Rows without text are left out and
+    counted.
     """
     annotated: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {}
     for part in ("Genaudit", "USB"):
