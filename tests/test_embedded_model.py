@@ -57,6 +57,14 @@ def test_unknown_weights_are_an_error_that_names_the_known():
         models.load({"kind": "embedded", "weight": "zero-shot"})
 
 
+def test_a_copied_claim_is_more_probable_than_one_about_something_else(model):
+    prompt = prompts.load("acueval-verify-zeroshot")
+    claims = ["The council of Harrow Vale approved a tram line.", "A volcano erupted in Iceland and closed airports."]
+    [[copied, other]] = model.verify([DOCUMENT], [claims], prompt)
+    assert copied.support > 0.5 > other.support
+    assert text.sentences(DOCUMENT)[copied.evidence[0]].text.startswith("The council of Harrow Vale")
+
+
 def test_the_judge_prefers_a_faithful_summary_to_one_about_something_else(model):
     prompt = prompts.load("belugaeval-judge-consistency")
     summaries = [

@@ -126,6 +126,11 @@ def test_demonstrations_move_every_verdict_the_way_they_point(verifier):
     assert support(verifier, SUPPORTED, prompt=stricter).support < support(verifier, SUPPORTED).support
 
 
+def test_the_whole_summary_judge_prefers_the_right_summary(verifier):
+    right, wrong = verifier.score_whole([DOCUMENT, DOCUMENT], [SUPPORTED, UNRELATED])
+    assert right.score > wrong.score
+
+
 def test_function_words_hold_nothing_whatever_their_stem():
     # Porter's stems of these are no words: "wa", "thi", "hi", "ha", "ani", "becaus", "veri".
     function = "This was his, any of it, because he has very many before those during that."
