@@ -38,10 +38,6 @@ def code(name: str) -> list[nbformat.NotebookNode]:
     return [cell for cell in cells if cell.cell_type == "code"]
 
 
-def test_every_notebook_has_a_section_of_its_name_and_is_run():
-    assert set(NOTEBOOKS) == set(PARAMS.sections) == {*PARAMS.notebooks, LAST}
-
-
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_is_clean(name):
     assert nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells[0].source.startswith("# ")
