@@ -30,10 +30,11 @@ from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.params import Engine
-from claimwise.scale import dask_engine
+from claimwise.scale import dask_engine, run
 from claimwise.scale.parts import read, split
 from claimwise.scale.run import evaluate_in_parts, merge, score_folder
 from claimwise.schema import TableError
+from claimwise_embedded import EmbeddedModel
 
 TINY = 60  # tokens a part, so that a few dozen rows are several parts
 TWO = Engine(kind="dask", workers=2)
@@ -608,6 +609,31 @@ def test_the_pipelines_tables_are_those_of_one_process(tmp_path, examples_table,
     for name in ("claims", "verdicts", "scores"):
         pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
     assert not (tmp_path / "parts").exists()
+
+
+def test_a_stage_in_parts_that_was_killed_asks_nothing_twice(tmp_path, examples_table, monkeypatch):
+    monkeypatch.setattr(run, "_DOCUMENTS", 2)
+    table = examples_table(*examples().drop(columns="note").to_dict("records"))
+    asked, judge, kills = [], EmbeddedModel.judge, [KeyboardInterrupt]
+
+    def judged(model, documents, *given):
+        if asked and kills:
+            raise kills.pop()
+        asked.extend(zip(documents, given[0], strict=True))
+        return judge(model, documents, *given)
+
+    def score():
+        spec, entry = specification("holistic", DEFAULT_METRICS), {"kind": "embedded"}
+        none = pd.DataFrame(columns=["example_id", "decomposer", "claim_index", "claim"])
+        return evaluate_in_parts("holistic", spec, entry, table, none, tmp_path / "parts", Engine())
+
+    monkeypatch.setattr(EmbeddedModel, "judge", judged)
+    with pytest.raises(KeyboardInterrupt):
+        score()
+    assert asked  # a part was finished
+    found = score()
+    assert sorted(asked) == sorted(set(zip(table["document"], table["summary"], strict=True)))
+    assert found.scores["score"].notna().all()
 
 
 def test_a_merge_writes_all_rows_or_says_what_is_missing(file, tmp_path):
