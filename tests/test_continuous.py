@@ -62,6 +62,36 @@ def test_prompts_may_differ_in_their_last_token_only(decoder):
     assert dict(together(decoder, [], 2)) == {}
 
 
+#: Three documents under common instructions, one of them asked about once only.
+ABOUT_DOCUMENTS = [
+    SHARED + document + own
+    for document, owns in (([*range(400, 440)], OWN[:4]), ([*range(500, 590)], OWN[4:8]), ([*range(450, 480)], OWN[8:]))
+    for own in owns
+]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize("first", [0, len(SHARED)], ids=["instructions", "nothing shared"])
+def test_replies_about_documents_are_those_of_one_prompt_at_a_time(decoder, first, rows):
+    prompts = [prompt[first:] for prompt in ABOUT_DOCUMENTS[::2] + ABOUT_DOCUMENTS[1::2]]
+    assert dict(together(decoder, prompts, rows)) == dict(enumerate(alone(decoder, prompts)))
+
+
+def test_a_document_is_read_once_for_all_that_is_written_about_it(decoder):
+    read = []
+    shared = SharedPrefix(decoder, PROBE)
+    hook = decoder.base_model.register_forward_hook(
+        lambda module, args, given, out: read.append(given["input_ids"].shape[1]), with_kwargs=True
+    )
+    written = dict(continuous.write(shared, ABOUT_DOCUMENTS, 1, lambda reply: True, lambda length, known: 2))
+    hook.remove()
+    steps = -(-len(ABOUT_DOCUMENTS) // 2)
+    # A prompt's last token is a step's.
+    own = sum(len(prompt) - 1 - len(SHARED) for prompt in ABOUT_DOCUMENTS) - 3 * 40 - 3 * 90
+    assert sum(read) == len(SHARED) + own + steps
+    assert len(written) == len(ABOUT_DOCUMENTS)
+
+
 def test_there_is_room_for_more_rows_once_the_longest_has_ended(decoder):
     prompts = [SHARED + own for own in ([*range(300, 380)], *OWN)]
     steps = []

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import torch
 from transformers import Cache, DynamicCache, DynamicLayer, LogitsProcessorList, PreTrainedModel
 
-from claimwise.models.prefix import SharedPrefix, Tokens
+from claimwise.models.prefix import WORTH, SharedPrefix, Tokens, common
 
 #: Options of ``generate`` for the most probable token at every step, whatever else a checkpoint suggests.
 GREEDY: dict[str, Any] = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
@@ -44,18 +45,20 @@ def write(
     known = 0 if beginning is None else beginning.get_seq_length()
     batch = _Batch(shared, beginning)
     # The longest come first: memory that does not suffice fails early, and there is room for more rows later.
-    waiting = deque(sorted(range(len(prompts)), key=lambda i: -len(prompts[i])))
+    groups = sorted(_alike(prompts, known), key=lambda group: -max(len(prompts[i]) for i in group[0]))
+    read_once = {i: length for members, length in groups for i in members}
+    waiting = deque(read_once)
     texts = [list(prompt) for prompt in prompts]
     adjusting: dict[int, LogitsProcessorList] = {}
     rows: list[int] = []  # which prompt each row continues
     while waiting or rows:
         if waiting:
-            length = longest_reply + max(len(prompts[i]) for i in (waiting[0], *rows))
+            length = longest_reply + max(len(prompts[i]) for i in (*waiting, *rows))
             free = max(1, room(length, known)) - len(rows)
             new = [waiting.popleft() for _ in range(min(free, len(waiting)))]
             adjusting |= {i: _adjusting(shared.model, prompts[i], longest_reply) for i in new}
             # The last token of a prompt is the first that a step goes on from.
-            batch.add(len(rows), [texts[i][known:-1] for i in new], length)
+            batch.add(len(rows), [(texts[i][:-1], read_once[i]) for i in new], length)
             rows += new
         logits = batch.step([texts[i] for i in rows])
         for scores, i in zip(logits, rows, strict=True):
@@ -71,6 +74,27 @@ def write(
                 if row < len(rows):
                     rows[row] = last
                     batch.move(len(rows), row)
+
+
+def _alike(prompts: Sequence[Tokens], known: int) -> list[tuple[list[int], int]]:
+    """Prompts about one document: which, and how many tokens all of them begin with, those of the document included.
+
+    >>> document, other = list(range(1, 99)), list(range(200, 300))
+    >>> _alike([[0, *document, 7, 1], [0, *other, 8], [0, *document, 7, 2]], known=1)
+    [([0, 2], 100), ([1], 1)]
+    """
+    groups: list[tuple[list[int], int]] = []
+    for i in sorted(range(len(prompts)), key=prompts.__getitem__):
+        if groups:
+            members, length = groups[-1]
+            first = prompts[members[0]]
+            most = min(len(first), len(prompts[i])) - 1
+            shared = common(first, prompts[i], known, most if len(members) == 1 else min(most, length))
+            if shared - known >= WORTH:
+                groups[-1] = [*members, i], shared
+                continue
+        groups.append(([i], known))
+    return groups
 
 
 def goes_in_circles(reply: Tokens) -> bool:
@@ -112,22 +136,39 @@ class _Batch(Cache):
     def __init__(self, shared: SharedPrefix, beginning: DynamicCache | None):
         super().__init__(layer_class_to_replicate=partial(_Layer, self))
         self._shared, self._beginning = shared, beginning
+        self._document: tuple[Tokens, DynamicCache | None] = [], beginning  # the last that was read
         self.size = 0, 0  # rows and positions that there is room for
         self.written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
         for known in beginning.layers if beginning else ():
             self.layers.append(_Layer(self))
             self.layers[-1].keys, self.layers[-1].values = known.keys, known.values
 
-    def add(self, first: int, texts: Sequence[Tokens], length: int) -> None:
-        """Rows, from the first one on, of texts that follow the beginning and grow to a length."""
+    def add(self, first: int, texts: Sequence[tuple[Tokens, int]], length: int) -> None:
+        """Rows, from the first one on, of texts that grow to a length; of each so many tokens are read once for all rows
+        that begin with them."""
         if first + len(texts) > self.size[0]:
             self.size = first + len(texts), length
         start = 0 if self._beginning is None else self._beginning.get_seq_length()
-        for row, layers in enumerate(self._shared.after(self._beginning, texts), first):
-            for number, (keys, values) in enumerate(layers):
-                if number == len(self.layers):
-                    self.layers.append(_Layer(self))
-                self.layers[number].put(row, start, keys, values)
+        row = first
+        for document, alike in groupby(texts, key=lambda text: text[0][: text[1]]):
+            cache = self._read(document, start)
+            for own in self._shared.after(cache, [text[len(document) :] for text, _ in alike]):
+                for number, (keys, values) in enumerate(own):
+                    if number == len(self.layers):
+                        self.layers.append(_Layer(self))
+                    if len(document) > start:
+                        read = cache.layers[number]
+                        self.layers[number].put(row, start, read.keys[0, :, start:], read.values[0, :, start:])
+                    self.layers[number].put(row, len(document), keys, values)
+                row += 1
+
+    def _read(self, document: Tokens, start: int) -> DynamicCache | None:
+        """Keys and values of what all rows begin with and of a document; the latest is kept for its next rows."""
+        if len(document) == start:
+            return self._beginning
+        if self._document[0] != document:
+            self._document = document, self._shared.extend(self._beginning, document[start:], start)
+        return self._document[1]
 
     def step(self, texts: Sequence[Tokens]) -> torch.Tensor:
         """Logits after each row's text, of which all but the last token has been read."""

@@ -130,7 +130,7 @@ class SharedPrefix:
         start = 0 if beginning is None else beginning.get_seq_length()
         for group in self._groups(texts):
             if len(group) == 1:
-                cache = self._extend(beginning, group[0], start)
+                cache = self.extend(beginning, group[0], start)
             else:
                 row, cache = _Row(), _share(beginning)
                 for text in group:
@@ -170,7 +170,7 @@ class SharedPrefix:
         wanted = tuple(tokens)
         known, cache = self._longest_kept(wanted)
         if len(known) < len(wanted):
-            cache = self._extend(cache, tokens[len(known) :], len(known))
+            cache = self.extend(cache, tokens[len(known) :], len(known))
         if keep:
             self._kept.pop(wanted, None)
             self._kept[wanted] = cache
@@ -200,11 +200,11 @@ class SharedPrefix:
         if row.ids:
             yield from self._run(row, cache)
         for child in large:
-            extended = self._extend(cache, prompts[child.member][child.start : child.stop], child.start)
+            extended = self.extend(cache, prompts[child.member][child.start : child.stop], child.start)
             yield from self._below(child, prompts, extended)
 
-    def _extend(self, cache: DynamicCache | None, tokens: Tokens, position: int) -> DynamicCache:
-        """A cache of the given one's tokens and these; the given one is left as it was."""
+    def extend(self, cache: DynamicCache | None, tokens: Tokens, position: int) -> DynamicCache:
+        """Keys and values of the given cache's tokens and these; the given one is left as it was."""
         cache = _share(cache)
         for at in range(0, len(tokens), self._chunk_tokens):
             row = _Row()

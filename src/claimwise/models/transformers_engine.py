@@ -21,7 +21,8 @@ from claimwise.prompts import Decoding
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
 _CPU_CHUNK = 1024
-_CPU_REPLIES = 8_192  # more rows at once pay when replies are written: a step reads all weights for each token
+_CPU_REPLIES = 32_768  # more rows at once pay when replies are written: a step reads all weights in any case
+_CPU_MEMORY = 2**30  # bytes that keys and values of all replies written at once may take
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
 #: What sharing is tried on: two documents under common instructions, and after each two endings with different answers.
@@ -224,12 +225,13 @@ def _limits(model: torch.nn.Module) -> tuple[int, int]:
     On an accelerator what takes half of its free memory: keys, values and activations; of replies keys and values, for of
     a step's rows only the last tokens pass.
     """
-    if model.device.type != "cuda":
-        return _CPU_BATCH, _CPU_REPLIES
     config = model.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     kept = 2 * config.num_hidden_layers * heads * head  # numbers that a token's keys and values are
+    if model.device.type != "cuda":
+        affordable = _CPU_MEMORY // (model.dtype.itemsize * kept)
+        return _CPU_BATCH, min(max(affordable, _CPU_BATCH), _CPU_REPLIES)
     passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
     half = torch.cuda.mem_get_info(model.device)[0] // 2
     read, written = (half // (model.dtype.itemsize * numbers) for numbers in (kept + passing, kept))
