@@ -60,6 +60,18 @@ def test_few_validation_documents_of_each_origin_leave_the_test_rows_alone():
     assert corpus.first(None).examples.equals(corpus.examples)
 
 
+def test_what_is_said_of_documents_that_are_left_out_goes_with_them():
+    corpus = corpora.load("sample")
+    few = corpus.first(None, {"validation": 2, "test": 2})
+    kept = set(few.examples["id"])
+    assert 0 < len(few.preferences) < len(corpus.preferences)
+    assert set(few.preferences["first_id"]) | set(few.preferences["second_id"]) <= kept
+    of_kept = corpus.gold_claims[corpus.gold_claims["example_id"].isin(kept)]
+    assert few.gold_claims["claim"].tolist() == of_kept["claim"].tolist()
+    whole = corpus.first(None)
+    assert all(getattr(whole, name).equals(getattr(corpus, name)) for name in TABLES)
+
+
 def test_equal_documents_share_a_document_id():
     first, second = toy().examples.document_id
     assert first == second

@@ -48,6 +48,13 @@ def test_every_labelled_claim_gets_its_own_verdict(claims, batch):
     assert found["claim"].tolist() == claims["claim"].tolist()
 
 
+def test_rows_of_one_text_need_not_stand_together(claims):
+    mixed = claims.sample(frac=1, random_state=0)
+    assert mixed["example_id"].tolist() != claims["example_id"].tolist()
+    found = verify_labelled(mixed, ZERO_SHOT, FakeModel())
+    assert found.sort_index()["support"].tolist() == verify_labelled(claims, ZERO_SHOT, FakeModel())["support"].tolist()
+
+
 def test_the_text_beside_is_shown_where_every_claim_has_one(claims):
     class Watching(FakeModel):
         def verify(self, documents, claims, prompt, extras=None):

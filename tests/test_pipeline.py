@@ -50,6 +50,26 @@ def test_every_dependency_of_a_stage_is_there():
             assert (ROOT / path).exists() or path.startswith(("data/corpora", "data/scores")), path
 
 
+#: Modules that may change without a result: they say, find or show something, and compute nothing.
+SAYS = {"errors", "hub", "paths", "progress", "reasons", "strict_yaml"}
+
+
+@pytest.mark.parametrize("stage", ["corpora", "score", "notebook", "scoreboard"])
+def test_what_a_stage_computes_with_is_among_its_dependencies(stage):
+    paths = {Path(path).with_suffix("").as_posix() for path in STAGES[stage]["deps"] if path.startswith("src/")}
+    rooms = {path.removeprefix("src/").replace("/", ".") for path in paths}
+    listed = {
+        f"claimwise.{name}" for name in (*SAYS, "corpora")
+    } | rooms  # what the corpora's code made is listed itself
+
+    def within(name):
+        return any(name == room or name.startswith(room + ".") for room in listed)
+
+    computing = [name for name in every_module() if any(name == room or name.startswith(room + ".") for room in rooms)]
+    used = set().union(*(imported(source(name).read_text(), name) for name in computing))
+    assert {name for name in used if name.startswith("claimwise.") and not within(name)} == set()
+
+
 def test_imports_have_no_circle():
     # A package imports its modules to re-export them; that a module imports its package's siblings is no circle.
     graph = {

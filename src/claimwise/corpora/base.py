@@ -58,9 +58,10 @@ class Corpus:
     def first(
         self, documents: int | None, of_split: Mapping[str, int] | None = None, learned: Collection[str] = ()
     ) -> Corpus:
-        """The corpus with the examples of so many documents only, in the order of their ids; None keeps all.
+        """The corpus with so many documents only, in the order of their ids; None keeps all.
 
         ``of_split`` is the same of each origin's rows of a split, without the documents whose ids are among ``learned``.
+        Claims, preferences and all other rows about the examples that are left out go, too.
         """
         examples = self.examples
         if documents is not None:
@@ -71,7 +72,12 @@ class Corpus:
             ids = examples[split & ~examples["document_id"].isin(learned)].groupby("origin")["document_id"].unique()
             kept = [document for some in ids for document in sorted(some)[:count]]
             examples = examples[~split | examples["document_id"].isin(kept)]
-        return replace(self, examples=examples.reset_index(drop=True))
+        tables = {"examples": examples.reset_index(drop=True)}
+        for name in (*TABLES[1:], *RARE):
+            table = getattr(self, name)
+            about = table.filter(regex="^(example|first|second)_id$")
+            tables[name] = table[about.isin(set(examples["id"])).all(axis=1)].reset_index(drop=True)
+        return replace(self, **tables)
 
 
 class Rows:

@@ -39,8 +39,7 @@ def labelled_claims(corpus: Corpus) -> pd.DataFrame:
 def verify_labelled(claims: pd.DataFrame, prompt: Prompt, model: Model, batch: int = 64) -> pd.DataFrame:
     """The claims with a model's verdicts; claims of one text are asked about together.
 
-    The rows are those of ``labelled_claims``, in their order (those of one text stand together); ``batch`` is how many
-    texts the model is given at once.
+    The rows are those of ``labelled_claims``; ``batch`` is how many texts the model is given at once.
 
     Returns:
         The same rows with ``support`` in [0, 1] (NaN with a ``reason`` where nothing could be read) and ``evidence``
@@ -52,12 +51,14 @@ def verify_labelled(claims: pd.DataFrame, prompt: Prompt, model: Model, batch: i
     >>> found["support"].tolist()
     [1.0, 0.0]
     """
-    groups = claims.groupby(["example_id", "document"], sort=False).agg({"claim": list, "extra": "first"}).reset_index()
+    numbered = claims.assign(row=range(len(claims))).groupby(["example_id", "document"], sort=False)
+    groups = numbered.agg({"claim": list, "extra": "first", "row": list}).reset_index()
     beside = claims["extra"].notna().all()
-    verdicts = []
+    verdicts = {}
     for part in batches(groups, prompt.name, "document", batch):
         extras = part["extra"].tolist() if beside else None
         found = verify(model, prompt, part["document"].tolist(), part["claim"].tolist(), extras)
-        verdicts += chain.from_iterable(found)
-    columns = {name: [getattr(verdict, name) for verdict in verdicts] for name in ("support", "reason", "evidence")}
+        verdicts |= zip(chain.from_iterable(part["row"]), chain.from_iterable(found), strict=True)
+    in_order = [verdicts[row] for row in range(len(claims))]
+    columns = {name: [getattr(verdict, name) for verdict in in_order] for name in ("support", "reason", "evidence")}
     return claims.assign(**columns)
