@@ -135,17 +135,18 @@ def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: B
     """What scored rows are called where no threshold is known: faithful, not faithful, not sure, or nothing.
 
     Nothing without a score, and of texts in another language, for the bounds were fitted on English. No score makes a row
-    faithful of which a claim (``output.claim_table``) is unsupported, or not sure although its support is high enough.
+    faithful of which a claim (``output.claim_table``) has a support under one half, or is not sure although its support is
+    high enough.
 
     >>> rows = pd.DataFrame({"id": ["a", "b", "c"], "score": 0.95, "document": ["It rained.", "It rained.", "雨が降った。"]})
     >>> claims = pd.DataFrame({"example_id": ["a", "a", "b"], "verdict": ["supported", "not sure", "not sure"]})
-    >>> rows, claims = rows.assign(summary=rows["document"]), claims.assign(support=[0.95, 0.5, 0.95])
+    >>> rows, claims = rows.assign(summary=rows["document"]), claims.assign(support=[0.95, 0.5, 0.4])
     >>> verdicts(rows, Band(0.2, 0.9), claims, Band(0.2, 0.9))
     ['faithful', 'not sure', '']
     """
     known = rows["score"].where(english(rows["document"]) & english(rows["summary"]))
     unsure = (claims["verdict"] == NOT_SURE) & (probability(claims) >= claim_band.high)
-    doubted = rows["id"].isin(claims.loc[(claims["verdict"] == SUPPORT[1]) | unsure, "example_id"])
+    doubted = rows["id"].isin(claims.loc[(probability(claims) < SUPPORTED) | unsure, "example_id"])
     words = (band.word(score, YES, NO) for score in known)
     return [NOT_SURE if word == YES and doubt else word for word, doubt in zip(words, doubted, strict=True)]
 
