@@ -298,6 +298,17 @@ def test_a_list_that_was_cut_off_is_scored_and_said(served):
     assert (row["score"], row["n_claims"], row["reason"]) == (0.75, 1, "cut off at its length limit")
 
 
+def test_a_summary_in_another_language_among_others_gets_no_verdict_and_is_counted():
+    german = "Der Bürgermeister hat am Dienstag gesagt, dass die alte Brücke für ein Jahr nicht mehr befahren wird."
+    english = "The mayor said on Tuesday that the old bridge would be closed to all of the traffic for a year."
+    other = "Police said that the man was seen in the park in the morning, and that he had a dog with him."
+    rows = [{"document": text, "summary": text} for text in (english, german, other)]
+    done = CliRunner().invoke(cli.app, ["score", write(rows)])
+    assert pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist() == ["faithful", "", "faithful"]
+    assert "2 faithful (from 0.86 on), 0 not faithful (below 0.18), 0 not sure" in done.output
+    assert "  1 without a verdict: they seem not to be English" in done.output
+
+
 def test_what_the_embedded_model_cannot_tell_it_says():
     rows = [
         {"document": "It rained in Rome.", "summary": "It snowed."},

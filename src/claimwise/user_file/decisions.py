@@ -154,15 +154,23 @@ def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: B
 def band_report(words: Sequence[str], band: Band) -> str:
     """How many verdicts there are of each kind, where their bounds come from, and how right they were there.
 
-    >>> print(band_report(["faithful", "not sure"], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
+    ``words`` are those of the rows that have a score; one without a word is not in English.
+
+    >>> print(band_report(["faithful", "not sure", ""], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
       verdicts: 1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure
+      1 without a verdict: they seem not to be English, which is all that the embedded model reads
       These bounds are the embedded model's, from 1722 public validation rows. On a corpus left out they decided 50 % of
       the rows, 70 % of these rightly (a coin: 50). For texts of your own kind give labels, or --threshold
     """
     count = Counter(words)
     below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
+    foreign = (
+        f"  {count['']} without a verdict: they seem not to be English, which is all that the embedded model reads\n"
+        if count[""]
+        else ""
+    )
     return (
-        f"  verdicts: {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n"
+        f"  verdicts: {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n{foreign}"
         f"  These bounds are the embedded model's, from {band.n} public validation rows. On a corpus left out they decided "
         f"{100 * band.decided:.0f} % of\n  the rows, {100 * band.right:.0f} % of these rightly (a coin: 50). For texts of "
         "your own kind give labels, or --threshold"

@@ -172,13 +172,14 @@ def score(
     decided = (
         decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     )
+    said = scores.loc[scores["score"].notna(), decisions.VERDICT].tolist() if band else []
     for line in (
         *(f"  {count} x {reason}" for reason, count in unscored.items()),
         *(f"  {count} scored, but: {reason}" for reason, count in doubtful.items()),
         *decisions.by_system(rows),
         *decisions.ranking(rows),
         *([decided] if decided else []),
-        *([decisions.band_report(called, band)] if band and unscored.sum() < len(scores) else []),
+        *([decisions.band_report(said, band)] if said else []),
         *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):
         say(line)
