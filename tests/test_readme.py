@@ -30,6 +30,7 @@ def _row(start: str) -> str:
         ("whole summary by Qwen", [None, None, "holistic-qwen-0-5b"]),
         ("whole summary by the larger Qwen", [None, None, "holistic-qwen"]),
         ("whole summary by SmolLM2", [None, None, "holistic-smollm2"]),
+        ("whole summary, *recorded*", [None, None, "llama-2-70b-chat-hf rts (recorded)"]),
         ("sentences, *fine-tuned*", ["sentences-claimwise"] * 3),
         ("sentences by the larger model, *fine-tuned*", ["sentences-claimwise-1-5b"] * 3),
         ("sentences by Qwen", ["sentences-qwen"] * 3),
@@ -93,10 +94,12 @@ def test_the_finding_on_claims_of_the_language_models_own_is_that_of_the_sample(
 
 def test_the_finding_with_identical_weights_is_that_of_the_part():
     tables = ROOT / "tables" / "public_part" / "embedded" / "verifier"
-    auc = pd.read_csv(tables / "balanced_accuracy.csv").set_index(["metric", "group"])["auc"]
+    rows = pd.read_csv(tables / "balanced_accuracy.csv").set_index(["metric", "group"])
+    auc, n = rows["auc"], rows.loc["acueval-qwen", "n"]
     pairs = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval-qwen' and against == 'holistic-qwen'")
     claims, rated, asked = (auc[f"{name}-qwen"].map("{:.2f}".format) for name in ("acueval", "holistic", "summary"))
     said = " ".join(README.split())
+    assert f"{n['cnndm']:.0f} and {n['xsum']:.0f} summaries of AggreFact" in said
     assert (
         f"(AUC {claims['cnndm']} against {rated['cnndm']} on CNN/DM, {claims['xsum']} against {rated['xsum']} on XSum"
         in said

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from transformers import Cache, DynamicCache, DynamicLayer, LogitsProcessorList, PreTrainedModel
 
-from claimwise.models.prefix import WORTH, SharedPrefix, Tokens, common
+from claimwise.models.prefix import SharedPrefix, Tokens, tree
 
 #: Options of ``generate`` for the most probable token at every step, whatever else a checkpoint suggests.
 GREEDY: dict[str, Any] = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
@@ -83,18 +83,10 @@ def _alike(prompts: Sequence[Tokens], known: int) -> list[tuple[list[int], int]]
     >>> _alike([[0, *document, 7, 1], [0, *other, 8], [0, *document, 7, 2]], known=1)
     [([0, 2], 100), ([1], 1)]
     """
-    groups: list[tuple[list[int], int]] = []
-    for i in sorted(range(len(prompts)), key=prompts.__getitem__):
-        if groups:
-            members, length = groups[-1]
-            first = prompts[members[0]]
-            most = min(len(first), len(prompts[i])) - 1
-            shared = common(first, prompts[i], known, most if len(members) == 1 else min(most, length))
-            if shared - known >= WORTH:
-                groups[-1] = [*members, i], shared
-                continue
-        groups.append(([i], known))
-    return groups
+    if not prompts:
+        return []
+    root = tree(prompts)
+    return [(child.members(), child.stop) for child in root.children] + [([i], known) for i in root.leaves]
 
 
 def goes_in_circles(reply: Tokens) -> bool:

@@ -384,6 +384,10 @@ class Node:
         own = self.stop - self.start + sum(len(prompts[i]) - self.stop for i in self.leaves)
         return own + sum(child.size(prompts) for child in self.children)
 
+    def members(self) -> list[int]:
+        """The prompts that end here or below."""
+        return self.leaves + [i for child in self.children for i in child.members()]
+
 
 def tree(prompts: Sequence[Tokens], worth: int = WORTH) -> Node:
     """Arrange prompts by their common beginnings.
