@@ -12,7 +12,7 @@ they are learned. A killed run goes on from its last thousand documents.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -152,10 +152,8 @@ def train(options: TransformersOptions, material: Sequence[Pack], folder: Path) 
 def _learn(asked: Asked, step: Sequence[Pack]) -> float:
     """Add the gradients of a step's loss, the mean over its packs, and return it; packs of similar lengths are read together."""
     groups = [asked.prompts(pack.document, [s for text in pack.texts for s in text.statements]) for pack in step]
-    shared = [common(min(group), max(group), 0, min(map(len, group)) - 1) for group in groups]
-    lengths = [sum(map(len, group)) - (len(group) - 1) * known for group, known in zip(groups, shared, strict=True)]
     total = 0.0
-    for batch in length_batches(lengths, _tokens(asked.model.device)):
+    for batch in read_together(groups, asked.model.device):
         found = asked.logits([groups[i] for i in batch])
         value = sum(loss(logits, step[i].texts) for i, logits in zip(batch, found, strict=True)) / len(step)
         value.backward()
@@ -163,9 +161,15 @@ def _learn(asked: Asked, step: Sequence[Pack]) -> float:
     return total
 
 
-def _tokens(device: torch.device) -> int:
-    """Padded tokens of packs that are read together; on a CPU, where that gains nothing, a pack is read alone."""
-    return torch.cuda.mem_get_info(device)[1] // _BYTES_PER_TOKEN if device.type == "cuda" else 0
+def read_together(groups: Sequence[Sequence[list[int]]], device: torch.device) -> Iterator[list[int]]:
+    """Which groups of prompts, each with a document in common, are read at once: such of similar lengths.
+
+    On a CPU, where more gains nothing, each is read alone.
+    """
+    shared = [common(min(group), max(group), 0, min(map(len, group)) - 1) for group in groups]
+    lengths = [sum(map(len, group)) - (len(group) - 1) * known for group, known in zip(groups, shared, strict=True)]
+    room = torch.cuda.mem_get_info(device)[1] // _BYTES_PER_TOKEN if device.type == "cuda" else 0
+    return length_batches(lengths, room)
 
 
 def _kernel(device: torch.device) -> AbstractContextManager:
@@ -183,6 +187,16 @@ def _schedule(step: int, steps: int) -> float:
     return min(1.0, (step + 1) / WARM_UP) * (1 - 0.9 * falling)
 
 
+def options_of(name: str) -> TransformersOptions:
+    """Of an entry of ``models`` in params.yaml."""
+    entry = params.read("params.yaml").model_entry(name)
+    unused = {"kind", "prices", "recorded"}
+    options = TransformersOptions.read("transformers", {k: v for k, v in entry.items() if k not in unused})
+    if options.dtype == "auto" and torch.cuda.is_available():
+        options = options.model_copy(update={"dtype": "bfloat16"})  # float16's range is small for gradients
+    return options
+
+
 def main() -> None:
     """Read the command line, and train."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -192,12 +206,7 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], help="how names of corpora begin that it does not see")
     parser.add_argument("--most", type=int, help="packs that are read at most; all, if not given")
     given = parser.parse_args()
-    entry = params.read("params.yaml").model_entry(given.model)
-    unused = {"kind", "prices", "recorded"}
-    options = TransformersOptions.read("transformers", {k: v for k, v in entry.items() if k not in unused})
-    if options.dtype == "auto" and torch.cuda.is_available():
-        options = options.model_copy(update={"dtype": "bfloat16"})  # float16's range is small for gradients
-    train(options, without(read(given.packs), given.without)[: given.most], given.folder)
+    train(options_of(given.model), without(read(given.packs), given.without)[: given.most], given.folder)
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ def ablation(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.nd
         ``corpus, n, model, pooling, auc``.
     """
     found = []
-    for (corpus, model, pooling), part in _pooled(rows, table.row, {"features": alone, **_columns(logits)}):
-        found.append(_one(part, corpus=corpus, model=model, pooling=pooling))
-    return _table(found, ["corpus", "n", "model", "pooling", "auc"])
+    for (corpus, model, pooling), part in pooled(rows, table.row, {"features": alone, **_columns(logits)}):
+        found.append(one_auc(part, corpus=corpus, model=model, pooling=pooling))
+    return as_table(found, ["corpus", "n", "model", "pooling", "auc"])
 
 
 def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.ndarray) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.
         ``error, n, model, pooling, auc``.
     """
     found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
-    for (corpus, model, pooling), part in _pooled(rows, table.row, {"features": alone, **_columns(logits)}):
+    for (corpus, model, pooling), part in pooled(rows, table.row, {"features": alone, **_columns(logits)}):
         if corpus.startswith("summedits_"):
             right = part[part["label"] == 1]
             wrong = part[part["label"] == 0]
@@ -80,7 +80,7 @@ def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.
         }
         for (kind, model, pooling), parts in found.items()
     ]
-    return _table(means, ["error", "n", "model", "pooling", "auc"]).sort_values(["error", "model"], kind="stable")
+    return as_table(means, ["error", "n", "model", "pooling", "auc"]).sort_values(["error", "model"], kind="stable")
 
 
 def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -> pd.DataFrame:
@@ -102,12 +102,12 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
     support = heads.calibrations["claim"](columns["shipped"])
     errors = _calibration_errors(rows, row_of, _truths(rows, statements), support)
     found = []
-    for (corpus, model, pooling), part in _pooled(rows, row_of, columns):
+    for (corpus, model, pooling), part in pooled(rows, row_of, columns):
         if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
             error = errors.get(corpus, np.nan) if model == "shipped" else np.nan
-            one = _one(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling)
-            found.append(one | _interval(part) | {"ece": error})
-    return _table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high", "ece"])
+            one = one_auc(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling)
+            found.append(one | interval(part) | {"ece": error})
+    return as_table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high", "ece"])
 
 
 def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataFrame:
@@ -124,10 +124,10 @@ def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataF
     row_of, logits, overlap = _unseen("whole", wholes, heads)
     columns = {"checker": logits[:, 0], "judge": decided("whole", logits), "word overlap": overlap}
     found = [
-        _one(part, corpus=c, model=model) | _interval(part)
-        for (c, model, _), part in _pooled(rows, row_of, columns, ("mean",))
+        one_auc(part, corpus=c, model=model) | interval(part)
+        for (c, model, _), part in pooled(rows, row_of, columns, ("mean",))
     ]
-    return _table(found, ["corpus", "n", "model", "auc", "low", "high"])
+    return as_table(found, ["corpus", "n", "model", "auc", "low", "high"])
 
 
 def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -175,7 +175,7 @@ def _columns(logits: np.ndarray) -> dict[str, np.ndarray]:
     return {"checker": logits[:, 0], "features and checker": logits[:, 1], "shipped": decided("claim", logits)}
 
 
-def _pooled(
+def pooled(
     rows: Sequence[Row],
     row_of: np.ndarray,
     columns: Mapping[str, np.ndarray],
@@ -183,10 +183,7 @@ def _pooled(
 ) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
     """For each corpus, model and pooling its summaries (``document, origin, label, kind, support``), each once, by its
     sentences: rows with recorded claims come after those with sentences."""
-    once: dict[tuple[str, str, str], int] = {}
-    for number, row in enumerate(rows):
-        once.setdefault((row.corpus, row.document, row.summary), number)
-    numbers = set(once.values())
+    numbers = set(each_summary(rows))
     for model, support in columns.items():
         by_row = pd.Series(support).groupby(row_of)
         for pooling in poolings:
@@ -200,15 +197,26 @@ def _pooled(
                 yield (str(corpus), model, pooling), part
 
 
-def _one(part: pd.DataFrame, **names: str) -> dict:
+def each_summary(rows: Sequence[Row]) -> list[int]:
+    """The first row of every summary: one with its sentences."""
+    once: dict[tuple[str, str, str], int] = {}
+    for number, row in enumerate(rows):
+        once.setdefault((row.corpus, row.document, row.summary), number)
+    return list(once.values())
+
+
+def one_auc(part: pd.DataFrame, **names: str) -> dict:
+    """A row of a table: its names, how many summaries, and their AUC within origins."""
     return {**names, "n": len(part), "auc": auc(part["label"], part["support"], part["origin"])}
 
 
-def _interval(part: pd.DataFrame) -> dict[str, float]:
+def interval(part: pd.DataFrame) -> dict[str, float]:
+    """The ends of the AUC's 95 % interval over documents."""
     columns = (part[name] for name in ("label", "support", "origin"))
-    interval = bootstrap_interval(auc, *columns, groups=part["document"], draws=_DRAWS)
-    return {"low": interval.low, "high": interval.high}
+    found = bootstrap_interval(auc, *columns, groups=part["document"], draws=_DRAWS)
+    return {"low": found.low, "high": found.high}
 
 
-def _table(found: Sequence[Mapping], columns: Sequence[str]) -> pd.DataFrame:
+def as_table(found: Sequence[Mapping], columns: Sequence[str]) -> pd.DataFrame:
+    """Rows in the order of the first column, to three digits."""
     return pd.DataFrame(found, columns=columns).sort_values(columns[0], kind="stable").round(3)

@@ -1,0 +1,145 @@
+"""What a fine-tuned language model is worth on corpora that its training left out, at several strengths of its adapter.
+
+    python -m training.left_out rows build/judged.jsonl
+    python -m training.adapter build/packs.jsonl build/adapter-A --without aggrefact_ summac_ wice halueval --most 3584
+    python -m training.left_out ask build/judged.jsonl build/adapter-A A build/asked-A.jsonl
+    python -m training.left_out table build/judged.jsonl data/embedded/held_out_adapter.csv build/asked-A.jsonl ...
+
+Groups, rows and what is compared are those of the embedded model's ``held_out.csv``. ``rows`` needs the public corpora,
+``ask`` a checkpoint and best a GPU. An adapter's strength is what its weights are multiplied by: 0 is the untaught model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from peft import PeftModel
+from peft.tuners.lora import LoraLayer
+from tqdm import tqdm
+
+from claimwise.models.options import TransformersOptions
+from training.adapter import Asked, options_of, read_together
+from training.corpora import load
+from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, Row, training_rows
+from training.evaluation import as_table, each_summary, interval, one_auc, pooled
+
+STRENGTHS = (0.0, 0.5, 1.0)
+_TOGETHER = 16  # statements that are read with their document at once
+
+
+def rows_left_out() -> Iterator[Row]:
+    """The judged summaries of all groups, each once, with its sentences."""
+    names = tuple(name for group in HELD_OUT.values() for name in group)
+    rows = training_rows({name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})})
+    judged = [row for row in rows if row.corpus.startswith(names) and not row.synthetic]
+    return (judged[number] for number in each_summary(judged))
+
+
+def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: Path) -> None:
+    """Log odds of Yes of every statement, and of every summary as one, at each strength; a line a document's statements.
+
+    What the file has already is not asked again.
+    """
+    asked = Asked(options)
+    adapted = PeftModel.from_pretrained(asked.model, adapter)
+    layers = [(one, dict(one.scaling)) for one in adapted.modules() if isinstance(one, LoraLayer)]
+    by_document: dict[str, dict[str, None]] = defaultdict(dict)
+    for row in rows:
+        by_document[row.document] |= dict.fromkeys([*row.statements, row.summary])
+    known = {(line["document"], line["statements"][0]) for line in _lines(file)}
+    packs = [
+        (document, statements)
+        for document, every in by_document.items()
+        for at in range(0, len(every), _TOGETHER)
+        for statements in [list(every)[at : at + _TOGETHER]]
+        if (document, statements[0]) not in known
+    ]
+    groups = [asked.prompts(document, statements) for document, statements in packs]
+    with file.open("a", encoding="utf-8") as stream, tqdm(total=len(packs), unit="pack", mininterval=20) as bar:
+        for batch in read_together(groups, asked.model.device):
+            found = []
+            for strength in STRENGTHS:
+                for layer, scaling in layers:
+                    layer.scaling.update({name: strength * own for name, own in scaling.items()})
+                with torch.inference_mode():
+                    found.append([logits.tolist() for logits in asked.logits([groups[i] for i in batch])])
+            for place, i in enumerate(batch):
+                document, statements = packs[i]
+                odds = {str(strength): one[place] for strength, one in zip(STRENGTHS, found, strict=True)}
+                line = {"document": document, "statements": statements, "log_odds": odds}
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            stream.flush()
+            bar.update(len(batch))
+
+
+def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
+    """Columns as in ``held_out.csv``, without ``ece``.
+
+    ``model`` is an adapter's strength; ``pooling`` min or mean over sentences, or whole: the summary as one statement.
+    """
+    found = []
+    for group, names in HELD_OUT.items():
+        own = [row for row in rows if row.corpus.startswith(names)]
+        odds: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
+        for line in (line for file in files if file.stem.endswith(f"-{group}") for line in _lines(file)):
+            for strength, values in line["log_odds"].items():
+                odds[strength] |= zip(((line["document"], one) for one in line["statements"]), values, strict=True)
+        if odds:
+            found += _compared(group, own, odds, [row.statements for row in own], ["min", "mean"])
+            wholes = _compared(group, own, odds, [(row.summary,) for row in own], ["mean"])
+            found += [one | {"pooling": "whole"} for one in wholes]
+    return as_table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high"])
+
+
+def _compared(group: str, rows: Sequence[Row], odds: dict, texts: Sequence[Sequence[str]], poolings: list[str]) -> list:
+    row_of = np.array([number for number, own in enumerate(texts) for _ in own])
+    asked = [(row.document, statement) for row, own in zip(rows, texts, strict=True) for statement in own]
+    columns = {strength: np.array([known[key] for key in asked]) for strength, known in odds.items()}
+    return [
+        one_auc(part, corpus=corpus, held_out_with=group, model=model, pooling=pooling) | interval(part)
+        for (corpus, model, pooling), part in pooled(rows, row_of, columns, poolings)
+    ]
+
+
+def _lines(file: Path) -> list[dict]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+
+def _read(file: Path) -> list[Row]:
+    return [Row(**line | {"statements": tuple(line["statements"])}) for line in _lines(file)]
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=["rows", "ask", "table"])
+    parser.add_argument("rows", type=Path, help="the summaries: `rows` writes them, the others read them")
+    parser.add_argument(
+        "files", nargs="*", help="ask: the adapter, its group, what to write; table: what to write, of what"
+    )
+    parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="an entry of `models` in params.yaml")
+    given = parser.parse_args()
+    if given.step == "rows":
+        given.rows.parent.mkdir(parents=True, exist_ok=True)
+        with given.rows.open("w", encoding="utf-8") as stream:
+            for row in rows_left_out():
+                stream.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+    elif given.step == "ask":
+        adapter, group, file = given.files
+        rows = [row for row in _read(given.rows) if row.corpus.startswith(HELD_OUT[group])]
+        ask(rows, options_of(given.model), adapter, Path(file))
+    else:
+        file, *asked = map(Path, given.files)
+        table(_read(given.rows), asked).to_csv(file, index=False)
+
+
+if __name__ == "__main__":
+    main()
