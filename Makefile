@@ -37,8 +37,10 @@ bench: .venv/ready ## measure speed, as ratios within one run
 train: .venv/ready ## train the embedded verifier anew from the public corpora, into the package
 	OMP_NUM_THREADS=1 python -m training
 
-adapter: build/packs.jsonl ## fine-tune the language model anew, into the package (minutes on a large GPU); a killed run goes on
+adapter: build/packs.jsonl ## fine-tune the language model anew, both variants, into the package (minutes on a large GPU)
 	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b --most 3584
+	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b-zero-shot --most 3584 \
+		--without aggrefact_ summac_ wice halueval
 	cd src/claimwise/models/adapters && sha256sum claimwise-*/* > SHA256SUMS
 
 build/packs.jsonl: | .venv/ready

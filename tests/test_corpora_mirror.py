@@ -287,13 +287,20 @@ def test_anli_and_control_are_pairs_to_learn_from():
     assert load("anli").examples["document"].str.split().str.len().median() > 40
 
 
-@pytest.mark.parametrize("adapter", ["claimwise-0.5b", "claimwise-1.5b"])
+@pytest.mark.parametrize("adapter", ["claimwise-0.5b", "claimwise-1.5b", "claimwise-1.5b-zero-shot"])
 def test_an_adapter_that_ships_learned_from_no_document_that_is_reported_on(adapter):
     learned = learned_documents(adapter)
     for name, splits in TEST_SPLITS.items():
         examples = load(name).examples
         tested = examples if splits is None else examples[examples["split"].isin(splits)]
         assert learned.isdisjoint(tested["document_id"])
+
+
+def test_the_zero_shot_adapter_learned_from_no_document_of_the_corpora_that_it_left_out():
+    learned = learned_documents("claimwise-1.5b-zero-shot")
+    for name in ("aggrefact_ftsota", "wice", "halueval", "summac_factcc", "summac_cogensumm"):
+        assert learned.isdisjoint(load(name).examples["document_id"]), name
+    assert not learned.isdisjoint(load("factcg").examples["document_id"])
 
 
 def test_no_document_that_thresholds_are_tuned_on_was_learned_from():

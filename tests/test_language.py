@@ -3,9 +3,11 @@
 import math
 from dataclasses import asdict
 
+import pandas as pd
 import pytest
 
 from claimwise import prompts
+from claimwise.metrics import evaluate, specification
 from claimwise.models import chunks
 from claimwise.models.base import Claim, Feedback, Model, Source, Text
 from claimwise.models.cache import ResponseCache
@@ -49,10 +51,25 @@ def model(answer, **options):
 
 
 ZERO = prompts.load("acueval-verify-zeroshot")
+ONE_CLAIM = {"one claim": {"decompose": "summary", "verify": ZERO.name, "aggregate": "mean"}}
 
 
 def test_a_prompted_model_is_a_model():
     assert isinstance(model(lambda prompt: "Yes"), Model)
+
+
+def test_a_language_model_is_asked_about_hundreds_of_summaries_at_once():
+    steps = []
+
+    class Counting(Scripted):
+        def replies(self, asked, how):
+            steps.append(len(asked))
+            return super().replies(asked, how)
+
+    counting = PromptedModel(Counting(lambda prompt: Reply(probabilities=(0.6, 0.2))), ResponseCache(":memory:"))
+    examples = pd.DataFrame({"document": [f"Document {n}." for n in range(200)], "summary": "It rained."})
+    found = evaluate("one claim", specification("one claim", ONE_CLAIM), counting, examples, progress=False)
+    assert (steps, set(found.scores["score"].round(6))) == ([200], {0.75})
 
 
 @pytest.mark.parametrize(("yes", "no", "reason"), [(0.06, 0.03, "improbable"), (0.08, 0.03, None)])

@@ -26,6 +26,8 @@ from peft.tuners.lora import LoraLayer
 from tqdm import tqdm
 
 from claimwise.models.options import TransformersOptions
+from claimwise.models.weights import learned_documents
+from claimwise.schema import document_id
 from training.adapter import Asked, options_of, read_together
 from training.corpora import load
 from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, Row, training_rows
@@ -46,13 +48,14 @@ def rows_left_out() -> Iterator[Row]:
 def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: Path) -> None:
     """Log odds of Yes of every statement, and of every summary as one, at each strength; a line a document's statements.
 
-    What the file has already is not asked again.
+    What the file has already is not asked again, nor about documents that the adapter learned from.
     """
     asked = Asked(options)
     adapted = PeftModel.from_pretrained(asked.model, adapter)
     layers = [(one, dict(one.scaling)) for one in adapted.modules() if isinstance(one, LoraLayer)]
     by_document: dict[str, dict[str, None]] = defaultdict(dict)
-    for row in rows:
+    learned = learned_documents(adapter)
+    for row in (row for row in rows if document_id(row.document) not in learned):
         by_document[row.document] |= dict.fromkeys([*row.statements, row.summary])
     known = {(line["document"], line["statements"][0]) for line in _lines(file)}
     packs = [
@@ -81,18 +84,24 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
 
 
 def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
-    """Columns as in ``held_out.csv``, without ``ece``.
+    """Columns as in ``held_out.csv``, without ``ece``, of the summaries that were asked about.
 
     ``model`` is an adapter's strength; ``pooling`` min or mean over sentences, or whole: the summary as one statement.
     """
     found = []
     for group, names in HELD_OUT.items():
-        own = [row for row in rows if row.corpus.startswith(names)]
         odds: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
         for line in (line for file in files if file.stem.endswith(f"-{group}") for line in _lines(file)):
             for strength, values in line["log_odds"].items():
                 odds[strength] |= zip(((line["document"], one) for one in line["statements"]), values, strict=True)
-        if odds:
+        known = odds["1.0"]
+        own = [
+            row
+            for row in rows
+            if row.corpus.startswith(names)
+            and all((row.document, one) in known for one in (*row.statements, row.summary))
+        ]
+        if own:
             found += _compared(group, own, odds, [row.statements for row in own], ["min", "mean"])
             wholes = _compared(group, own, odds, [(row.summary,) for row in own], ["mean"])
             found += [one | {"pooling": "whole"} for one in wholes]

@@ -48,8 +48,10 @@ class Pack:
 
 
 def without(given: Sequence[Pack], corpora: Sequence[str]) -> list[Pack]:
-    """Packs of documents that no row of some corpora (by how their names start) is about."""
-    return [pack for pack in given if not any(name.startswith(tuple(corpora)) for name in pack.corpora)]
+    """Packs of documents that no row of some corpora (by how their names start) is about, in whatever case they stand there."""
+    names = tuple(corpora)
+    theirs = {document_hash(pack.document) for pack in given if any(name.startswith(names) for name in pack.corpora)}
+    return [pack for pack in given if document_hash(pack.document) not in theirs]
 
 
 def write(given: Iterable[Pack], file: Path) -> None:

@@ -183,7 +183,7 @@ def evaluate(
     examples: pd.DataFrame,
     *,
     recorded: pd.DataFrame | Mapping[str, Sequence[str]] | None = None,
-    batch: int = 64,
+    batch: int | None = None,
     progress: bool = True,
 ) -> Evaluation:
     """Score every example.
@@ -195,7 +195,8 @@ def evaluate(
         examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id``
             the row's number, from 1, is the id.
         recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``, or by example.
-        batch: examples a step; finished steps are in the response cache whatever happens later.
+        batch: examples a step, by default 64, of a language model 512; what is finished is in the response cache whatever
+            happens later.
         progress: show a bar with an estimate of the time left on standard error.
 
     Returns:
@@ -221,7 +222,9 @@ def evaluate(
     ordered = examples.iloc[_by_document(examples)]
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
     found: dict[str, Any] = {}
-    for part in batches(ordered, name, size=batch, show=progress):
+    # A language model writes many replies at once, as long as there are any left: the end of a step, with few, is slow.
+    size = batch or (512 if isinstance(model, PromptedModel) else 64)
+    for part in batches(ordered, name, size=size, show=progress):
         found |= zip(part["id"], run(part), strict=True)
     ids = examples["id"].tolist()
     decompositions, verdicts, rows = ([found[key][place] for key in ids] for place in range(3))
