@@ -439,3 +439,32 @@ def test_every_fresh_reply_is_told_of():
     asked.verify(["D."], [["A.", "B.", "A."]], ZERO)
     asked.verify(["D."], [["B.", "C."]], ZERO)
     assert seen == [1, 2, 3]
+
+
+FACTORED = prompts.load("factored-decompose")
+
+
+@pytest.mark.parametrize(
+    "second",
+    ["The claims are:\n- It rained.\n- Lee won.", "- It rained.\n- Lee won."],
+)
+def test_a_list_that_was_not_begun_is_asked_for_once_more_with_its_beginning(second):
+    asked = model(lambda prompt: second if prompt.endswith("\n\nThe claims are:\n- ") else "The claims are:")
+    [found] = asked.decompose(["It rained and Lee won."], FACTORED)
+    assert [claim.text for claim in found.claims] == ["It rained.", "Lee won."]
+    assert len(asked.language_model.asked) == 2
+    asked.decompose(["It rained and Lee won."], FACTORED)
+    assert len(asked.language_model.asked) == 2  # both are remembered
+
+
+@pytest.mark.parametrize("reply", ["I see.", "It rained.\n- Lee won."])  # what goes on may be about something else
+def test_a_list_that_is_not_there_at_the_second_time_is_unread_and_counted(reply):
+    asked = model(lambda prompt: reply if prompt.endswith("- ") else "The claims are:")
+    [found] = asked.decompose(["It rained and Lee won."], FACTORED)
+    assert (found.claims, found.unread, len(asked.language_model.asked)) == ((), 1, 2)
+
+
+def test_a_model_that_is_gone_is_not_asked_for_a_beginning():
+    asked = model(lambda prompt: Reply(reason="the server is gone"))
+    asked.decompose(["It rained and Lee won."], FACTORED)
+    assert len(asked.language_model.asked) == 1

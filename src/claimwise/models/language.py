@@ -234,6 +234,11 @@ class PromptedModel:
         rendered = [one for group in groups for one in group]
         replies = self._ask(rendered, prompt)
         found = [_read(reply, prompt) for reply in replies]
+        again = [place for place, parsed in enumerate(found) if parsed.value is None and replies[place].answered]
+        if prompt.begin and again:
+            begun = self._ask([f"{rendered[place]}\n\n{prompt.begin}" for place in again], prompt)
+            for place, reply in zip(again, begun, strict=True):
+                found[place] = _read(reply, prompt) if _begun(reply, prompt.begin) else found[place]
         lost = [place for place, parsed in enumerate(found) if parsed.value is None]
         if lost:
             keys = self._keys(rendered, prompt)
@@ -266,6 +271,16 @@ def _stored(value: Any, choices: int) -> Reply:
     if found is not None and not (len(found) == choices and all(0 <= one < math.inf for one in found)):
         raise ValueError(f"expected {choices} probabilities, found {found}")
     return reply
+
+
+def _begun(reply: Reply, begin: str) -> bool:
+    """Whether a reply begins as it should or with its last line: another may go on from there, or be about something else.
+
+    >>> [_begun(Reply(text), "The claims are:\\n- ") for text in ("The claims are: - It rained.", "- It rained.", "I see.")]
+    [True, True, False]
+    """
+    first, *_, last = map(str.strip, begin.split("\n"))
+    return bool(reply.text) and reply.text.lstrip().startswith((first, last))
 
 
 def _read(reply: Reply, prompt: Prompt) -> Parsed:

@@ -77,6 +77,7 @@ class PromptBase(BaseModel):
             ``document+extra``, the passage to check against and another document that must not be used.
         max_tokens: longest reply.
         stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
+        begin: how a reply should begin. One that cannot be read is asked for once more, with this below the prompt.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -88,6 +89,7 @@ class PromptBase(BaseModel):
     context: Literal["document", "retrieved", "document+extra"] = "document"
     max_tokens: int = Field(256, ge=1)
     stop: tuple[str, ...] = ()
+    begin: str = ""
 
 
 class Header(PromptBase):
