@@ -12,7 +12,7 @@ from claimwise.models import weights
 from claimwise.models.options import ModelError, TransformersOptions
 from claimwise.models.weights import learned_documents
 from claimwise.schema import document_id
-from training import adapter, packing
+from training import adapter, left_out, packing
 from training.data import Row
 from training.packing import Labelled, Pack, read, without, write
 
@@ -121,6 +121,8 @@ def test_packs_in_a_file_are_those_that_were_written_and_a_corpus_is_left_out_wi
     assert read(tmp_path / "new" / "packs.jsonl") == [*PACKS, other]
     assert without([*PACKS, other], ["aggrefact_", "summac_"]) == PACKS
     assert without([*PACKS, other], []) == [*PACKS, other]
+    again = Pack(other.document.upper(), ("vectara",), other.texts)  # the same document elsewhere
+    assert without([*PACKS, other, again], ["summac_"]) == PACKS
 
 
 def test_the_least_supported_statement_of_a_wrong_summary_is_taught_to_be_wrong():
@@ -177,6 +179,39 @@ def test_an_adapter_is_added_to_the_weights_and_names_no_folder_of_this_machine(
     assert {file.name for file in learned.iterdir()} == files
     made_from = json.loads((learned / "adapter_config.json").read_text())["base_model_name_or_path"]
     assert made_from == smollm2["model"]
+
+
+def test_what_was_left_out_is_asked_about_once_at_every_strength(smollm2, options, learned, tmp_path):
+    unseen = "The museum opened in May. Ben Ray paid for the roof."
+    rows = [row(document, "The museum opened in May.", "Ben Ray left.", label=0) for document in (unseen, DOCUMENTS[0])]
+    exact = options.model_copy(update={"dtype": "float32"})
+    left_out.ask(rows, exact, str(learned), tmp_path / "asked-A.jsonl")
+    left_out.ask(rows, exact, str(learned), tmp_path / "asked-A.jsonl")
+
+    [line] = map(json.loads, (tmp_path / "asked-A.jsonl").read_text().splitlines())  # not of what was learned from
+    assert (line["document"], line["statements"]) == (unseen, [*rows[0].statements, rows[0].summary])
+    for strength, more in (("0.0", {}), ("1.0", {"adapter": str(learned)})):
+        model = models.load(smollm2 | {"dtype": "float32", "share_prefix": False} | more)
+        [verdicts] = model.verify([unseen], [line["statements"]], ZERO)
+        alone = torch.tensor([verdict.support for verdict in verdicts]).logit()
+        assert torch.tensor(line["log_odds"][strength]) == pytest.approx(alone, abs=0.01)
+    full, half, none = (torch.tensor(line["log_odds"][strength]) for strength in ("1.0", "0.5", "0.0"))
+    assert min(torch.dist(full, none), torch.dist(half, none), torch.dist(full, half)) > 0.05  # told from rounding
+
+
+def test_of_corpora_left_out_only_what_was_asked_is_compared(tmp_path):
+    rows = [row(f"document {i}", f"first {i}.", f"second {i}.", label=i % 2, corpus="wice") for i in range(5)]
+    with (tmp_path / "asked-A.jsonl").open("w") as file:
+        for i, (first, second) in enumerate([(0, 3), (1, 2), (2, -1), (2, 2)]):  # nobody asked about the last row
+            statements = [*rows[i].statements, rows[i].summary]
+            odds = {"0.0": [0, 0, 0], "1.0": [first, second, -i]}
+            file.write(json.dumps({"document": rows[i].document, "statements": statements, "log_odds": odds}) + "\n")
+
+    found = left_out.table(rows, [tmp_path / "asked-A.jsonl"]).set_index(["model", "pooling"])
+
+    assert (set(found["n"]), set(found["corpus"]), set(found.loc["0.0", "auc"])) == ({4}, {"wice"}, {0.5})
+    # Right are 1 and 3. Least: 0, 1, -1, 2; mean: 1.5, 1.5, .5, 2; whole: 0, -1, -2, -3.
+    assert found.loc["1.0", "auc"].to_dict() == {"min": 1.0, "mean": 0.875, "whole": 0.25}
 
 
 def test_what_ships_is_held_to_its_checksums(tmp_path, monkeypatch):
