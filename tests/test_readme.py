@@ -92,21 +92,22 @@ def test_the_finding_on_claims_of_the_language_models_own_is_that_of_the_sample(
     assert f"no better ({table.set_index('metric')['auc']['acueval-qwen']:.2f})" in README
 
 
-def test_the_finding_with_identical_weights_is_that_of_the_part():
-    tables = ROOT / "tables" / "public_part" / "embedded" / "verifier"
-    rows = pd.read_csv(tables / "balanced_accuracy.csv").set_index(["metric", "group"])
-    auc, n = rows["auc"], rows.loc["acueval-qwen", "n"]
-    pairs = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval-qwen' and against == 'holistic-qwen'")
-    claims, rated, asked = (auc[f"{name}-qwen"].map("{:.2f}".format) for name in ("acueval", "holistic", "summary"))
+def test_what_the_language_model_makes_of_its_own_claims_is_that_of_the_part():
+    tables = ROOT / "tables" / "public_small" / "qwen2.5-coder-1.5b" / "meta_evaluation"
+    rows = pd.read_csv(tables / "balanced_accuracy.csv").set_index(["group", "metric"])
+    row = _row("ACUEval on Qwen's own claims")
+    for group in ("cnndm", "xsum", "all"):
+        found = rows.loc[group, "acueval"]
+        assert f"{found['balanced_accuracy']:.1f} ({found['low']:.1f}–{found['high']:.1f}), {found['auc']:.2f} |" in row
+    claims, sentences = (rows["auc"].xs(name, level="metric").map("{:.2f}".format) for name in ("acueval", "sentences"))
+    n = rows["n"].xs("acueval", level="metric")
+    assert f"on {n['cnndm']}, {n['xsum']} and {n['all']} rows" in row
+    pairs = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval' and against == 'sentences'")
+    p = pairs.set_index("group")["auc_p_holm"]
     said = " ".join(README.split())
-    assert f"{n['cnndm']:.0f} and {n['xsum']:.0f} summaries of AggreFact" in said
-    assert (
-        f"(AUC {claims['cnndm']} against {rated['cnndm']} on CNN/DM, {claims['xsum']} against {rated['xsum']} on XSum"
-        in said
-    )
-    assert f"asked Yes or No ({asked['cnndm']} and {asked['xsum']})" in said
-    assert pairs["auc_p_holm"].map("{:.1f}".format).tolist() == ["0.4", "0.4"]
-    assert "corrected p 0.4)" in said
+    assert f"({claims['all']} against {sentences['all']}, corrected p {p['all']:.2f})" in said
+    assert f"({'; '.join(f'{claims[group]} and {sentences[group]}' for group in ('cnndm', 'xsum'))})" in said
+    assert p["cnndm"] > 0.05 < p["xsum"]
 
 
 def test_the_finding_on_word_overlap_is_that_of_the_public_run():
