@@ -66,6 +66,9 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
         if (document, statements[0]) not in known
     ]
     groups = [asked.prompts(document, statements) for document, statements in packs]
+    if file.exists():  # what was begun is written anew
+        whole = file.read_bytes()
+        file.write_bytes(whole[: whole.rfind(b"\n") + 1])
     with file.open("a", encoding="utf-8") as stream, tqdm(total=len(packs), unit="pack", mininterval=20) as bar:
         for batch in read_together(groups, asked.model.device):
             found = []
@@ -119,7 +122,11 @@ def _compared(group: str, rows: Sequence[Row], odds: dict, texts: Sequence[Seque
 
 
 def _lines(file: Path) -> list[dict]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    """What was written of a file; a last line that was not finished when its writer was killed is not there."""
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8") as stream:
+        return [json.loads(line) for line in stream if line.endswith("\n")]
 
 
 def _read(file: Path) -> list[Row]:
