@@ -255,9 +255,9 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
         ("metrics.acueval.aggregate", "men", "metrics.acueval: metric 'acueval' in the settings: aggregate: Input"),
         ("metrics.acueval.verify", "none", "metrics.acueval: no prompt named 'none'; `claimwise prompts` lists"),
         (
-            "factored_verification.methods.factored.verify",
+            "datasets.sample.factored_verification.methods.factored.verify",
             "factored-verify-fewsht",
-            "factored_verification.methods.factored: no prompt named 'factored-verify-fewsht'; did you mean 'factored-",
+            "datasets.sample.factored_verification.methods.factored: no prompt named 'factored-verify-fewsht'; did you mean 'factored-",
         ),
     ],
 )

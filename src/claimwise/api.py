@@ -384,8 +384,8 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
     >>> file = Path(tempfile.mkdtemp(), "params.yaml")
     >>> _ = file.write_text("model: gpt\\nmodels: {gpt: {kind: openai, model: gpt-4.1-mini}}")
     >>> found = read_settings(file)
-    >>> found.model, list(found.models), "acueval" in found.metrics
-    ('gpt', ['embedded', 'embedded-zero-shot', 'lexical', 'claimwise-0.5b', 'claimwise-1.5b', 'gpt'], True)
+    >>> found.model, set(found.models) - set(DEFAULT_MODELS), "acueval" in found.metrics
+    ('gpt', {'gpt'}, True)
     """
     given = read_yaml(params) if params.is_file() or params != PARAMS else {}
     if "data" in given:
