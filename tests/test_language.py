@@ -462,6 +462,7 @@ def test_a_list_that_is_not_there_at_the_second_time_is_unread_and_counted(reply
     asked = model(lambda prompt: reply if prompt.endswith("- ") else "The claims are:")
     [found] = asked.decompose(["It rained and Lee won."], FACTORED)
     assert (found.claims, found.unread, len(asked.language_model.asked)) == ((), 1, 2)
+    assert asked.cache.prune("scripted:unread") == 2  # a mended server is asked for both anew
 
 
 def test_a_model_that_is_gone_is_not_asked_for_a_beginning():

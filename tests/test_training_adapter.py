@@ -186,8 +186,8 @@ def test_what_was_left_out_is_asked_about_once_at_every_strength(smollm2, option
     rows = [row(document, "The museum opened in May.", "Ben Ray left.", label=0) for document in (unseen, DOCUMENTS[0])]
     exact = options.model_copy(update={"dtype": "float32"})
     left_out.ask(rows, exact, str(learned), tmp_path / "asked-A.jsonl")
-    with (tmp_path / "asked-A.jsonl").open("a") as file:
-        file.write('{"document": "killed while')
+    with (tmp_path / "asked-A.jsonl").open("ab") as file:
+        file.write('{"document": "killed within an é'.encode()[:-1])
     left_out.ask(rows, exact, str(learned), tmp_path / "asked-A.jsonl")
 
     [line] = map(json.loads, (tmp_path / "asked-A.jsonl").read_text().splitlines())  # not of what was learned from

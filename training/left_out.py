@@ -1,8 +1,7 @@
 """What a fine-tuned language model is worth on corpora that its training left out, at several strengths of its adapter.
 
     python -m training.left_out rows build/judged.jsonl
-    python -m training.adapter build/packs.jsonl build/adapter-A --without aggrefact_ summac_ wice halueval --most 3584
-    python -m training.left_out ask build/judged.jsonl build/adapter-A A build/asked-A.jsonl
+    python -m training.left_out ask build/judged.jsonl claimwise-1.5b-zero-shot A build/asked-A.jsonl
     python -m training.left_out table build/judged.jsonl data/embedded/held_out_adapter.csv build/asked-A.jsonl ...
 
 Groups, rows and what is compared are those of the embedded model's ``held_out.csv``. ``rows`` needs the public corpora,
@@ -26,7 +25,7 @@ from peft.tuners.lora import LoraLayer
 from tqdm import tqdm
 
 from claimwise.models.options import TransformersOptions
-from claimwise.models.weights import learned_documents
+from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
 from training.adapter import Asked, options_of, read_together
 from training.corpora import load
@@ -51,7 +50,7 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
     What the file has already is not asked again, nor about documents that the adapter learned from.
     """
     asked = Asked(options)
-    adapted = PeftModel.from_pretrained(asked.model, adapter)
+    adapted = PeftModel.from_pretrained(asked.model, adapter_folder(adapter))
     layers = [(one, dict(one.scaling)) for one in adapted.modules() if isinstance(one, LoraLayer)]
     by_document: dict[str, dict[str, None]] = defaultdict(dict)
     learned = learned_documents(adapter)
@@ -92,6 +91,8 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
     ``model`` is an adapter's strength; ``pooling`` min or mean over sentences, or whole: the summary as one statement.
     """
     found = []
+    if strange := [file.name for file in files if not file.stem.endswith(tuple(f"-{group}" for group in HELD_OUT))]:
+        raise ValueError(f"{strange[0]}: expected a name that ends in the group, as asked-A.jsonl")
     for group, names in HELD_OUT.items():
         odds: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
         for line in (line for file in files if file.stem.endswith(f"-{group}") for line in _lines(file)):
@@ -123,10 +124,7 @@ def _compared(group: str, rows: Sequence[Row], odds: dict, texts: Sequence[Seque
 
 def _lines(file: Path) -> list[dict]:
     """What was written of a file; a last line that was not finished when its writer was killed is not there."""
-    if not file.exists():
-        return []
-    with file.open(encoding="utf-8") as stream:
-        return [json.loads(line) for line in stream if line.endswith("\n")]
+    return [json.loads(line) for line in file.read_bytes().split(b"\n")[:-1]] if file.exists() else []
 
 
 def _read(file: Path) -> list[Row]:

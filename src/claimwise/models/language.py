@@ -235,14 +235,18 @@ class PromptedModel:
         replies = self._ask(rendered, prompt)
         found = [_read(reply, prompt) for reply in replies]
         again = [place for place, parsed in enumerate(found) if parsed.value is None and replies[place].answered]
+        begun: dict[str, Reply] = {}
         if prompt.begin and again:
-            begun = self._ask([f"{rendered[place]}\n\n{prompt.begin}" for place in again], prompt)
-            for place, reply in zip(again, begun, strict=True):
+            seconds = [f"{rendered[place]}\n\n{prompt.begin}" for place in again]
+            for place, second, reply in zip(again, seconds, self._ask(seconds, prompt), strict=True):
                 found[place] = _read(reply, prompt) if _begun(reply, prompt.begin) else found[place]
+                if found[place].value is None and reply.answered:
+                    begun[second] = reply
         lost = [place for place, parsed in enumerate(found) if parsed.value is None]
         if lost:
             keys = self._keys(rendered, prompt)
             kept = {keys[place]: asdict(replies[place]) for place in lost if replies[place].answered}
+            kept |= zip(self._keys(list(begun), prompt), map(asdict, begun.values()), strict=True)
             self.cache.put(kept, model=unread_name(self.name), role=prompt.role)
             self.cache.note(self.name, prompt.role, Usage(unparsed=len(lost), unread=len(kept)))
         self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
@@ -278,9 +282,12 @@ def _begun(reply: Reply, begin: str) -> bool:
 
     >>> [_begun(Reply(text), "The claims are:\\n- ") for text in ("The claims are: - It rained.", "- It rained.", "I see.")]
     [True, True, False]
+    >>> _begun(Reply("- It rained."), "- "), _begun(Reply("I see."), "- ")
+    (True, False)
     """
-    first, *_, last = map(str.strip, begin.split("\n"))
-    return bool(reply.text) and reply.text.lstrip().startswith((first, last))
+    lines = begin.split("\n")
+    known = tuple(line.strip() for line in (lines[0], lines[-1]) if line.strip())
+    return bool(reply.text) and reply.text.lstrip().startswith(known)
 
 
 def _read(reply: Reply, prompt: Prompt) -> Parsed:
