@@ -175,8 +175,8 @@ def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_p
             ["datasets.sample.corpora.sample.test", "found 0"],
         ),
         (
-            changed("datasets", "sample", "leaderboard", "seed", to=1),
-            ["leaderboard.seed stands also in datasets.sample.leaderboard; keep one"],
+            changed("datasets", "sample", "leaderboard", "draws", to="many"),
+            ["datasets.sample.leaderboard.draws: ", "found 'many'"],
         ),
         (
             changed("datasets", "sample", "leaderbord", to={}),
@@ -255,9 +255,9 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
         ("metrics.acueval.aggregate", "men", "metrics.acueval: metric 'acueval' in the settings: aggregate: Input"),
         ("metrics.acueval.verify", "none", "metrics.acueval: no prompt named 'none'; `claimwise prompts` lists"),
         (
-            "datasets.sample.factored_verification.methods.factored.verify",
+            "factored_verification.methods.factored.verify",
             "factored-verify-fewsht",
-            "datasets.sample.factored_verification.methods.factored: no prompt named 'factored-verify-fewsht'; did you mean 'factored-",
+            "factored_verification.methods.factored: no prompt named 'factored-verify-fewsht'; did you mean 'factored-",
         ),
     ],
 )
@@ -291,6 +291,12 @@ def test_the_shipped_file_is_good_and_its_metrics_are_those_of_the_command_line(
         metrics.specification(name, shipped.metrics)
     for data in ("sample", "public"):
         assert set(shipped.datasets[data].sections) == {*shipped.notebooks, "scoreboard"}
+
+
+def test_a_dataset_s_value_counts_for_that_dataset_and_no_other(tmp_path):
+    settings = params.read(write(tmp_path, changed("datasets", "sample", "leaderboard", "draws", to=7)))
+    assert settings.parameters("leaderboard")["draws"] == 7
+    assert settings.sections["leaderboard"]["draws"] == GOOD["leaderboard"]["draws"]
 
 
 def test_dvc_writes_the_shipped_file_as_it_stands(tmp_path):

@@ -145,10 +145,8 @@ class Settings(WithSections):
                 for few in ("validation_documents", "test_documents"):
                     for name in getattr(scored, few):
                         listed(name, scored.metrics, "its `metrics`", f"datasets.{data}.score.{corpus}.{few}")
-            for name, section in dataset.sections.items():
+            for name in dataset.sections:
                 listed(name, self.sections, "the notebooks' sections", f"datasets.{data}")
-                if twice := sorted(set(section) & set(self.sections[name])):
-                    raise ValueError(f"{name}.{twice[0]} stands also in datasets.{data}.{name}; keep one")
         for name in self.notebooks:
             listed(name, self.sections, "the notebooks' sections", "notebooks")
         return self
@@ -160,6 +158,8 @@ class Settings(WithSections):
 
     def parameters(self, notebook: str) -> dict[str, Any]:
         """The parameters of a notebook: its section, that of the same name under the chosen dataset, ``data`` and ``model``.
+
+        What stands in both sections counts as it stands under the dataset.
 
         Raises:
             ParamsError: there is no such section (with a suggestion), none for this dataset, or a value in it is wrong.
@@ -194,8 +194,8 @@ class Settings(WithSections):
             SECTIONS[notebook].model_validate(self._merged(notebook), context=known)
         except ValidationError as error:
             for found in error.errors():
-                own = {*found["loc"][:1]} <= {*self.sections[notebook]}
-                here = "" if own else f"datasets.{self.data}."
+                everywhere = {*found["loc"][:1]} <= {*self.sections[notebook]} - {*self.dataset.sections[notebook]}
+                here = "" if everywhere else f"datasets.{self.data}."
                 yield finding(here + ".".join(map(str, (notebook, *found["loc"]))), found)
 
     def model_entry(self, name: str) -> dict[str, Any]:

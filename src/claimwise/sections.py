@@ -209,6 +209,7 @@ class Refinement(Drawn):
     revise_claims: Revise
     critique: Critique
     revise_comment: Revise
+    revise_both: Revise
     verify: Verify
 
 

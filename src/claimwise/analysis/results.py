@@ -40,6 +40,10 @@ for _name, _method, _alike in (
     ("sentences", "sentences", "sentences"),
     ("holistic", "whole summary", "whole summary"),
     ("summary", "summary as one claim", "whole summary"),
+    ("geval", "G-Eval", "whole summary"),
+    ("yes-no", "yes or no", "whole summary"),
+    ("points", "0 to 100 points", "whole summary"),
+    ("stars", "one to five stars", "whole summary"),
 ):
     for _entry, _model in _LANGUAGE_MODELS.items():
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
