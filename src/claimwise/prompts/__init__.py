@@ -99,14 +99,13 @@ class Prompt(PromptBase):
         >>> load("acueval-verify-zeroshot").render(Document="It rained.")
         Traceback (most recent call last):
         ...
-        claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot, line 5 of its text: 'ACU' is undefined; ...
+        claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot cannot be filled: 'ACU' is undefined
         """
         try:
-            return Rendered(files.fill(self.template, self.demonstrations, variables), variables.get("Document"))
+            filled = files.compiled(self.template).render(demonstrations=self.demonstrations, **variables)
         except Exception as error:  # an expression of a user's own may raise anything
-            line, what = files.failure(error)
-            where = f", line {line} of its text" if line else ""
-            raise PromptError(f"prompt {self.name}{where}: {what}") from None
+            raise PromptError(f"prompt {self.name} cannot be filled: {error}") from None
+        return Rendered(filled, variables.get("Document"))
 
     def with_demonstrations(self, demonstrations: Sequence[Demonstration]) -> Prompt:
         """The same prompt with other demonstrations, e.g. drawn from a corpus's validation split."""
@@ -211,7 +210,7 @@ def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
         demonstrations = files.read_demonstrations(found, place)
     elif header.shots:
         raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
-    files.check_template(shown, header, demonstrations)
+    files.check_template(shown, header)
     return Prompt(
         name=name,
         template=shown.template.rstrip("\n"),

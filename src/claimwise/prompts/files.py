@@ -14,8 +14,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from claimwise.errors import ClaimwiseError, finding, shorten
-from claimwise.prompts.parsers import FOR_ROLE, KINDS
-from claimwise.prompts.sources import Source
+from claimwise.prompts.parsers import FOR_ROLE
 from claimwise.strict_yaml import Loader
 
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
@@ -31,7 +30,7 @@ class PromptError(ClaimwiseError):
     """A prompt is not there, is malformed, or lacks a variable."""
 
 
-#: What templates of a role show: all of the first, and of the second what they like (for ``revise`` at least one).
+#: What templates of a role show: all of the first, and of the second what they like.
 _SHOWN: Mapping[str, tuple[Set[str], Set[str]]] = {
     "decompose": ({"Summary"}, set()),
     "verify": ({"Document", "ACU"}, set()),
@@ -39,14 +38,6 @@ _SHOWN: Mapping[str, tuple[Set[str], Set[str]]] = {
     "critique": ({"Document", "Statement"}, {"References"}),
     "revise": ({"Document", "Summary"}, {"Unsupported", "Comment"}),
     "summarise": ({"Sources", "Question"}, set()),
-}
-
-#: What a template is filled with to see whether it can be: of each variable what it may be in earnest.
-_SAMPLES: Mapping[str, Any] = {
-    **dict.fromkeys(("Document", "Summary", "ACU", "Extra", "Statement", "Comment", "Question"), "It rained in Rome."),
-    "References": ["Ling (2009)", "Benton (2010)"],
-    "Unsupported": ("It rained.", "It poured."),
-    "Sources": [Source("Ling (2009)", "A title", "It rained."), Source("Benton (2010)", "Another", "It poured.")],
 }
 
 
@@ -113,10 +104,6 @@ class PromptFile(NamedTuple):
         """An error about a key of the front matter."""
         return _error(self.file, self.lines.get(key, 1), f"{key}: {what}")
 
-    def text_error(self, line: int, what: str) -> PromptError:
-        """An error about a line of the template."""
-        return _error(self.file, self.start + line - 1, what)
-
 
 def read(file: Traversable) -> PromptFile:
     """Read a prompt file and check its front matter.
@@ -155,7 +142,9 @@ def read(file: Traversable) -> PromptFile:
     try:
         header = Header.model_validate(content)
     except ValidationError as error:
-        raise PromptError("\n".join(_key_error(file, places, one) for one in error.errors())) from None
+        wrong = [(str(one["loc"][0]), one) for one in error.errors()]
+        said = [_error(file, places.get(key, 1), finding(key, one, Header.model_fields)) for key, one in wrong]
+        raise PromptError("\n".join(map(str, said))) from None
     found = PromptFile(file, header, "\n".join(lines[marks[1] + 1 :]), places, start)
     if header.reply not in FOR_ROLE[header.role]:
         kinds = ", ".join(FOR_ROLE[header.role])
@@ -163,74 +152,39 @@ def read(file: Traversable) -> PromptFile:
     return found
 
 
-def check_template(found: PromptFile, header: Header, demonstrations: Sequence[Demonstration]) -> None:
-    """Check that a template shows what a role with this header needs and nothing else, and can be filled.
+def check_template(found: PromptFile, header: Header) -> None:
+    """Check that a template shows what a role with this header needs and nothing else.
 
     A model that reads no prose never fills it, and a language model only after an hour of other calls.
 
     Raises:
-        PromptError: no Jinja2, an unknown placeholder or one too few, or it cannot be filled; names file, line, and the
-            placeholders there are or what is wrong there.
+        PromptError: no Jinja2, or an unknown placeholder or one too few; names file, line, and the placeholders there are.
     """
     always, choice = _SHOWN[header.role]
-    one_of = header.role == "revise"
     if header.context == "document+extra":
         always = always | {"Extra"}
     expected = f"a prompt for {header.role} shows {_braced(always)}"
     if choice:
-        expected += f" and {'one or more' if one_of else 'perhaps some'} of {_braced(choice)}"
+        expected += f" and perhaps some of {_braced(choice)}"
     try:
         tree = ENVIRONMENT.parse(found.template)
         ENVIRONMENT.compile(found.template)  # finds unknown filters, too
     except jinja2.TemplateSyntaxError as error:
-        raise found.text_error(error.lineno, f"not a template ({error.message}); {expected}") from None
-    if elsewhere := next(tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)), None):
-        what = "a prompt is one file: no include, import or extends; put the text here"
-        raise found.text_error(elsewhere.lineno, what)
+        what = f"not a template ({error.message}); {expected}"
+        raise _error(found.file, found.start + error.lineno - 1, what) from None
     shown = meta.find_undeclared_variables(tree) - {_DEMONSTRATIONS}
     if unknown := shown - always - choice:
         first = min((name for name in tree.find_all(nodes.Name) if name.name in unknown), key=lambda name: name.lineno)
-        raise found.text_error(first.lineno, f"unknown placeholder {_braced({first.name})}; {expected}")
+        what = f"unknown placeholder {_braced({first.name})}; {expected}"
+        raise _error(found.file, found.start + first.lineno - 1, what)
     if lacking := always - shown:
-        raise found.text_error(1, f"the text lacks {_braced(lacking)}; {expected}")
-    if one_of and not shown & choice:
-        raise found.text_error(1, f"the text lacks one of {_braced(choice)}; {expected}")
-    try:
-        fill(found.template, demonstrations, _SAMPLES)
-    except Exception as error:  # an expression may raise anything
-        line, what = failure(error)
-        raise found.text_error(line or 1, f"the text cannot be filled: {what}") from None
-
-
-def fill(template: str, demonstrations: Sequence[Demonstration], variables: Mapping[str, Any]) -> str:
-    """A template's text with these in the place of its variables; whatever goes wrong there is an exception.
-
-    >>> fill("{{ Summary }} {{ demonstrations | length }}", (), {"Summary": "It rained."})
-    'It rained. 0'
-    """
-    return _compiled(template).render(demonstrations=demonstrations, **variables)
+        raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
 
 
 @cache
-def _compiled(template: str) -> jinja2.Template:
+def compiled(template: str) -> jinja2.Template:
+    """A template, ready to be filled."""
     return ENVIRONMENT.from_string(template)
-
-
-def failure(error: Exception) -> tuple[int | None, str]:
-    """In which line of a template filling it went wrong, where that is known, and how.
-
-    >>> try:
-    ...     fill("Summary:\\n{{ Summary | truncate('9') }}", (), {"Summary": "It rained."})
-    ... except Exception as error:
-    ...     failure(error)
-    (2, "'>=' not supported between instances of 'str' and 'int' (TypeError); correct what stands in braces there")
-    """
-    line, step = None, error.__traceback__
-    while step:  # Jinja2 puts a template's lines among those of the program
-        line = step.tb_lineno if step.tb_frame.f_code.co_filename == "<template>" else line
-        step = step.tb_next
-    kind = "" if isinstance(error, jinja2.TemplateError) else f" ({type(error).__name__})"
-    return line, f"{str(error).rstrip('.')}{kind}; correct what stands in braces there"
 
 
 def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstration, ...]:
@@ -240,21 +194,17 @@ def read_demonstrations(found: PromptFile, file: Traversable) -> tuple[Demonstra
         PromptError: no YAML, no list, an entry that is no demonstration, or fewer than ``shots``.
     """
     try:
-        entries = yaml.load(text(file), Loader=Loader)
+        entries = TypeAdapter(list[Demonstration]).validate_python(yaml.load(text(file), Loader=Loader))
     except yaml.YAMLError as error:
         raise PromptError(f"{file}: not YAML: {error}") from None
-    if not isinstance(entries, list):
-        raise PromptError(f"{file}: expected a list of demonstrations, found {shorten(entries)}")
+    except ValidationError as error:
+        keys = f"expected a list of demonstrations, their keys among {', '.join(Demonstration.model_fields)}"
+        lines = [f"{file}: {finding('.'.join(map(str, one['loc'])), one)}; {keys}" for one in error.errors()]
+        raise PromptError("\n".join(lines)) from None
     shots = found.header.shots
     if not 0 < shots <= len(entries):
         raise found.error("shots", f"expected 1 to {len(entries)}, as {found.header.demonstrations} has; found {shots}")
-    try:
-        return tuple(TypeAdapter(list[Demonstration]).validate_python(entries[:shots]))
-    except ValidationError as error:
-        keys = f"expected keys among {', '.join(Demonstration.model_fields)}"
-        places = [(one["loc"][0] + 1, ".".join(map(str, one["loc"][1:])), one) for one in error.errors()]
-        lines = [f"{file}, demonstration {number}: {finding(place, one)}; {keys}" for number, place, one in places]
-        raise PromptError("\n".join(lines)) from None
+    return tuple(entries[:shots])
 
 
 def text(file: Traversable) -> str:
@@ -268,15 +218,6 @@ def text(file: Traversable) -> str:
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
         raise PromptError(f"{file}: not UTF-8 ({found}); save the file as UTF-8") from None
-
-
-def _key_error(file: Traversable, places: Mapping[str, int], error: Mapping[str, Any]) -> str:
-    key = str(error["loc"][0])
-    what = finding(key, error, Header.model_fields)
-    if error["type"] == "missing":
-        values = {"role": f": {', '.join(ROLES)}", "reply": f": {', '.join(KINDS)}"}
-        what = f"{key}: is missing; expected `{key}`{values.get(key, ', who wrote the prompt')}"
-    return str(_error(file, places.get(key, 1), what))
 
 
 def _error(file: Traversable, line: int, what: str) -> PromptError:
