@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
@@ -14,9 +13,7 @@ import dask
 import typer
 from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError, connect
-from distributed.security import Security
-from distributed.utils import LoopRunner
+from distributed.comm import CommClosedError
 
 from claimwise import __version__, models
 from claimwise.errors import ClaimwiseError, first_line
@@ -83,20 +80,15 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with dask.config.set(settings):
         if scheduler is None:
-            try:
-                cluster = LocalCluster(
-                    n_workers=workers, threads_per_worker=1, memory_limit=0, silence_logs=logging.CRITICAL
-                )
-            except RuntimeError as error:  # one was lost while it started
-                raise ClaimwiseError(f"Dask's workers did not start ({first_line(error)}); run again") from None
+            cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, memory_limit=0, silence_logs=logging.CRITICAL
+            )
             with cluster, Client(cluster) as client:
                 yield client
             return
         try:
-            LoopRunner().run_sync(_greeted, scheduler)
             client = Client(scheduler, timeout=_CONNECT_SECONDS)
-        # Dask takes the first bytes of what is no scheduler for a length; or none come.
-        except (MemoryError, TimeoutError):
+        except MemoryError:  # Dask takes the first bytes of what is no scheduler for a length
             raise ClaimwiseError(
                 f"what answers at {scheduler} is no Dask scheduler (its dashboard?); give the scheduler's own port, usually "
                 "8786"
@@ -114,13 +106,6 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
                     f"the Dask scheduler at {scheduler} has no workers; start some (`dask worker {scheduler}`)"
                 ) from None
             yield client
-
-
-async def _greeted(scheduler: str) -> None:
-    """Ends once the scheduler has said who it is, for which a client would wait without end."""
-    greeting = connect(scheduler, timeout=_CONNECT_SECONDS, **Security().get_connection_args("client"))
-    comm = await asyncio.wait_for(greeting, 2 * _CONNECT_SECONDS)
-    await comm.close()
 
 
 def _load(entry: Mapping[str, Any], version: str, dask_worker: Any) -> None:

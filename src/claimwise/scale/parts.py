@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -55,7 +55,7 @@ _SCHEMA = pa.schema(
 )
 #: In a folder of scores the folder of the parts' examples.
 EXAMPLES = "_examples"
-#: In that one: what they are, the examples, and the part and the step of every row.
+#: In that one: what they are, the examples, and the part of every row.
 _PLAN, _ROWS, _PLACES = "plan.json", "rows.arrows", "places.npy"
 
 
@@ -80,15 +80,15 @@ class Part:
 
 def read(folder: Path, part: Part) -> pd.DataFrame:
     """A part's examples, with their ``claims`` and the number of their ``row`` (from 0)."""
-    part_of, step_of = np.load(folder / _PLACES, mmap_mode="r")
-    rows = np.flatnonzero(part_of == int(part.name))
-    found = []
     with pa.memory_map(str(folder / _ROWS)) as file:
-        steps = pa.ipc.open_file(file)
-        for number in np.unique(step_of[rows]):
-            step = steps.get_batch(number)
-            found.append(step.take(pa.array(rows[step_of[rows] == number] - step["row"][0].as_py())))
-    return pa.Table.from_batches(found).to_pandas().astype({name: "str" for name in _FIELDS if name != "label"})
+        return _part(pa.ipc.open_file(file).read_all(), np.load(folder / _PLACES, mmap_mode="r"), int(part.name))
+
+
+def _part(rows: pa.Table, part_of: np.ndarray, number: int) -> pd.DataFrame:
+    own = np.flatnonzero(part_of == number)
+    span = slice(own[0], own[-1] + 1)  # the rows of one part stand near each other in most files
+    found = rows[span].filter(pa.array(part_of[span] == number)).to_pandas()
+    return found.astype({name: "str" for name in _FIELDS if name != "label"})
 
 
 def remove_examples(folder: Path) -> None:
@@ -158,15 +158,15 @@ def _earlier(folder: Path, made_of: Mapping[str, Any], examples: bool) -> list[P
 def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Part]:
     part_of, costs = _copied(steps, folder, tokens)
     parts = []
-    with bar(len(part_of), "splitting", "row") as done:
+    with pa.memory_map(str(folder / _ROWS)) as file, bar(len(part_of), "splitting", "row") as done:
+        table = pa.ipc.open_file(file).read_all()
         for number, cost in enumerate(np.bincount(part_of, costs)):
-            part = Part(f"{number:05}", 0, int(cost), False, "")
-            rows = read(folder, part)
+            rows = _part(table, part_of, number)
             digest = hashlib.sha256()
             for row in rows.itertuples(index=False, name=None):
                 digest.update(repr(row).encode("utf-8", "surrogatepass"))
             claims = bool(rows["claims"].notna().any())
-            parts.append(replace(part, rows=len(rows), claims=claims, digest=digest.hexdigest()))
+            parts.append(Part(f"{number:05}", len(rows), int(cost), claims, digest.hexdigest()))
             done.update(len(rows))
     return parts
 
@@ -179,29 +179,26 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
         pa.ipc.new_file(out, _SCHEMA) as copy,
         bar(None, "reading", "row") as done,
     ):
-        for number, step in enumerate(steps):
+        for step in steps:
             step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
-            try:
-                copy.write_batch(pa.RecordBatch.from_pandas(step, _SCHEMA, preserve_index=False))
-            except OSError as error:
-                raise ClaimwiseError(
-                    f"{folder}: the examples cannot be copied there ({first_line(error)}); while a folder of scores is "
-                    "written, it takes as much room as their texts"
-                ) from None
+            copy.write_batch(pa.RecordBatch.from_pandas(step, _SCHEMA, preserve_index=False))
             start += len(step)
             done.update(len(step))
             found.append(
                 (
-                    np.full(len(step), number, np.int32),
                     pd.util.hash_array(step["id"].to_numpy(object)),
                     pd.util.hash_array(step["document_id"].to_numpy(object)),
                     step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
                     step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
                 )
             )
-    step_of, ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
+    ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
     del found
-    _refuse_twice(ids, folder)
+    repeated = np.flatnonzero(pd.Series(ids).duplicated())
+    if len(repeated):
+        with pa.memory_map(str(folder / _ROWS)) as file:
+            key = pa.ipc.open_file(file).read_all()["id"][repeated[0]].as_py()
+        raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
     document = pd.factorize(documents)[0]  # numbered in the order in which they come
     first = ~pd.Series(document).duplicated().to_numpy()
     costs[first] += lengths[first]  # a document is read with the first of its summaries
@@ -210,19 +207,8 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
     part_of_document = ((whole.cumsum() - whole / 2) // tokens).astype(np.int32)
     # a document longer than a part leaves numbers without rows
     part_of = np.unique(part_of_document[document], return_inverse=True)[1]
-    np.save(folder / _PLACES, np.stack([part_of, step_of]).astype(np.int32))
+    np.save(folder / _PLACES, part_of.astype(np.int32))
     return part_of, costs
-
-
-def _refuse_twice(ids: np.ndarray, folder: Path) -> None:
-    """Hashes tell that an id may stand twice; whether it does, the copied rows say."""
-    repeated = pd.Series(ids).duplicated(keep=False).to_numpy()
-    if not repeated.any():
-        return
-    with pa.memory_map(str(folder / _ROWS)) as file:
-        alike = pa.ipc.open_file(file).read_all()["id"].filter(pa.array(repeated)).to_pandas()
-    for key in alike[alike.duplicated()]:
-        raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
 
 
 # score

@@ -21,7 +21,7 @@ from pyarrow.dataset import dataset
 from claimwise import api, models, paths
 from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import STDIN, expanded
-from claimwise.errors import ClaimwiseError, counted, first_line
+from claimwise.errors import ClaimwiseError, counted
 from claimwise.hub import fetched
 from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.metrics.claims import decomposer
@@ -281,13 +281,13 @@ def merge(folder: Path, out: Path) -> int:
     if record is None:
         raise ClaimwiseError(f"{folder} holds no scores; expected the folder of `claimwise score --out`")
     files = sorted(folder.glob("part-*.parquet"))
-    if "parts" not in record:
+    if len(files) != record.get("parts"):
         raise ClaimwiseError(
             f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
         )
     own = dict.fromkeys([*files, folder / _RUN], "a part of the run")
     output.check([Path(file) for file in record["asked"]["files"]], out, others=own)
-    tables = _in_order(folder, files, record["counts"]["rows"])
+    tables = _in_order(files, record["counts"]["rows"])
     if out.suffix.lower() == ".parquet":
         with paths.whole(out) as new:
             first = next(tables)
@@ -301,29 +301,15 @@ def merge(folder: Path, out: Path) -> int:
 
 
 def _record(folder: Path) -> dict[str, Any] | None:
-    """What a run noted of itself; None where that is not there, or is no such note."""
+    """What a run noted of itself; None where that is not there."""
     try:
-        record = json.loads((folder / _RUN).read_text(encoding="utf-8"))
-        record["asked"]["files"], "parts" not in record or record["counts"]["rows"]
-    except (OSError, ValueError, LookupError, TypeError):
+        return json.loads((folder / _RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return None
-    return record
 
 
-def _in_order(folder: Path, files: Sequence[Path], count: int) -> Iterator[pa.Table]:
+def _in_order(files: Sequence[Path], count: int) -> Iterator[pa.Table]:
     """Tables of rows one after the other; of each part only those of the table's span of rows are kept."""
-    rows = []
-    for file in files:
-        try:
-            rows.append(pq.read_table(file, columns=["row"])["row"].to_numpy())
-        except (pa.ArrowException, KeyError) as error:
-            raise ClaimwiseError(
-                f"{file}: the part is damaged ({first_line(error)}); delete it, and run the same command again"
-            ) from None
-    if sorted(row for part in rows for row in part) != list(range(count)):
-        raise ClaimwiseError(
-            f"{folder}: {sum(map(len, rows))} rows are in its parts, expected {count}, each once; run the same command again"
-        )
     parts = dataset(files)
     for start in range(0, count, _WINDOW):
         span = (pc.field("row") >= start) & (pc.field("row") < start + _WINDOW)
