@@ -30,16 +30,20 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
-from pydantic import Field
+import jinja2
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from claimwise.errors import near
+from claimwise.errors import finding, near
 from claimwise.prompts import files
-from claimwise.prompts.files import ROLES, Demonstration, PromptBase, PromptError, Role
-from claimwise.prompts.parsers import KINDS
+from claimwise.prompts.files import PromptError
+from claimwise.prompts.parsers import FOR_ROLE, KINDS
 
 __all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Rendered", "Role", "load", "names"]
+
+Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 _FOLDER = resources.files(__name__)
 
@@ -74,16 +78,50 @@ class Rendered(str):
         return rendered
 
 
-class Prompt(PromptBase):
-    """A prompt and what an embedded model needs to know of it.
+class Demonstration(BaseModel):
+    """A worked example in a prompt: a passage and its claims, or a document, a claim and its label.
+
+    ``extra`` is the further document that a prompt with context ``document+extra`` shows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    passage: str
+    claims: tuple[str, ...] = ()
+    claim: str | None = None
+    label: bool | None = None
+    extra: str | None = None
+
+
+class Prompt(BaseModel):
+    """A prompt, how it is used, and what an embedded model needs to know of it.
 
     Attributes:
         name: as it was asked for: the file's stem, e.g. ``acueval-decompose-5shot``, or the path of a user's own.
+        source: paper and figure, or who wrote it.
+        role: which of the model's roles it is for.
+        reply: the name of the parser that reads the model's reply.
+        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
+        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
+            ``document+extra``, the passage to check against and another document that must not be used.
+        max_tokens: longest reply.
+        stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
+        begin: how a reply should begin. One that cannot be read is asked for once more, with this below the prompt.
         template: the text, with its variables.
         demonstrations: the worked examples, in order; the first ``shots`` of their file.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     name: str
+    source: str
+    role: Role
+    reply: str
+    scope: Literal["passage", "sentence"] = "passage"
+    context: Literal["document", "retrieved", "document+extra"] = "document"
+    max_tokens: int = Field(256, ge=1)
+    stop: tuple[str, ...] = ()
+    begin: str = ""
     template: str = Field(repr=False)
     demonstrations: tuple[Demonstration, ...] = Field((), repr=False)
 
@@ -102,7 +140,7 @@ class Prompt(PromptBase):
         claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot cannot be filled: 'ACU' is undefined
         """
         try:
-            filled = files.compiled(self.template).render(demonstrations=self.demonstrations, **variables)
+            filled = _compiled(self.template).render(demonstrations=self.demonstrations, **variables)
         except Exception as error:  # an expression of a user's own may raise anything
             raise PromptError(f"prompt {self.name} cannot be filled: {error}") from None
         return Rendered(filled, variables.get("Document"))
@@ -197,26 +235,42 @@ def _packaged(name: str) -> Prompt:
     return _prompt(name, _FOLDER / f"{name}.txt", _FOLDER)
 
 
+@cache
+def _compiled(template: str) -> jinja2.Template:
+    return files.ENVIRONMENT.from_string(template)
+
+
 def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
     found = files.read(file)
-    header, shown = found.header, found
-    if header.template:
+    header, shown = dict(found.header), found
+    if other := header.pop("template", None):
         if found.template.strip():
-            raise found.error("template", f"expected no text of the file's own beside {header.template!r}")
-        shown = files.read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
-    demonstrations: tuple[Demonstration, ...] = ()
-    if header.demonstrations:
-        place = _beside(found, folder, "demonstrations", header.demonstrations)
-        demonstrations = files.read_demonstrations(found, place)
-    elif header.shots:
-        raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
-    files.check_template(shown, header)
-    return Prompt(
-        name=name,
-        template=shown.template.rstrip("\n"),
-        demonstrations=demonstrations,
-        **header.model_dump(include=set(PromptBase.model_fields)),
-    )
+            raise found.error("template", f"template: expected no text of the file's own beside {other!r}")
+        shown = files.read(_beside(found, folder, "template", f"{str(other).removesuffix('.txt')}.txt"))
+    shots = header.pop("shots", 0)
+    if examples := header.get("demonstrations"):
+        entries = files.read_demonstrations(_beside(found, folder, "demonstrations", str(examples)))
+        if shots not in range(1, len(entries) + 1):
+            raise found.error("shots", f"shots: expected 1 to {len(entries)}, as {examples} has; found {shots!r}")
+        header["demonstrations"] = entries[:shots]
+    elif shots:
+        raise found.error("shots", f"shots: found {shots}, and no `demonstrations` to take them from")
+    try:
+        prompt = Prompt.model_validate(header | {"name": name, "template": shown.template.rstrip("\n")})
+    except ValidationError as error:
+        known = [key for key in (*Prompt.model_fields, "shots") if key != "name"]
+        lines = []
+        for one in error.errors():
+            key, *within = map(str, one["loc"])
+            lines.append(str(found.error(key, finding(".".join([key, *within]), one, () if within else known))))
+        raise PromptError("\n".join(lines)) from None
+    if prompt.reply not in FOR_ROLE[prompt.role]:
+        kinds = ", ".join(FOR_ROLE[prompt.role])
+        raise found.error(
+            "reply", f"reply: expected a kind of reply for {prompt.role} ({kinds}), found {prompt.reply!r}"
+        )
+    files.check_template(shown, prompt.role, prompt.context)
+    return prompt
 
 
 def _beside(found: files.PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
@@ -224,4 +278,6 @@ def _beside(found: files.PromptFile, folder: Traversable, key: str, name: str) -
     for file in (folder / name, _FOLDER / name):
         if file.is_file():
             return file
-    raise found.error(key, f"expected a file in {folder}, or one of claimwise's prompts folder; found no {name!r}")
+    raise found.error(
+        key, f"{key}: expected a file in {folder}, or one of claimwise's prompts folder; found no {name!r}"
+    )
