@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,8 +113,7 @@ def whole(path: Path) -> Iterator[Path]:
     if (path.exists() and not path.is_file()) or not os.access(place.parent, os.W_OK):
         yield path
         return
-    kind = "".join(place.suffixes[-2:])  # the end of a name says what is written
-    new = place.with_name(f".partial-{zlib.crc32(place.name.encode())}{kind}")
+    new = place.with_name(f".partial-{place.name}")  # the end of a name says what is written
     try:
         yield new
         if place.exists():

@@ -91,15 +91,7 @@ def _part(rows: pa.Table, part_of: np.ndarray, number: int) -> pd.DataFrame:
     return found.astype({name: "str" for name in _FIELDS if name != "label"})
 
 
-def remove_examples(folder: Path) -> None:
-    """Delete the copy of the examples; the plan of the parts stays."""
-    for name in (_ROWS, _PLACES):
-        (folder / name).unlink(missing_ok=True)
-
-
-def split(
-    steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int = PART_TOKENS, *, examples: bool = True
-) -> list[Part]:
+def split(steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int = PART_TOKENS) -> list[Part]:
     """Split examples into parts, or find the parts that an earlier call made of the same ones.
 
     Args:
@@ -109,7 +101,6 @@ def split(
             so are they.
         folder: where the parts lie; it may be there from an earlier run, or be made by another process right now.
         tokens: that a part should have; one of a single long document may have more.
-        examples: whether the parts' examples are needed, too, or only their digests.
 
     Raises:
         TableError: a row cannot be read, or an id stands twice.
@@ -123,9 +114,9 @@ def split(
     [[0, 2], [1]]
     """
     made_of = {"origin": origin, "tokens": tokens}
-    if found := _earlier(folder, made_of, examples):
+    if found := _earlier(folder, made_of):
         return found
-    if folder.exists():  # of other examples, or without them
+    if folder.exists():  # of other examples
         shutil.rmtree(folder)
     # Several processes may do this at once: they all make the same, and the first one's takes its place.
     new = folder.with_name(f"{folder.name}.{uuid4().hex}")
@@ -137,7 +128,7 @@ def split(
         try:
             new.rename(folder)
         except OSError:
-            if found := _earlier(folder, made_of, examples):
+            if found := _earlier(folder, made_of):
                 return found
             raise
     finally:
@@ -145,14 +136,13 @@ def split(
     return parts
 
 
-def _earlier(folder: Path, made_of: Mapping[str, Any], examples: bool) -> list[Part] | None:
+def _earlier(folder: Path, made_of: Mapping[str, Any]) -> list[Part] | None:
     try:
         plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     parts = [Part(**part) for part in plan.pop("parts")]
-    there = not examples or (folder / _ROWS).is_file()
-    return parts if plan == made_of and there else None
+    return parts if plan == made_of else None
 
 
 def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Part]:

@@ -37,7 +37,6 @@ from claimwise.scale.parts import (
     evaluate_part,
     own_claims,
     read,
-    remove_examples,
     score_part,
     split,
 )
@@ -106,7 +105,7 @@ def score_folder(
 
     origin = [asks["files"], [[file.stat().st_size, file.stat().st_mtime_ns] for file in files], asks["columns"]]
     examples = out / EXAMPLES
-    parts = split(_rows(files, columns), origin, examples, part_tokens, examples=False)
+    parts = split(_rows(files, columns), origin, examples, part_tokens)
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
     elif _looks_up(spec):
@@ -118,7 +117,6 @@ def score_folder(
     if waiting:
         output.write_record({"asked": asks}, out / _RUN)  # finished no more, if it was
     if ours:
-        split(_rows(files, columns), origin, examples, part_tokens)
         for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt) if scorer else ():
             typer.echo(f"warning: {doubt}", err=True)
     if len(waiting) < len(parts):
@@ -250,8 +248,8 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     total = Counts()
     for counts in found:
         total.update(counts)
-    remove_examples(job.folder / EXAMPLES)
-    shutil.rmtree(job.folder / "_calls", ignore_errors=True)
+    for name in (EXAMPLES, "_calls"):
+        shutil.rmtree(job.folder / name, ignore_errors=True)
     # Of workers that were killed while they wrote, and of examples that were more before.
     for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
         left.unlink(missing_ok=True)
