@@ -126,10 +126,12 @@ Decompose, Verify, Critique, Revise, Summarise = (
 
 
 class _Section(Strict):
-    """What every notebook gets."""
+    """What notebooks share; the scoreboard has no intervals. That one of these lacks is said before the notebook runs."""
 
     data: str
     model: str
+    draws: Count = 1
+    seed: Annotated[int, Field(ge=0)] = 0
 
 
 class _Style(Strict):
@@ -139,18 +141,15 @@ class _Style(Strict):
     beside: str | None = None
 
 
-#: What every notebook takes that has intervals.
-_DRAWN = {"draws": Count, "seed": Annotated[int, Field(ge=0)]}
-#: What one takes that compares metrics on corpora that they were scored on; ``further`` ones on some of these.
-_COMPARED = _DRAWN | {
+#: What a notebook takes that compares metrics on corpora that they were scored on; ``further`` ones on some of these.
+_COMPARED = {
     "corpora": dict[Corpus, Grouping],
     "metrics": list[ScoredMetric],
     "further": Annotated[dict[Corpus, list[Metric]], AfterValidator(_were_scored)],
     "pairs": list[Annotated[list[Metric], Field(min_length=2, max_length=2)]],
 }
 _PARAMETERS: dict[str, dict[str, Any]] = {
-    "academic_summaries": _DRAWN
-    | {
+    "academic_summaries": {
         "corpus": Corpus,
         "labelled": Corpus,
         "systems": list[str],
@@ -164,16 +163,14 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "revise_whole": Revise,
         "rounds": Count,
     },
-    "acu_generation": _DRAWN | {"corpora": dict[Corpus, Grouping], "prompts": list[Decompose]},
-    "acu_verification": _DRAWN
-    | {
+    "acu_generation": {"corpora": dict[Corpus, Grouping], "prompts": list[Decompose]},
+    "acu_verification": {
         "corpora": dict[Literal["support", "presence"], list[Corpus]],
         "prompts": list[Verify],
         "reference": Annotated[str, _one_of("prompts")],
         "shots": Annotated[int, Field(ge=0)],
     },
-    "embedded_model": _DRAWN
-    | {
+    "embedded_model": {
         "corpora": list[Corpus],
         "summaries": dict[Corpus, Grouping],
         "types": list[Corpus],
@@ -183,18 +180,16 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "verify": Verify,
         "pooling": Literal["min", "mean"],
     },
-    "factored_verification": _DRAWN
-    | {
+    "factored_verification": {
         "corpus": Corpus,
         "methods": dict[str, Annotated[MetricSpec, AfterValidator(check_prompts)]],
         "style": dict[str, _Style],
         "baseline": Annotated[str, _one_of("methods")],
         "shown": list[Annotated[str, _one_of("methods", "style")]],
     },
-    "leaderboard": _DRAWN | {"corpus": Corpus, "metric": ScoredMetric, "beside": list[ScoredMetric]},
+    "leaderboard": {"corpus": Corpus, "metric": ScoredMetric, "beside": list[ScoredMetric]},
     "meta_evaluation": _COMPARED | {"baseline": Annotated[str, _one_of("metrics")], "by_documents": list[Corpus]},
-    "nli_alignment": _DRAWN
-    | {
+    "nli_alignment": {
         "corpora": dict[Corpus, Grouping],
         "metric": Metric,
         "documents": Count | None,
@@ -207,10 +202,13 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "long_documents": dict[Corpus, Count | None],
         "long_candidates": Count | None,
     },
-    "preference_bias": _DRAWN
-    | {"corpus": Corpus, "claim_level": ScoredMetric, "holistic": ScoredMetric, "beside": list[ScoredMetric]},
-    "refinement": _DRAWN
-    | {
+    "preference_bias": {
+        "corpus": Corpus,
+        "claim_level": ScoredMetric,
+        "holistic": ScoredMetric,
+        "beside": list[ScoredMetric],
+    },
+    "refinement": {
         "corpus": Corpus,
         "metric": ScoredMetric,
         "beside": list[Metric],

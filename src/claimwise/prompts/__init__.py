@@ -13,7 +13,7 @@ decompose  ``Summary`` (a summary, or one sentence of it where the scope is ``se
 verify     ``Document``, ``ACU``; with the context ``document+extra`` also ``Extra``
 judge      ``Document``, ``Summary``
 critique   ``Document``, ``Statement``; ``References``, the sources' names, where it has any
-revise     ``Document``, ``Summary``, and ``Unsupported`` (statements) or ``Comment`` or both
+revise     ``Document``, ``Summary``; ``Unsupported`` (statements), ``Comment``, or both
 summarise  ``Sources`` (each with ``reference``, ``title``, ``text``), ``Question``
 =========  ==================================================================================
 

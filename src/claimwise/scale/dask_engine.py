@@ -62,8 +62,6 @@ def run(
             raise ClaimwiseError(
                 "the connection to the Dask scheduler is lost. Finished parts are kept: run again to go on"
             ) from None
-        except ModuleNotFoundError as error:
-            raise ClaimwiseError(f"a Dask worker cannot do this: {error}; install claimwise there") from None
 
 
 @contextmanager
