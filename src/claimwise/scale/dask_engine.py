@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from typing import Any
 import dask
 import typer
 from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
+from dask.system import CPU_COUNT
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 
@@ -20,8 +20,6 @@ from claimwise.errors import ClaimwiseError, first_line
 from claimwise.models.language import PromptedModel
 from claimwise.params import Engine
 
-#: A part over which more workers than these are lost is at fault itself.
-_LOST = 10
 _CONNECT_SECONDS = 8
 _WORKERS_SECONDS = 30
 
@@ -55,7 +53,7 @@ def run(
                 future.release()
         except KilledWorker as error:
             raise ClaimwiseError(
-                f"a part of the examples was given to {_LOST + 1} workers, and all were lost, the last one at "
+                "a part of the examples was given to several workers, and all were lost, the last one at "
                 f"{error.last_worker.address}: is there enough memory for the model? Finished parts are kept"
             ) from None
         except (FutureCancelledError, CommClosedError):
@@ -66,13 +64,9 @@ def run(
 
 @contextmanager
 def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = workers or cores
-    settings = {
-        "distributed.scheduler.allowed-failures": _LOST,
-        # The workers of one machine share its cores.
-        "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": max(1, cores // workers),
-    }
+    workers = workers or CPU_COUNT
+    # The workers of one machine share its cores.
+    settings = {"distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": max(1, CPU_COUNT // workers)}
     # What goes wrong is said in a sentence; Dask logs it with its tracebacks besides.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
