@@ -53,9 +53,9 @@ _SCHEMA = pa.schema(
         ("claims", pa.list_(pa.large_string())),
     ]
 )
-#: In a folder of scores the folder of the parts' examples.
-EXAMPLES = "_examples"
-#: In that one: what they are, the examples, and the part of every row.
+#: In a folder of scores, until all of it is scored: the parts' examples, and the finished calls of a language model.
+EXAMPLES, CALLS = "_examples", "_calls"
+#: In the former: what the parts are, the examples, and the part of every row.
 _PLAN, _ROWS, _PLACES = "plan.json", "rows.arrows", "places.npy"
 
 
@@ -280,10 +280,6 @@ class Job:
         decides = {name: self.made_by.get(name) for name in ("metric", "prompts", "fingerprint")}
         return call_key(examples=part.digest, scorer=self.scorer, version=__version__, **decides)
 
-    def calls(self, part: Part) -> Path:
-        """The file of a part's finished calls, while it is under way: no two processes write to the same one."""
-        return self.folder / "_calls" / f"{part.name}.sqlite"
-
     def write(self, part: Part, table: pa.Table, counts: Counts) -> None:
         """Put a part's scores into their place, all at once."""
         manifest = {"key": self._key(part), "part": asdict(part), "counts": counts, "made_by": self.made_by}
@@ -310,8 +306,9 @@ def score_part(job: Job, part: Part) -> Counts:
         return earlier
     examples = read(job.folder / EXAMPLES, part)
     start, before = time.monotonic(), cost.used()
-    # A language model's calls are kept in a file, which another worker finds if this one is lost.
-    calls = job.calls(part) if isinstance(models.loaded(job.entry), PromptedModel) else ":memory:"
+    # A language model's calls are kept in a file, a part its own, which another worker finds if this one is lost.
+    prompted = isinstance(models.loaded(job.entry), PromptedModel)
+    calls = job.folder / CALLS / f"{part.name}.sqlite" if prompted else ":memory:"
     found = evaluate_part(job.metric, job.spec, job.entry, (examples, calls))
     used = cost.used() - before
     scores = found.scores["score"]
@@ -327,8 +324,6 @@ def score_part(job: Job, part: Part) -> Counts:
         seconds=time.monotonic() - start,
     )
     job.write(part, nested(found, examples, job), counts)
-    for file in job.calls(part).parent.glob(f"{part.name}.sqlite*"):
-        file.unlink(missing_ok=True)
     return counts
 
 

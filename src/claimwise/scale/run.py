@@ -29,6 +29,7 @@ from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.progress import bar
 from claimwise.scale.parts import (
+    CALLS,
     EXAMPLES,
     PART_TOKENS,
     Counts,
@@ -248,7 +249,7 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     total = Counts()
     for counts in found:
         total.update(counts)
-    for name in (EXAMPLES, "_calls"):
+    for name in (EXAMPLES, CALLS):
         shutil.rmtree(job.folder / name, ignore_errors=True)
     # Of workers that were killed while they wrote, and of examples that were more before.
     for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
