@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,7 +111,8 @@ def whole(path: Path) -> Iterator[Path]:
     if (path.exists() and not path.is_file()) or not os.access(place.parent, os.W_OK):
         yield path
         return
-    new = place.with_name(f".partial-{place.name}")  # the end of a name says what is written
+    kind = "".join(place.suffixes[-2:])  # the end of a name says what is written
+    new = place.with_name(f".partial-{zlib.crc32(place.name.encode())}{kind}")
     try:
         yield new
         if place.exists():
