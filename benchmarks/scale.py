@@ -1,11 +1,10 @@
-"""What splitting, scheduling and writing cost, from a thousand rows to a million; and what a finished run costs again.
+"""What splitting, scheduling and writing cost, from a thousand rows to a million.
 
     python benchmarks/scale.py [--rows 1000 10000 100000] [--workers 2] [--figure docs/scale.png]
 
 Rows are made up: two summaries a document of 60 words, scored by word overlap. Overhead is the time beyond that of scoring on
 so many workers: reading, splitting, Dask, files. Its share is that of the time that a model would take for so many rows on as
-many workers (``--pace`` summaries a second and worker; 15 is the embedded model's). ``again`` is the same command once more,
-when all is finished. Memory is the driver's.
+many workers (``--pace`` summaries a second and worker; 15 is the embedded model's). Memory is the driver's.
 """
 
 from __future__ import annotations
@@ -45,16 +44,14 @@ def measure(rows: int, workers: int, results: multiprocessing.SimpleQueue) -> No
         file, out = Path(folder, "rows.parquet"), Path(folder, "scores")
         write(rows, file)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        seconds = []
-        for _ in range(2):
-            start = time.monotonic()
-            engine = Engine(kind="dask", workers=workers)
-            score_folder([file], "word-overlap", "lexical", out, Path("params.yaml"), engine=engine)
-            seconds.append(time.monotonic() - start)
+        start = time.monotonic()
+        engine = Engine(kind="dask", workers=workers)
+        score_folder([file], "word-overlap", "lexical", out, Path("params.yaml"), engine=engine)
+        seconds = time.monotonic() - start
         run = json.loads((out / "_run.json").read_text())
         scoring = run["counts"]["seconds"] / workers
         results.put(
-            (*seconds, scoring, run["parts"], max(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024)
+            (seconds, scoring, run["parts"], max(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024)
         )
 
 
@@ -72,13 +69,13 @@ def main() -> None:
         process = spawn.Process(target=measure, args=(rows, options.workers, results))
         process.start()
         process.join()
-        seconds, again, scoring, parts, memory = results.get()
+        seconds, scoring, parts, memory = results.get()
         overhead = seconds - scoring
         share = overhead / (rows / options.pace / options.workers)
         found.append((rows, seconds))
         print(
             f"{rows:>9} rows  {parts:>5} parts  {seconds:7.1f} s  {overhead / rows * 1e3:6.2f} ms a row beyond scoring  "
-            f"{share:6.1%} of a model's time  again {again:5.1f} s  {memory:5.0f} MB"
+            f"{share:6.1%} of a model's time  {memory:5.0f} MB"
         )
     if options.figure:
         draw(found, options.figure)

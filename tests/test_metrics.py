@@ -452,30 +452,6 @@ def test_a_person_s_folder_beside_is_left_alone(tmp_path):
     assert (tmp_path / "m.partial" / "mine").read_text() == "m.partial"
 
 
-def test_a_folder_that_was_killed_while_it_took_its_place_is_put_back(tmp_path, monkeypatch):
-    folder = tmp_path / "m"
-    with store.replaced(folder) as new:
-        (new / "one").write_text("1")
-    rename = type(folder).rename
-
-    def die(self, target):
-        if self.name.endswith(".partial"):
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(folder), "rename", die)
-        with pytest.raises(KeyboardInterrupt), store.replaced(folder):
-            pass
-    assert (tmp_path / ".m.replaced" / "one").read_text() == "1"  # nothing is lost
-    with store.replaced(folder) as new:
-        assert [path.name for path in folder.iterdir()] == ["one"]  # until the new one is complete
-        assert list(new.iterdir()) == []
-        (new / "two").write_text("2")
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
-    assert [path.name for path in folder.iterdir()] == ["two"]
-
-
 def test_a_missing_table_says_which_stage_makes_it(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"claims\.parquet is not there; `dvc repro` makes it"):
         Evaluation.read(tmp_path / "m")

@@ -202,7 +202,7 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
     ("change", "parts"),
     [
         (("role: verify", "role: verfy"), ["line 3: role: ", "'decompose', 'verify', 'judge'", "found 'verfy'"]),
-        (("role: verify\n", ""), ["role: is missing", "decompose, verify, judge, critique, revise, summarise"]),
+        (("role: verify\n", ""), ["line 1: role: Field required"]),
         (("yes-no", "yesno"), ["line 4: reply: expected a kind of reply for verify (yes-no,", "found 'yesno'"]),
         (("yes-no", "list"), ["line 4: reply: ", "found 'list'"]),
         (("max_tokens: 5", "max_token: 5"), ["line 5: max_token: unknown key; did you mean 'max_tokens'"]),
@@ -225,19 +225,11 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
         ),
         (("{{ ACU }}", "\n\n{{ ACU"), ["line 9: not a template"]),
         (("{{ ACU }}", "{{ ACU | shout }}"), ["line 7: not a template", "shout"]),
-        (("{{ ACU }}", "{{ ACU }}\n{% include 'x' %}"), ["line 8: a prompt is one file: no include"]),
-        (
-            ("{{ ACU }}", "{{ ACU }}\n{{ Document | truncate('2000') }}"),
-            ["line 8: the text cannot be filled: ", "(TypeError); correct what stands in braces there"],
-        ),
-        (("{{ ACU }}", "{{ ACU }}\n\n{{ 1 / 0 }}"), ["line 9: the text cannot be filled: division by zero (Zero"]),
-        (("{{ ACU }}", "{{ ACU.foo.bar }}"), ["line 7: the text cannot be filled: ", "has no attribute 'foo'"]),
-        (("{{ ACU }}", "{{ ACU.__class__ }}"), ["line 7: the text cannot be filled: ", "unsafe; correct"]),
         (("role: verify", "role: verify\nrole: judge"), ["line 4: not YAML (key 'role' stands twice; keep one)"]),
         (("role: verify\nreply: yes-no", "role: revise\nreply: text"), ["line 7: unknown placeholder {{ ACU }}"]),
         (
             ("role: verify\nreply: yes-no\nmax_tokens: 5\n---", "role: revise\nreply: text\n---\n{{ Summary }}"),
-            ["unknown placeholder {{ ACU }}", "and one or more of {{ Comment }}, {{ Unsupported }}"],
+            ["unknown placeholder {{ ACU }}", "and perhaps some of {{ Comment }}, {{ Unsupported }}"],
         ),
     ],
     ids=lambda value: value[1][:30] if isinstance(value, tuple) else "",
@@ -250,20 +242,18 @@ def test_a_wrong_prompt_file_is_told_by_line_and_what_was_expected(mine, change,
     assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
-def test_a_prompt_that_only_some_texts_cannot_fill_is_told_by_its_line(mine):
-    prompt = prompts.load(mine(VERIFY.replace("{{ ACU }}", "{{ ACU }}\n{{ 9 // (ACU | length) }}")))
-    assert prompt.render(Document="D", ACU="C") == "D / C\n9"
-    with pytest.raises(
-        prompts.PromptError, match=r"prompt prompts/mine\.txt, line 2 of its text: .*\(ZeroDivisionError\)"
-    ):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{ 9 // (ACU | length) }}", "integer division or modulo by zero"),
+        ("{{ ACU.__class__ }}", "unsafe"),
+        ("{% for i in range(10 ** 10) %}x{% endfor %}", "Range too big"),
+    ],
+)
+def test_a_prompt_that_a_text_cannot_fill_is_told_by_its_name(mine, text, message):
+    prompt = prompts.load(mine(VERIFY + text))
+    with pytest.raises(prompts.PromptError, match=rf"prompt prompts/mine\.txt cannot be filled: .*{message}"):
         prompt.render(Document="D", ACU="")
-
-
-def test_a_prompt_that_cannot_be_filled_is_refused_in_a_template_of_another_file_by_that_ones_line(mine):
-    header = "---\nsource: mine\nrole: decompose\nreply: list\n{}---\n"
-    mine(header.format("") + "Mine:\n{{ Summary + 1 }}", "prompts/base.txt")
-    with pytest.raises(prompts.PromptError, match=r"prompts/base\.txt, line 7: the text cannot be filled"):
-        prompts.load(mine(header.format("template: base\n")))
 
 
 @pytest.mark.parametrize(
@@ -272,7 +262,7 @@ def test_a_prompt_that_cannot_be_filled_is_refused_in_a_template_of_another_file
         ("- {passage: a}\n", r"line 6: shots: expected 1 to 1, as shown\.yaml has; found 3"),
         (
             "- {passage: a}\n- {text: b}\n- {passage: c}\n",
-            r"shown\.yaml, demonstration 2: .*expected keys among passage",
+            r"line 5: demonstrations\.1\.passage: Field required\n.*line 5: demonstrations\.1\.text: Extra inputs are not",
         ),
         ("passage: a\n", r"shown\.yaml: expected a list of demonstrations"),
         ("- [", r"shown\.yaml: not YAML"),
@@ -298,14 +288,13 @@ def test_a_prompt_file_for_another_role_in_another_encoding_or_that_is_not_there
 
 
 @pytest.mark.parametrize(
-    ("header", "text", "message"),
+    ("header", "message"),
     [
-        (f"shots: {'9' * 5000}\n", "", "a value cannot be read: Exceeds the limit"),
-        (f"stop: {'[' * 1000}\n", "", "a value cannot be read: maximum recursion depth"),
-        ("", "{% for i in range(10 ** 10) %}x{% endfor %}", "Range too big"),
+        (f"shots: {'9' * 5000}\n", "a value cannot be read: Exceeds the limit"),
+        (f"stop: {'[' * 1000}\n", "a value cannot be read: maximum recursion depth"),
     ],
 )
-def test_a_prompt_file_is_of_the_size_that_it_seems_to_have(mine, header, text, message):
+def test_a_value_that_cannot_be_read_is_told(mine, header, message):
     with pytest.raises(prompts.PromptError, match=r"mine\.txt, line \d+: ") as caught:
-        prompts.load(mine(VERIFY.replace("max_tokens: 5\n", f"max_tokens: 5\n{header}") + text))
+        prompts.load(mine(VERIFY.replace("max_tokens: 5\n", f"max_tokens: 5\n{header}")))
     assert message in str(caught.value)

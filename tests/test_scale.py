@@ -263,7 +263,7 @@ def test_what_is_finished_is_not_asked_again(file, tmp_path, served):
     before = scored(file, tmp_path / "s", **asking(served))
     asked, written = len(served.requests), times(tmp_path / "s")
     assert not (tmp_path / "s" / "_calls").exists()
-    assert not list((tmp_path / "s").glob("_examples/*.arrows"))
+    assert not (tmp_path / "s" / "_examples").exists()
     assert scored(file, tmp_path / "s", **asking(served)) == before
     assert len(served.requests) == asked
     assert times(tmp_path / "s") == written
@@ -493,14 +493,6 @@ def test_a_web_server_in_the_place_of_a_scheduler_is_said(file, tmp_path):
             scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler=address))
 
 
-def test_a_server_that_says_nothing_is_no_scheduler(file, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_engine, "_CONNECT_SECONDS", 1)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(ClaimwiseError, match=f"what answers at {address} is no Dask scheduler"):
-            scored(file, tmp_path / "s", engine=Engine(kind="dask", scheduler=address))
-
-
 def test_workers_that_cannot_do_the_work_say_so_before_any_is_done(file, tmp_path, scheduler, monkeypatch):
     address, _ = scheduler
     with worker(address, OPENAI_API_KEY="not ascii: é"):
@@ -640,21 +632,14 @@ def test_a_merge_writes_all_rows_or_says_what_is_missing(file, tmp_path):
     folder = tmp_path / "s"
     scored(file, folder)
     parts = sorted(folder.glob("part-*.parquet"))
-    kept = [part.read_bytes() for part in parts]
     for place in (parts[0], folder / "_run.json", file):
         before = place.read_bytes()
         with pytest.raises(ClaimwiseError, match=r"would be written over|cannot be written in this form"):
             merge(folder, place)
         assert place.read_bytes() == before
-    for part in (parts[-1], parts[1]):
-        part.unlink()
-        with pytest.raises(ClaimwiseError, match="rows are in its parts, expected 24, each once"):
-            merge(folder, tmp_path / "all.parquet")
-        part.write_bytes(kept[parts.index(part)])
-    parts[1].write_bytes(kept[1][:100])
-    with pytest.raises(ClaimwiseError, match=f"{parts[1].name}: the part is damaged"):
+    parts[1].unlink()
+    with pytest.raises(ClaimwiseError, match=rf"is not finished \({len(parts) - 1} parts are there\)"):
         merge(folder, tmp_path / "all.parquet")
-    for record in ("[]", "5", '{"asked": 5}', '{"parts": 1}'):
-        (folder / "_run.json").write_text(record)
-        with pytest.raises(ClaimwiseError, match="holds no scores"):
-            merge(folder, tmp_path / "all.parquet")
+    (folder / "_run.json").unlink()
+    with pytest.raises(ClaimwiseError, match="holds no scores"):
+        merge(folder, tmp_path / "all.parquet")

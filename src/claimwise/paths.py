@@ -71,8 +71,7 @@ def plain(name: str) -> str:
 def replaced(folder: Path) -> Iterator[Path]:
     """Gives an empty folder to fill; at the end of the block it takes the place of the other, all of it at once.
 
-    Nothing is lost and nothing half written is taken for whole, whenever the process is killed. Killed while the folders
-    change places, the earlier one stands beside as ``.NAME.replaced``, and the next block puts it back first.
+    Nothing half written is taken for whole, whenever the process is killed; what such a folder holds can be made again.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp(), "m")
@@ -84,8 +83,6 @@ def replaced(folder: Path) -> Iterator[Path]:
     """
     # Names that no person gives a folder: what lies there is deleted.
     partial, old = (folder.with_name(f".{folder.name}.{state}") for state in ("partial", "replaced"))
-    if old.exists() and not folder.exists():
-        old.rename(folder)
     for left in (partial, old):
         shutil.rmtree(left, ignore_errors=True)
     partial.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What may stand in the notebooks' sections of params.yaml: one class a notebook, checked when the settings are read.
+"""What may stand in the notebooks' sections of params.yaml: a type a parameter, checked when the settings are read.
 
 A stage reads the settings first, so that a wrong value is a line and nothing has been removed or asked for it.
 """
@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, model_validator
 
 from claimwise import models, paths, prompts
 from claimwise.errors import near
@@ -118,8 +118,6 @@ Corpus = Annotated[str, AfterValidator(_is_prepared)]
 Model = Annotated[str, AfterValidator(_is_model)]
 Metric = Annotated[str, AfterValidator(_is_metric)]
 ScoredMetric = Annotated[str, AfterValidator(_is_scored)]
-ScoredMetrics = Annotated[dict[Corpus, list[Metric]], AfterValidator(_were_scored)]
-Pair = Annotated[list[Metric], Field(min_length=2, max_length=2)]
 Grouping = Literal["origin", "all"]
 Decompose, Verify, Critique, Revise, Summarise = (
     Annotated[str, AfterValidator(partial(_is_for, role))]
@@ -127,188 +125,107 @@ Decompose, Verify, Critique, Revise, Summarise = (
 )
 
 
-class Section(Strict):
-    """What every notebook gets."""
+class _Section(Strict):
+    """What notebooks share; the scoreboard has no intervals. That one of these lacks is said before the notebook runs."""
 
     data: str
     model: str
+    draws: Count = 1
+    seed: Annotated[int, Field(ge=0)] = 0
 
 
-class Drawn(Section):
-    """What every notebook gets that has intervals."""
-
-    draws: Count
-    seed: Annotated[int, Field(ge=0)]
-
-
-class AcuGeneration(Drawn):
-    """Decomposition prompts compared on corpora with people's claims."""
-
-    corpora: dict[Corpus, Grouping]
-    prompts: list[Decompose]
-
-
-class AcuVerification(Drawn):
-    """Verification prompts compared on corpora with labelled claims, by task."""
-
-    corpora: dict[Literal["support", "presence"], list[Corpus]]
-    prompts: list[Verify]
-    reference: Annotated[str, _one_of("prompts")]
-    shots: Annotated[int, Field(ge=0)]
-
-
-class Compared(Drawn):
-    """Metrics on corpora that they were scored on; ``further`` ones on some of these."""
-
-    corpora: dict[Corpus, Grouping]
-    metrics: list[ScoredMetric]
-    further: ScoredMetrics
-    pairs: list[Pair]
-
-
-class MetaEvaluation(Compared):
-    """Which metric agrees with people."""
-
-    baseline: Annotated[str, _one_of("metrics")]
-    by_documents: list[Corpus]
-
-
-class NliAlignment(Drawn):
-    """The parts of FENICE's alignment, taken away one by one."""
-
-    corpora: dict[Corpus, Grouping]
-    metric: Metric
-    documents: Count | None
-    backbones: dict[str, dict[str, Any]]
-    windows: list[Count]
-    gates: list[float]
-    grid_documents: Count | None
-    claims_corpus: Corpus
-    claims_documents: Count | None
-    long_documents: dict[Corpus, Count | None]
-    long_candidates: Count | None
-
-
-class PreferenceBias(Drawn):
-    """Metrics beside people's preferences."""
-
-    corpus: Corpus
-    claim_level: ScoredMetric
-    holistic: ScoredMetric
-    beside: list[ScoredMetric]
-
-
-class Refinement(Drawn):
-    """Revisions by claim-level feedback and by a critique."""
-
-    corpus: Corpus
-    metric: ScoredMetric
-    beside: list[Metric]
-    judge: Model
-    per_origin: Count
-    revise_claims: Revise
-    critique: Critique
-    revise_comment: Revise
-    revise_both: Revise
-    verify: Verify
-
-
-class Leaderboard(Drawn):
-    """Systems ranked by a metric."""
-
-    corpus: Corpus
-    metric: ScoredMetric
-    beside: list[ScoredMetric]
-
-
-class Style(Strict):
+class _Style(Strict):
     """A classifier that never sees the document: of the kinds of features cross-validation takes one."""
 
     looks_at: Annotated[list[Literal["length", "measures", "letters"]], Field(min_length=1)]
     beside: str | None = None
 
 
-class FactoredVerification(Drawn):
-    """Methods that find hallucinated summaries."""
-
-    corpus: Corpus
-    methods: dict[str, Annotated[MetricSpec, AfterValidator(check_prompts)]]
-    style: dict[str, Style]
-    baseline: Annotated[str, _one_of("methods")]
-    shown: list[Annotated[str, _one_of("methods", "style")]]
-
-    @model_validator(mode="after")
-    def _styles_stand_beside_methods(self) -> FactoredVerification:
-        for name in (style.beside for style in self.style.values() if style.beside):
-            listed(name, self.methods, "`methods`")
-        return self
-
-
-class Parts(Strict):
-    """How many documents of each part; None: all."""
-
-    prevalence: Count | None
-    revision: Count | None
-    cube: Count | None
-
-
-class AcademicSummaries(Drawn):
-    """How often findings are wrong, and whether critique helps."""
-
-    corpus: Corpus
-    labelled: Corpus
-    systems: list[str]
-    documents: Parts
-    models_in_cube: list[Model]
-    summarise: Summarise
-    verify: Verify
-    critique: Critique
-    revise: Revise
-    critique_whole: Critique
-    revise_whole: Revise
-    rounds: Count
-
-
-class Scoreboard(Section):
-    """The papers' numbers beside ours."""
-
-    metric: Metric
-    judged_by_size: Corpus | None
-
-
-class EmbeddedModel(Drawn):
-    """What the shipped model knows."""
-
-    corpora: list[Corpus]
-    summaries: dict[Corpus, Grouping]
-    types: list[Corpus]
-    spans: list[Corpus]
-    checked: Annotated[list[Model], Field(min_length=1)]
-    variants: list[Model]
-    verify: Verify
-    pooling: Literal["min", "mean"]
-
-
-class Verifier(Compared):
-    """What fine-tuning makes of a language model."""
-
-    tuned: Model
-    beside: list[ScoredMetric]
-    baseline: Annotated[str, _one_of("beside")]
-
-
+#: What a notebook takes that compares metrics on corpora that they were scored on; ``further`` ones on some of these.
+_COMPARED = {
+    "corpora": dict[Corpus, Grouping],
+    "metrics": list[ScoredMetric],
+    "further": Annotated[dict[Corpus, list[Metric]], AfterValidator(_were_scored)],
+    "pairs": list[Annotated[list[Metric], Field(min_length=2, max_length=2)]],
+}
+_PARAMETERS: dict[str, dict[str, Any]] = {
+    "academic_summaries": {
+        "corpus": Corpus,
+        "labelled": Corpus,
+        "systems": list[str],
+        "documents": dict[Literal["prevalence", "revision", "cube"], Count | None],
+        "models_in_cube": list[Model],
+        "summarise": Summarise,
+        "verify": Verify,
+        "critique": Critique,
+        "revise": Revise,
+        "critique_whole": Critique,
+        "revise_whole": Revise,
+        "rounds": Count,
+    },
+    "acu_generation": {"corpora": dict[Corpus, Grouping], "prompts": list[Decompose]},
+    "acu_verification": {
+        "corpora": dict[Literal["support", "presence"], list[Corpus]],
+        "prompts": list[Verify],
+        "reference": Annotated[str, _one_of("prompts")],
+        "shots": Annotated[int, Field(ge=0)],
+    },
+    "embedded_model": {
+        "corpora": list[Corpus],
+        "summaries": dict[Corpus, Grouping],
+        "types": list[Corpus],
+        "spans": list[Corpus],
+        "checked": Annotated[list[Model], Field(min_length=1)],
+        "variants": list[Model],
+        "verify": Verify,
+        "pooling": Literal["min", "mean"],
+    },
+    "factored_verification": {
+        "corpus": Corpus,
+        "methods": dict[str, Annotated[MetricSpec, AfterValidator(check_prompts)]],
+        "style": dict[str, _Style],
+        "baseline": Annotated[str, _one_of("methods")],
+        "shown": list[Annotated[str, _one_of("methods", "style")]],
+    },
+    "leaderboard": {"corpus": Corpus, "metric": ScoredMetric, "beside": list[ScoredMetric]},
+    "meta_evaluation": _COMPARED | {"baseline": Annotated[str, _one_of("metrics")], "by_documents": list[Corpus]},
+    "nli_alignment": {
+        "corpora": dict[Corpus, Grouping],
+        "metric": Metric,
+        "documents": Count | None,
+        "backbones": dict[str, dict[str, Any]],
+        "windows": list[Count],
+        "gates": list[float],
+        "grid_documents": Count | None,
+        "claims_corpus": Corpus,
+        "claims_documents": Count | None,
+        "long_documents": dict[Corpus, Count | None],
+        "long_candidates": Count | None,
+    },
+    "preference_bias": {
+        "corpus": Corpus,
+        "claim_level": ScoredMetric,
+        "holistic": ScoredMetric,
+        "beside": list[ScoredMetric],
+    },
+    "refinement": {
+        "corpus": Corpus,
+        "metric": ScoredMetric,
+        "beside": list[Metric],
+        "judge": Model,
+        "per_origin": Count,
+        "revise_claims": Revise,
+        "critique": Critique,
+        "revise_comment": Revise,
+        "revise_both": Revise,
+        "verify": Verify,
+    },
+    "scoreboard": {"metric": Metric, "judged_by_size": Corpus | None},
+    "verifier": _COMPARED
+    | {"tuned": Model, "beside": list[ScoredMetric], "baseline": Annotated[str, _one_of("beside")]},
+}
 #: By notebook. One of your own (a file in notebooks/, named in `notebooks`) needs none: its parameter cell says its keys.
-SECTIONS: dict[str, type[Section]] = {
-    "academic_summaries": AcademicSummaries,
-    "acu_generation": AcuGeneration,
-    "acu_verification": AcuVerification,
-    "embedded_model": EmbeddedModel,
-    "factored_verification": FactoredVerification,
-    "leaderboard": Leaderboard,
-    "meta_evaluation": MetaEvaluation,
-    "nli_alignment": NliAlignment,
-    "preference_bias": PreferenceBias,
-    "refinement": Refinement,
-    "scoreboard": Scoreboard,
-    "verifier": Verifier,
+SECTIONS: dict[str, type[BaseModel]] = {
+    notebook: create_model(notebook, __base__=_Section, **{name: (kind, ...) for name, kind in parameters.items()})
+    for notebook, parameters in _PARAMETERS.items()
 }

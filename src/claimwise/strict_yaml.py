@@ -15,10 +15,6 @@ class Loader(yaml.SafeLoader):
     Traceback (most recent call last):
     ...
     yaml.constructor.ConstructorError: key 'a' stands twice; keep one...
-    >>> yaml.load(r'"\\ud83d"', Loader=Loader)
-    Traceback (most recent call last):
-    ...
-    yaml.constructor.ConstructorError: half a character (surrogates not allowed); write the whole one...
     """
 
     def get_single_data(self) -> object:
@@ -27,16 +23,6 @@ class Loader(yaml.SafeLoader):
             return super().get_single_data()
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # 2001-99-99, [[[[...
             raise ConstructorError(None, None, f"a value cannot be read: {error}") from None
-
-    def construct_scalar(self, node: yaml.ScalarNode) -> str:
-        """See ``yaml.constructor``; half a character is no text that a file or a database takes."""
-        text = super().construct_scalar(node)
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            found = f"half a character ({error.reason}); write the whole one"
-            raise ConstructorError(None, None, found, node.start_mark) from None
-        return text
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         """See ``yaml.constructor``; no key stands twice."""

@@ -13,7 +13,7 @@ decompose  ``Summary`` (a summary, or one sentence of it where the scope is ``se
 verify     ``Document``, ``ACU``; with the context ``document+extra`` also ``Extra``
 judge      ``Document``, ``Summary``
 critique   ``Document``, ``Statement``; ``References``, the sources' names, where it has any
-revise     ``Document``, ``Summary``, and ``Unsupported`` (statements) or ``Comment`` or both
+revise     ``Document``, ``Summary``; ``Unsupported`` (statements), ``Comment``, or both
 summarise  ``Sources`` (each with ``reference``, ``title``, ``text``), ``Question``
 =========  ==================================================================================
 
@@ -24,24 +24,45 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
-from pydantic import Field
+import jinja2
+import yaml
+from jinja2 import meta, nodes
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from claimwise.errors import near
-from claimwise.prompts import files
-from claimwise.prompts.files import ROLES, Demonstration, PromptBase, PromptError, Role
-from claimwise.prompts.parsers import KINDS
+from claimwise.errors import ClaimwiseError, finding, near, shorten
+from claimwise.prompts.parsers import FOR_ROLE, KINDS
+from claimwise.strict_yaml import Loader
 
 __all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Rendered", "Role", "load", "names"]
 
+Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
 _FOLDER = resources.files(__name__)
+_ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
+
+#: What templates of a role show: all of the first, and of the second what they like.
+_SHOWN: Mapping[str, tuple[Set[str], Set[str]]] = {
+    "decompose": ({"Summary"}, set()),
+    "verify": ({"Document", "ACU"}, set()),
+    "judge": ({"Document", "Summary"}, set()),
+    "critique": ({"Document", "Statement"}, {"References"}),
+    "revise": ({"Document", "Summary"}, {"Unsupported", "Comment"}),
+    "summarise": ({"Sources", "Question"}, set()),
+}
+
+
+class PromptError(ClaimwiseError):
+    """A prompt is not there, is malformed, or lacks a variable."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +95,50 @@ class Rendered(str):
         return rendered
 
 
-class Prompt(PromptBase):
-    """A prompt and what an embedded model needs to know of it.
+class Demonstration(BaseModel):
+    """A worked example in a prompt: a passage and its claims, or a document, a claim and its label.
+
+    ``extra`` is the further document that a prompt with context ``document+extra`` shows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    passage: str
+    claims: tuple[str, ...] = ()
+    claim: str | None = None
+    label: bool | None = None
+    extra: str | None = None
+
+
+class Prompt(BaseModel):
+    """A prompt, how it is used, and what an embedded model needs to know of it.
 
     Attributes:
         name: as it was asked for: the file's stem, e.g. ``acueval-decompose-5shot``, or the path of a user's own.
+        source: paper and figure, or who wrote it.
+        role: which of the model's roles it is for.
+        reply: the name of the parser that reads the model's reply.
+        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
+        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
+            ``document+extra``, the passage to check against and another document that must not be used.
+        max_tokens: longest reply.
+        stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
+        begin: how a reply should begin. One that cannot be read is asked for once more, with this below the prompt.
         template: the text, with its variables.
         demonstrations: the worked examples, in order; the first ``shots`` of their file.
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     name: str
+    source: str
+    role: Role
+    reply: str
+    scope: Literal["passage", "sentence"] = "passage"
+    context: Literal["document", "retrieved", "document+extra"] = "document"
+    max_tokens: int = Field(256, ge=1)
+    stop: tuple[str, ...] = ()
+    begin: str = ""
     template: str = Field(repr=False)
     demonstrations: tuple[Demonstration, ...] = Field((), repr=False)
 
@@ -99,14 +154,13 @@ class Prompt(PromptBase):
         >>> load("acueval-verify-zeroshot").render(Document="It rained.")
         Traceback (most recent call last):
         ...
-        claimwise.prompts.files.PromptError: prompt acueval-verify-zeroshot, line 5 of its text: 'ACU' is undefined; ...
+        claimwise.prompts.PromptError: prompt acueval-verify-zeroshot cannot be filled: 'ACU' is undefined
         """
         try:
-            return Rendered(files.fill(self.template, self.demonstrations, variables), variables.get("Document"))
+            filled = _compiled(self.template).render(demonstrations=self.demonstrations, **variables)
         except Exception as error:  # an expression of a user's own may raise anything
-            line, what = files.failure(error)
-            where = f", line {line} of its text" if line else ""
-            raise PromptError(f"prompt {self.name}{where}: {what}") from None
+            raise PromptError(f"prompt {self.name} cannot be filled: {error}") from None
+        return Rendered(filled, variables.get("Document"))
 
     def with_demonstrations(self, demonstrations: Sequence[Demonstration]) -> Prompt:
         """The same prompt with other demonstrations, e.g. drawn from a corpus's validation split."""
@@ -157,7 +211,7 @@ def load(name: str, role: Role | None = None) -> Prompt:
     >>> load("fenice-decompose-json", "verify")
     Traceback (most recent call last):
     ...
-    claimwise.prompts.files.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
+    claimwise.prompts.PromptError: prompt 'fenice-decompose-json' is for decompose, expected one for verify: ...
     """
     if _is_path(name):
         file = Path(name).expanduser()
@@ -186,7 +240,7 @@ def text(name: str) -> str:
     ['---', 'source: ACUEval Fig. 4']
     """
     load(name)
-    return files.text(Path(name).expanduser() if _is_path(name) else _FOLDER / f"{name}.txt")
+    return _text(Path(name).expanduser() if _is_path(name) else _FOLDER / f"{name}.txt")
 
 
 def _is_path(name: str) -> bool:
@@ -198,31 +252,167 @@ def _packaged(name: str) -> Prompt:
     return _prompt(name, _FOLDER / f"{name}.txt", _FOLDER)
 
 
+@cache
+def _compiled(template: str) -> jinja2.Template:
+    return _ENVIRONMENT.from_string(template)
+
+
 def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
-    found = files.read(file)
-    header, shown = found.header, found
-    if header.template:
+    found = _read(file)
+    header, shown = dict(found.header), found
+    if other := header.pop("template", None):
         if found.template.strip():
-            raise found.error("template", f"expected no text of the file's own beside {header.template!r}")
-        shown = files.read(_beside(found, folder, "template", header.template.removesuffix(".txt") + ".txt"))
-    demonstrations: tuple[Demonstration, ...] = ()
-    if header.demonstrations:
-        place = _beside(found, folder, "demonstrations", header.demonstrations)
-        demonstrations = files.read_demonstrations(found, place)
-    elif header.shots:
-        raise found.error("shots", f"found {header.shots}, and no `demonstrations` to take them from")
-    files.check_template(shown, header, demonstrations)
-    return Prompt(
-        name=name,
-        template=shown.template.rstrip("\n"),
-        demonstrations=demonstrations,
-        **header.model_dump(include=set(PromptBase.model_fields)),
-    )
+            raise found.error("template", f"template: expected no text of the file's own beside {other!r}")
+        shown = _read(_beside(found, folder, "template", f"{str(other).removesuffix('.txt')}.txt"))
+    shots = header.pop("shots", 0)
+    if examples := header.get("demonstrations"):
+        entries = _read_demonstrations(_beside(found, folder, "demonstrations", str(examples)))
+        if shots not in range(1, len(entries) + 1):
+            raise found.error("shots", f"shots: expected 1 to {len(entries)}, as {examples} has; found {shots!r}")
+        header["demonstrations"] = entries[:shots]
+    elif shots:
+        raise found.error("shots", f"shots: found {shots}, and no `demonstrations` to take them from")
+    try:
+        prompt = Prompt.model_validate(header | {"name": name, "template": shown.template.rstrip("\n")})
+    except ValidationError as error:
+        known = [key for key in (*Prompt.model_fields, "shots") if key != "name"]
+        lines = []
+        for one in error.errors():
+            key, *within = map(str, one["loc"])
+            lines.append(str(found.error(key, finding(".".join([key, *within]), one, () if within else known))))
+        raise PromptError("\n".join(lines)) from None
+    if prompt.reply not in FOR_ROLE[prompt.role]:
+        kinds = ", ".join(FOR_ROLE[prompt.role])
+        raise found.error(
+            "reply", f"reply: expected a kind of reply for {prompt.role} ({kinds}), found {prompt.reply!r}"
+        )
+    _check_template(shown, prompt.role, prompt.context)
+    return prompt
 
 
-def _beside(found: files.PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
+def _beside(found: _PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
     """A file that a prompt file names: in its folder or, where there is none, in the package's."""
     for file in (folder / name, _FOLDER / name):
         if file.is_file():
             return file
-    raise found.error(key, f"expected a file in {folder}, or one of claimwise's prompts folder; found no {name!r}")
+    raise found.error(
+        key, f"{key}: expected a file in {folder}, or one of claimwise's prompts folder; found no {name!r}"
+    )
+
+
+# files: what is wrong in one is said with its line, before a model is asked anything
+
+
+class _PromptFile(NamedTuple):
+    """A file's front matter and template, and where these stand: ``lines`` by key, ``start`` the template's first."""
+
+    file: Traversable
+    header: dict[str, Any]
+    template: str
+    lines: Mapping[str, int]
+    start: int
+
+    def error(self, key: str, what: str) -> PromptError:
+        """An error about a key of the front matter, with its line."""
+        return _error(self.file, self.lines.get(key, 1), what)
+
+
+def _read(file: Traversable) -> _PromptFile:
+    """Take a prompt file apart.
+
+    Raises:
+        PromptError: not UTF-8, or no front matter; names file and line, and what was expected.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.txt")
+    >>> _ = file.write_text("---\\nsource: mine\\nrole: judge\\nreply: rating-1-5\\n---\\n{{ Document }} {{ Summary }}")
+    >>> _read(file).header["role"], _read(file).template, _read(file).start
+    ('judge', '{{ Document }} {{ Summary }}', 6)
+    """
+    lines = _text(file).split("\n")
+    marks = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
+    if len(marks) < 2 or marks[0] != 0:
+        raise _error(
+            file,
+            1,
+            "expected a line '---', then `source`, `role` and `reply` (a line each, as in `role: verify`), a line "
+            f"'---', and the prompt's text; found {shorten(lines[0])} first and {len(marks)} lines '---'",
+        )
+    front = "\n".join(lines[1 : marks[1]])
+    try:
+        header, tree = yaml.load(front, Loader=Loader), yaml.compose(front, Loader=Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or str(error)
+        raise _error(
+            file, mark.line + 2 if mark else 2, f"not YAML ({what}); write `key: value`, a line each"
+        ) from None
+    if not isinstance(header, dict):
+        raise _error(file, 2, f"expected `key: value`, a line each, as in `role: verify`; found {shorten(header)}")
+    places = {key.value: key.start_mark.line + 2 for key, _ in tree.value}
+    return _PromptFile(file, header, "\n".join(lines[marks[1] + 1 :]), places, marks[1] + 2)
+
+
+def _check_template(found: _PromptFile, role: str, context: str) -> None:
+    """Check that a template shows what a prompt of this role and context needs and nothing else.
+
+    A model that reads no prose never fills it, and a language model only after an hour of other calls.
+
+    Raises:
+        PromptError: no Jinja2, or an unknown placeholder or one too few; names file, line, and the placeholders there are.
+    """
+    always, choice = _SHOWN[role]
+    if context == "document+extra":
+        always = always | {"Extra"}
+    expected = f"a prompt for {role} shows {_braced(always)}"
+    if choice:
+        expected += f" and perhaps some of {_braced(choice)}"
+    try:
+        tree = _ENVIRONMENT.parse(found.template)
+        _ENVIRONMENT.compile(found.template)  # finds unknown filters, too
+    except jinja2.TemplateSyntaxError as error:
+        what = f"not a template ({error.message}); {expected}"
+        raise _error(found.file, found.start + error.lineno - 1, what) from None
+    shown = meta.find_undeclared_variables(tree) - {"demonstrations"}  # every template may loop over them
+    if unknown := shown - always - choice:
+        first = min((name for name in tree.find_all(nodes.Name) if name.name in unknown), key=lambda name: name.lineno)
+        what = f"unknown placeholder {_braced({first.name})}; {expected}"
+        raise _error(found.file, found.start + first.lineno - 1, what)
+    if lacking := always - shown:
+        raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
+
+
+def _read_demonstrations(file: Traversable) -> list[Any]:
+    """The entries of a YAML list.
+
+    Raises:
+        PromptError: no YAML, or no list.
+    """
+    try:
+        entries = yaml.load(_text(file), Loader=Loader)
+    except yaml.YAMLError as error:
+        raise PromptError(f"{file}: not YAML: {error}") from None
+    if not isinstance(entries, list):
+        raise PromptError(f"{file}: expected a list of demonstrations, found {shorten(entries)}")
+    return entries
+
+
+def _text(file: Traversable) -> str:
+    """The file's content.
+
+    Raises:
+        PromptError: it is not UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
+        raise PromptError(f"{file}: not UTF-8 ({found}); save the file as UTF-8") from None
+
+
+def _error(file: Traversable, line: int, what: str) -> PromptError:
+    return PromptError(f"prompt file {file}, line {line}: {what}")
+
+
+def _braced(names: Set[str]) -> str:
+    return ", ".join(f"{{{{ {name} }}}}" for name in sorted(names))

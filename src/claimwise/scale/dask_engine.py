@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,18 +11,15 @@ from typing import Any
 import dask
 import typer
 from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
+from dask.system import CPU_COUNT
 from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError, connect
-from distributed.security import Security
-from distributed.utils import LoopRunner
+from distributed.comm import CommClosedError
 
 from claimwise import __version__, models
 from claimwise.errors import ClaimwiseError, first_line
 from claimwise.models.language import PromptedModel
 from claimwise.params import Engine
 
-#: A part over which more workers than these are lost is at fault itself.
-_LOST = 10
 _CONNECT_SECONDS = 8
 _WORKERS_SECONDS = 30
 
@@ -58,45 +53,34 @@ def run(
                 future.release()
         except KilledWorker as error:
             raise ClaimwiseError(
-                f"a part of the examples was given to {_LOST + 1} workers, and all were lost, the last one at "
+                "a part of the examples was given to several workers, and all were lost, the last one at "
                 f"{error.last_worker.address}: is there enough memory for the model? Finished parts are kept"
             ) from None
         except (FutureCancelledError, CommClosedError):
             raise ClaimwiseError(
                 "the connection to the Dask scheduler is lost. Finished parts are kept: run again to go on"
             ) from None
-        except ModuleNotFoundError as error:
-            raise ClaimwiseError(f"a Dask worker cannot do this: {error}; install claimwise there") from None
 
 
 @contextmanager
 def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = workers or cores
-    settings = {
-        "distributed.scheduler.allowed-failures": _LOST,
-        # The workers of one machine share its cores.
-        "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": max(1, cores // workers),
-    }
+    workers = workers or CPU_COUNT
+    # The workers of one machine share its cores.
+    settings = {"distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": max(1, CPU_COUNT // workers)}
     # What goes wrong is said in a sentence; Dask logs it with its tracebacks besides.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with dask.config.set(settings):
         if scheduler is None:
-            try:
-                cluster = LocalCluster(
-                    n_workers=workers, threads_per_worker=1, memory_limit=0, silence_logs=logging.CRITICAL
-                )
-            except RuntimeError as error:  # one was lost while it started
-                raise ClaimwiseError(f"Dask's workers did not start ({first_line(error)}); run again") from None
+            cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, memory_limit=0, silence_logs=logging.CRITICAL
+            )
             with cluster, Client(cluster) as client:
                 yield client
             return
         try:
-            LoopRunner().run_sync(_greeted, scheduler)
             client = Client(scheduler, timeout=_CONNECT_SECONDS)
-        # Dask takes the first bytes of what is no scheduler for a length; or none come.
-        except (MemoryError, TimeoutError):
+        except MemoryError:  # Dask takes the first bytes of what is no scheduler for a length
             raise ClaimwiseError(
                 f"what answers at {scheduler} is no Dask scheduler (its dashboard?); give the scheduler's own port, usually "
                 "8786"
@@ -114,13 +98,6 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
                     f"the Dask scheduler at {scheduler} has no workers; start some (`dask worker {scheduler}`)"
                 ) from None
             yield client
-
-
-async def _greeted(scheduler: str) -> None:
-    """Ends once the scheduler has said who it is, for which a client would wait without end."""
-    greeting = connect(scheduler, timeout=_CONNECT_SECONDS, **Security().get_connection_args("client"))
-    comm = await asyncio.wait_for(greeting, 2 * _CONNECT_SECONDS)
-    await comm.close()
 
 
 def _load(entry: Mapping[str, Any], version: str, dask_worker: Any) -> None:

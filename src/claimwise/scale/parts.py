@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -53,9 +53,9 @@ _SCHEMA = pa.schema(
         ("claims", pa.list_(pa.large_string())),
     ]
 )
-#: In a folder of scores the folder of the parts' examples.
-EXAMPLES = "_examples"
-#: In that one: what they are, the examples, and the part and the step of every row.
+#: In a folder of scores, until all of it is scored: the parts' examples, and the finished calls of a language model.
+EXAMPLES, CALLS = "_examples", "_calls"
+#: In the former: what the parts are, the examples, and the part of every row.
 _PLAN, _ROWS, _PLACES = "plan.json", "rows.arrows", "places.npy"
 
 
@@ -80,26 +80,18 @@ class Part:
 
 def read(folder: Path, part: Part) -> pd.DataFrame:
     """A part's examples, with their ``claims`` and the number of their ``row`` (from 0)."""
-    part_of, step_of = np.load(folder / _PLACES, mmap_mode="r")
-    rows = np.flatnonzero(part_of == int(part.name))
-    found = []
     with pa.memory_map(str(folder / _ROWS)) as file:
-        steps = pa.ipc.open_file(file)
-        for number in np.unique(step_of[rows]):
-            step = steps.get_batch(number)
-            found.append(step.take(pa.array(rows[step_of[rows] == number] - step["row"][0].as_py())))
-    return pa.Table.from_batches(found).to_pandas().astype({name: "str" for name in _FIELDS if name != "label"})
+        return _part(pa.ipc.open_file(file).read_all(), np.load(folder / _PLACES, mmap_mode="r"), int(part.name))
 
 
-def remove_examples(folder: Path) -> None:
-    """Delete the copy of the examples; the plan of the parts stays."""
-    for name in (_ROWS, _PLACES):
-        (folder / name).unlink(missing_ok=True)
+def _part(rows: pa.Table, part_of: np.ndarray, number: int) -> pd.DataFrame:
+    own = np.flatnonzero(part_of == number)
+    span = slice(own[0], own[-1] + 1)  # the rows of one part stand near each other in most files
+    found = rows[span].filter(pa.array(part_of[span] == number)).to_pandas()
+    return found.astype({name: "str" for name in _FIELDS if name != "label"})
 
 
-def split(
-    steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int = PART_TOKENS, *, examples: bool = True
-) -> list[Part]:
+def split(steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int = PART_TOKENS) -> list[Part]:
     """Split examples into parts, or find the parts that an earlier call made of the same ones.
 
     Args:
@@ -109,7 +101,6 @@ def split(
             so are they.
         folder: where the parts lie; it may be there from an earlier run, or be made by another process right now.
         tokens: that a part should have; one of a single long document may have more.
-        examples: whether the parts' examples are needed, too, or only their digests.
 
     Raises:
         TableError: a row cannot be read, or an id stands twice.
@@ -123,9 +114,9 @@ def split(
     [[0, 2], [1]]
     """
     made_of = {"origin": origin, "tokens": tokens}
-    if found := _earlier(folder, made_of, examples):
+    if found := _earlier(folder, made_of):
         return found
-    if folder.exists():  # of other examples, or without them
+    if folder.exists():  # of other examples
         shutil.rmtree(folder)
     # Several processes may do this at once: they all make the same, and the first one's takes its place.
     new = folder.with_name(f"{folder.name}.{uuid4().hex}")
@@ -137,7 +128,7 @@ def split(
         try:
             new.rename(folder)
         except OSError:
-            if found := _earlier(folder, made_of, examples):
+            if found := _earlier(folder, made_of):
                 return found
             raise
     finally:
@@ -145,28 +136,27 @@ def split(
     return parts
 
 
-def _earlier(folder: Path, made_of: Mapping[str, Any], examples: bool) -> list[Part] | None:
+def _earlier(folder: Path, made_of: Mapping[str, Any]) -> list[Part] | None:
     try:
         plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     parts = [Part(**part) for part in plan.pop("parts")]
-    there = not examples or (folder / _ROWS).is_file()
-    return parts if plan == made_of and there else None
+    return parts if plan == made_of else None
 
 
 def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Part]:
     part_of, costs = _copied(steps, folder, tokens)
     parts = []
-    with bar(len(part_of), "splitting", "row") as done:
+    with pa.memory_map(str(folder / _ROWS)) as file, bar(len(part_of), "splitting", "row") as done:
+        table = pa.ipc.open_file(file).read_all()
         for number, cost in enumerate(np.bincount(part_of, costs)):
-            part = Part(f"{number:05}", 0, int(cost), False, "")
-            rows = read(folder, part)
+            rows = _part(table, part_of, number)
             digest = hashlib.sha256()
             for row in rows.itertuples(index=False, name=None):
                 digest.update(repr(row).encode("utf-8", "surrogatepass"))
             claims = bool(rows["claims"].notna().any())
-            parts.append(replace(part, rows=len(rows), claims=claims, digest=digest.hexdigest()))
+            parts.append(Part(f"{number:05}", len(rows), int(cost), claims, digest.hexdigest()))
             done.update(len(rows))
     return parts
 
@@ -179,29 +169,26 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
         pa.ipc.new_file(out, _SCHEMA) as copy,
         bar(None, "reading", "row") as done,
     ):
-        for number, step in enumerate(steps):
+        for step in steps:
             step = step[[*_FIELDS, "claims"]].assign(row=range(start, start + len(step)))
-            try:
-                copy.write_batch(pa.RecordBatch.from_pandas(step, _SCHEMA, preserve_index=False))
-            except OSError as error:
-                raise ClaimwiseError(
-                    f"{folder}: the examples cannot be copied there ({first_line(error)}); while a folder of scores is "
-                    "written, it takes as much room as their texts"
-                ) from None
+            copy.write_batch(pa.RecordBatch.from_pandas(step, _SCHEMA, preserve_index=False))
             start += len(step)
             done.update(len(step))
             found.append(
                 (
-                    np.full(len(step), number, np.int32),
                     pd.util.hash_array(step["id"].to_numpy(object)),
                     pd.util.hash_array(step["document_id"].to_numpy(object)),
                     step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
                     step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
                 )
             )
-    step_of, ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
+    ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
     del found
-    _refuse_twice(ids, folder)
+    repeated = np.flatnonzero(pd.Series(ids).duplicated())
+    if len(repeated):
+        with pa.memory_map(str(folder / _ROWS)) as file:
+            key = pa.ipc.open_file(file).read_all()["id"][repeated[0]].as_py()
+        raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
     document = pd.factorize(documents)[0]  # numbered in the order in which they come
     first = ~pd.Series(document).duplicated().to_numpy()
     costs[first] += lengths[first]  # a document is read with the first of its summaries
@@ -210,19 +197,8 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
     part_of_document = ((whole.cumsum() - whole / 2) // tokens).astype(np.int32)
     # a document longer than a part leaves numbers without rows
     part_of = np.unique(part_of_document[document], return_inverse=True)[1]
-    np.save(folder / _PLACES, np.stack([part_of, step_of]).astype(np.int32))
+    np.save(folder / _PLACES, part_of.astype(np.int32))
     return part_of, costs
-
-
-def _refuse_twice(ids: np.ndarray, folder: Path) -> None:
-    """Hashes tell that an id may stand twice; whether it does, the copied rows say."""
-    repeated = pd.Series(ids).duplicated(keep=False).to_numpy()
-    if not repeated.any():
-        return
-    with pa.memory_map(str(folder / _ROWS)) as file:
-        alike = pa.ipc.open_file(file).read_all()["id"].filter(pa.array(repeated)).to_pandas()
-    for key in alike[alike.duplicated()]:
-        raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
 
 
 # score
@@ -304,10 +280,6 @@ class Job:
         decides = {name: self.made_by.get(name) for name in ("metric", "prompts", "fingerprint")}
         return call_key(examples=part.digest, scorer=self.scorer, version=__version__, **decides)
 
-    def calls(self, part: Part) -> Path:
-        """The file of a part's finished calls, while it is under way: no two processes write to the same one."""
-        return self.folder / "_calls" / f"{part.name}.sqlite"
-
     def write(self, part: Part, table: pa.Table, counts: Counts) -> None:
         """Put a part's scores into their place, all at once."""
         manifest = {"key": self._key(part), "part": asdict(part), "counts": counts, "made_by": self.made_by}
@@ -334,8 +306,9 @@ def score_part(job: Job, part: Part) -> Counts:
         return earlier
     examples = read(job.folder / EXAMPLES, part)
     start, before = time.monotonic(), cost.used()
-    # A language model's calls are kept in a file, which another worker finds if this one is lost.
-    calls = job.calls(part) if isinstance(models.loaded(job.entry), PromptedModel) else ":memory:"
+    # A language model's calls are kept in a file, a part its own, which another worker finds if this one is lost.
+    prompted = isinstance(models.loaded(job.entry), PromptedModel)
+    calls = job.folder / CALLS / f"{part.name}.sqlite" if prompted else ":memory:"
     found = evaluate_part(job.metric, job.spec, job.entry, (examples, calls))
     used = cost.used() - before
     scores = found.scores["score"]
@@ -351,8 +324,6 @@ def score_part(job: Job, part: Part) -> Counts:
         seconds=time.monotonic() - start,
     )
     job.write(part, nested(found, examples, job), counts)
-    for file in job.calls(part).parent.glob(f"{part.name}.sqlite*"):
-        file.unlink(missing_ok=True)
     return counts
 
 

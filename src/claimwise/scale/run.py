@@ -21,7 +21,7 @@ from pyarrow.dataset import dataset
 from claimwise import api, models, paths
 from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import STDIN, expanded
-from claimwise.errors import ClaimwiseError, counted, first_line
+from claimwise.errors import ClaimwiseError, counted
 from claimwise.hub import fetched
 from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.metrics.claims import decomposer
@@ -29,6 +29,7 @@ from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.progress import bar
 from claimwise.scale.parts import (
+    CALLS,
     EXAMPLES,
     PART_TOKENS,
     Counts,
@@ -37,7 +38,6 @@ from claimwise.scale.parts import (
     evaluate_part,
     own_claims,
     read,
-    remove_examples,
     score_part,
     split,
 )
@@ -106,7 +106,7 @@ def score_folder(
 
     origin = [asks["files"], [[file.stat().st_size, file.stat().st_mtime_ns] for file in files], asks["columns"]]
     examples = out / EXAMPLES
-    parts = split(_rows(files, columns), origin, examples, part_tokens, examples=False)
+    parts = split(_rows(files, columns), origin, examples, part_tokens)
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
     elif _looks_up(spec):
@@ -118,7 +118,6 @@ def score_folder(
     if waiting:
         output.write_record({"asked": asks}, out / _RUN)  # finished no more, if it was
     if ours:
-        split(_rows(files, columns), origin, examples, part_tokens)
         for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt) if scorer else ():
             typer.echo(f"warning: {doubt}", err=True)
     if len(waiting) < len(parts):
@@ -250,8 +249,8 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     total = Counts()
     for counts in found:
         total.update(counts)
-    remove_examples(job.folder / EXAMPLES)
-    shutil.rmtree(job.folder / "_calls", ignore_errors=True)
+    for name in (EXAMPLES, CALLS):
+        shutil.rmtree(job.folder / name, ignore_errors=True)
     # Of workers that were killed while they wrote, and of examples that were more before.
     for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
         left.unlink(missing_ok=True)
@@ -281,13 +280,13 @@ def merge(folder: Path, out: Path) -> int:
     if record is None:
         raise ClaimwiseError(f"{folder} holds no scores; expected the folder of `claimwise score --out`")
     files = sorted(folder.glob("part-*.parquet"))
-    if "parts" not in record:
+    if len(files) != record.get("parts"):
         raise ClaimwiseError(
             f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
         )
     own = dict.fromkeys([*files, folder / _RUN], "a part of the run")
     output.check([Path(file) for file in record["asked"]["files"]], out, others=own)
-    tables = _in_order(folder, files, record["counts"]["rows"])
+    tables = _in_order(files, record["counts"]["rows"])
     if out.suffix.lower() == ".parquet":
         with paths.whole(out) as new:
             first = next(tables)
@@ -301,29 +300,15 @@ def merge(folder: Path, out: Path) -> int:
 
 
 def _record(folder: Path) -> dict[str, Any] | None:
-    """What a run noted of itself; None where that is not there, or is no such note."""
+    """What a run noted of itself; None where that is not there."""
     try:
-        record = json.loads((folder / _RUN).read_text(encoding="utf-8"))
-        record["asked"]["files"], "parts" not in record or record["counts"]["rows"]
-    except (OSError, ValueError, LookupError, TypeError):
+        return json.loads((folder / _RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return None
-    return record
 
 
-def _in_order(folder: Path, files: Sequence[Path], count: int) -> Iterator[pa.Table]:
+def _in_order(files: Sequence[Path], count: int) -> Iterator[pa.Table]:
     """Tables of rows one after the other; of each part only those of the table's span of rows are kept."""
-    rows = []
-    for file in files:
-        try:
-            rows.append(pq.read_table(file, columns=["row"])["row"].to_numpy())
-        except (pa.ArrowException, KeyError) as error:
-            raise ClaimwiseError(
-                f"{file}: the part is damaged ({first_line(error)}); delete it, and run the same command again"
-            ) from None
-    if sorted(row for part in rows for row in part) != list(range(count)):
-        raise ClaimwiseError(
-            f"{folder}: {sum(map(len, rows))} rows are in its parts, expected {count}, each once; run the same command again"
-        )
     parts = dataset(files)
     for start in range(0, count, _WINDOW):
         span = (pc.field("row") >= start) & (pc.field("row") < start + _WINDOW)
