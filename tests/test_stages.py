@@ -85,6 +85,25 @@ def test_a_file_of_ones_own_is_a_corpus(own):
     assert corpus.examples["document_id"].nunique() == 2
 
 
+@pytest.mark.parametrize(
+    ("systems", "told"),
+    [
+        (("one", "two", "one", "two"), ""),
+        (("one", "one", "one", "one"), "one system: leaderboard has nothing to rank"),
+        (("one", "one", "two", "two"), "no document that all 2 systems summarised: leaderboard cannot compare them"),
+    ],
+)
+def test_what_notebooks_will_miss_is_said_and_the_file_prepared_all_the_same(own, capsys, systems, told):
+    keys = (("x", "dev", 1), ("x", "dev", 0), ("y", "test", 1), ("y", "test", 0))
+    rows = [
+        f"{i},{d},s,{label},{s},{split}" for i, ((d, split, label), s) in enumerate(zip(keys, systems, strict=True))
+    ]
+    Path("data/own/mine.csv").write_text("\n".join(["id,document,summary,label,system,split", *rows]))
+    Path("data/own/mine.preferences.csv").write_text("first_id,second_id,preferred\n0,1,first\n")
+    assert len(own()) == 1
+    assert capsys.readouterr().err.endswith(f"data/corpora/own/mine: {told}\n" if told else "")
+
+
 def test_columns_of_other_names_are_named_in_the_settings(own):
     Path("data/own/mine.csv").write_text("article,highlights\nIt rained.,Rain.\n")
     [folder] = own({"mine": {"document": "article", "summary": "highlights"}})

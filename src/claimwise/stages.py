@@ -50,6 +50,9 @@ def prepare_corpora(settings: Settings) -> list[Path]:
             corpus = corpus.first(None, more)
         corpora.write(corpus, folder)
         folders.append(folder)
+        if own:
+            for lack in lacks(corpus.examples, corpus.preferences):
+                typer.echo(f"{folder}: {lack}", err=True)
     _keep_only(folders, paths.corpus_folder(settings.data, "any").parent)
     return folders
 
@@ -58,6 +61,31 @@ def _keep_only(folders: list[Path], base: Path) -> None:
     """Remove what an earlier run wrote and this one did not: DVC leaves a stage's results to the stage (``persist``)."""
     for other in set(filter(Path.is_dir, base.glob("*"))) - set(folders):
         shutil.rmtree(other)
+
+
+def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
+    """What notebooks need that a user's examples do not have, in words; they are prepared and scored all the same.
+
+    >>> rows = {"document_id": ["x", "x"], "system": ["a", "b"], "split": ["validation", "test"], "label": [1.0, 0.0]}
+    >>> for lack in lacks(pd.DataFrame(rows).assign(corpus="mine"), pd.DataFrame()):
+    ...     print(lack)
+    not both labels among rows whose split is validation: meta_evaluation cannot tune a threshold
+    not both labels among rows whose split is test: meta_evaluation cannot say how right a metric is
+    no file mine.preferences.csv (or of another kind) beside it: preference_bias has nothing to compare
+    """
+    found = []
+    for split, what in (("validation", "tune a threshold"), ("test", "say how right a metric is")):
+        if examples.loc[examples["split"] == split, "label"].nunique() < 2:
+            found.append(f"not both labels among rows whose split is {split}: meta_evaluation cannot {what}")
+    systems = examples["system"].nunique()
+    if systems < 2:
+        found.append("one system: leaderboard has nothing to rank")
+    elif examples.groupby("document_id")["system"].nunique().max() < systems:
+        found.append(f"no document that all {systems} systems summarised: leaderboard cannot compare them")
+    if preferences.empty:
+        file = f"{examples['corpus'].iloc[0]}{user.PREFERENCES}.csv"
+        found.append(f"no file {file} (or of another kind) beside it: preference_bias has nothing to compare")
+    return found
 
 
 # score
