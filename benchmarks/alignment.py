@@ -1,6 +1,6 @@
 """What FENICE's alignment costs next to the literal loop over its equations, and how it grows with the document.
 
-    python benchmarks/alignment.py [--claims 15] [--repeats 2] [--every]
+    python benchmarks/alignment.py [--claims 15] [--repeats 2]
 
 A random three-way NLI model of MiniLM's size (6 layers of 384) reads random words; random weights cost what trained
 ones do, and score near 0, so that every claim is under the gate and every level is read: the dearest case. The loop
@@ -8,8 +8,7 @@ is transformers alone, one pair at a time, each claim of each summary anew. What
 shown apart: one summary shares nothing. Processor seconds are of all threads; on a busy machine they are steadier
 than wall seconds. Memory is the peak of a fresh process over what it held with the model loaded. OMP_NUM_THREADS
 sets the threads. All loops and scores are in float32 but for the rows that say bfloat16 (the same weights, rounded; how
-far their scores are from the loop's is printed). ``--every`` adds the story without candidates in float32, which takes
-minutes.
+far their scores are from the loop's is printed).
 """
 
 from __future__ import annotations
@@ -212,7 +211,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--claims", type=int, default=15, help="of the long documents and the story")
     parser.add_argument("--repeats", type=int, default=2, help="of the alignment; the least time counts")
-    parser.add_argument("--every", action="store_true", help="the story without candidates in float32 too (minutes)")
     options = parser.parse_args()
     logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as base:
@@ -246,8 +244,7 @@ def main() -> None:
 
         print(f"\nA story of 664 sentences (12,000 tokens), {options.claims} claims, MiniLM's size")
         print("  read                            dtype       calls    pairs  wall s  proc. s   MB over the model")
-        stories = [(16, "float32"), (16, "bfloat16"), (None, "bfloat16")] + [(None, "float32")] * options.every
-        for candidates, dtype in stories:
+        for candidates, dtype in ((16, "float32"), (16, "bfloat16"), (None, "bfloat16")):
             cost = apart(folders["MiniLM"], 664, options.claims, candidates, dtype)
             which = (
                 f"{candidates} sentences, {candidates} windows, all" if candidates else "every sentence and window, all"

@@ -176,7 +176,7 @@ def noun_phrase(head: Token) -> Phrase:
     posts = [
         subtree(child)
         for child in head.rights
-        if (child.dep_ in ("prep", "acl", "relcl", "advmod", "npadvmod", "amod", "nummod") or child.dep_ == "pcomp")
+        if child.dep_ in ("prep", "acl", "relcl", "advmod", "npadvmod", "amod", "nummod")
         and child.i not in own
         and not aside(child)
     ]
@@ -211,9 +211,8 @@ def together(head: Token) -> bool:
         not words <= {"and", "&", "both"}
         or not words
         or before in ("between", "among", "amid")
-        or (is_name(head) and any(c.lower_ == "&" for c in head.children))
         or len({t.text[:1].isupper() for t in (head, *head.conjuncts)}) > 1
-        or bool(head.ent_type_ and any(c.ent_type_ and c.ent_iob_ == "I" for c in head.children if c.dep_ == "cc"))
+        or any(c.ent_iob_ == "I" for c in head.children if c.dep_ == "cc")
     )
 
 
@@ -268,12 +267,12 @@ def _of(preposition: Token) -> set[int]:
 def _share(noun: Token, first: Token) -> list[int | str]:
     """One of several joined nouns: a later one takes the article or owner of the first."""
     core: list[int | str] = [i for i in _own(noun) if noun.doc[i].lower_ not in ("both", "all", "either")]
-    if noun is first or noun == first or noun.pos_ != "NOUN" or first.pos_ != "NOUN":
+    if noun.pos_ != "NOUN" or first.pos_ != "NOUN":
         return core
     if any(c.dep_ in ("det", "poss", "nummod") or c.lower_ == "of" for c in noun.children):
         return core
     owner = [c for c in first.lefts if c.dep_ in ("det", "poss")]
-    if not owner or (owner[0].lower_ in ("a", "an") and noun.tag_ != "NN") or owner[0].lower_ == "both":
+    if not owner or (owner[0].lower_ in ("a", "an") and noun.tag_ != "NN"):
         return core
     word = owner[0].lower_
     if word in ("a", "an"):
