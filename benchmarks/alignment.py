@@ -1,6 +1,6 @@
 """What FENICE's alignment costs next to the literal loop over its equations, and how it grows with the document.
 
-    python benchmarks/alignment.py [--claims 15] [--repeats 2] [--every]
+    python benchmarks/alignment.py [--claims 15] [--repeats 2]
 
 A random three-way NLI model of MiniLM's size (6 layers of 384) reads random words; random weights cost what trained
 ones do, and score near 0, so that every claim is under the gate and every level is read: the dearest case. The loop
@@ -8,8 +8,7 @@ is transformers alone, one pair at a time, each claim of each summary anew. What
 shown apart: one summary shares nothing. Processor seconds are of all threads; on a busy machine they are steadier
 than wall seconds. Memory is the peak of a fresh process over what it held with the model loaded. OMP_NUM_THREADS
 sets the threads. All loops and scores are in float32 but for the rows that say bfloat16 (the same weights, rounded; how
-far their scores are from the loop's is printed). ``--every`` adds the story without candidates in float32, which takes
-minutes.
+far their scores are from the loop's is printed).
 """
 
 from __future__ import annotations
@@ -85,29 +84,11 @@ def claims(count: int) -> list[str]:
     return [" ".join(f"w{draw.randrange(VOCABULARY)}" for _ in range(CLAIM_WORDS)) + "." for _ in range(count)]
 
 
-class Counted(SequenceClassifier):
-    """Counts pairs and forward passes."""
-
-    def __init__(self, folder: str, **options) -> None:
-        super().__init__(folder, **options)
-        self.pairs = self.calls = 0
-        self._model.register_forward_hook(self._count_call)
-
-    def _count_call(self, *_) -> None:
-        self.calls += 1
-
-    def entail(self, premises, hypotheses, scope=""):
-        self.pairs += len(premises)
-        return super().entail(premises, hypotheses, scope)
-
-
 class Cost(NamedTuple):
-    """Of one piece of work."""
+    """Of one piece of work: seconds, and megabytes over what was held with the model loaded."""
 
     wall: float
     processor: float
-    calls: int
-    pairs: int
     memory: float = 0.0
 
 
@@ -117,10 +98,9 @@ class Literal:
     def __init__(self, folder: str, limit: int = 512) -> None:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-        self.limit, self.calls = limit, 0
+        self.limit = limit
 
     def nli_score(self, premise: str, claim: str) -> float:
-        self.calls += 1
         with torch.no_grad():
             logits = self.model(**self.tokenizer(premise, claim, return_tensors="pt")).logits[0]
         entails, _, contradicts = logits.softmax(-1).tolist()
@@ -135,14 +115,14 @@ class Literal:
         return max(self.nli_score(premise, claim) for premise in premises)
 
 
-def timed(work: Callable[[], object], repeats: int = 1) -> tuple[float, float, object]:
-    """Least wall and processor seconds of some runs, and what the last returned."""
+def timed(work: Callable[[], object], repeats: int = 1) -> tuple[Cost, object]:
+    """The least seconds of some runs, and what the last returned."""
     runs = []
     for _ in range(repeats):
         wall, processor = time.perf_counter(), time.process_time()
         result = work()
         runs.append((time.perf_counter() - wall, time.process_time() - processor))
-    return min(run[0] for run in runs), min(run[1] for run in runs), result
+    return Cost(min(run[0] for run in runs), min(run[1] for run in runs)), result
 
 
 def against_the_loop(folder: str, size: str, repeats: int) -> None:
@@ -151,50 +131,42 @@ def against_the_loop(folder: str, size: str, repeats: int) -> None:
     asked = [claims(3) + claims(6 + 3 * i)[3 + 3 * i :] for i in range(4)]
     loop = Literal(folder)
     loop.score(text[:6], asked[0][0])  # warms up
-    loop.calls = 0
-    alone = timed(lambda: [loop.score(text, claim) for claim in asked[0]])
-    others = timed(lambda: [[loop.score(text, claim) for claim in group] for group in asked[1:]])
-    models = {dtype: Counted(folder, dtype=dtype) for dtype in PRECISION}
-    for dtype, model in models.items():
+    alone, first = timed(lambda: [[loop.score(text, claim) for claim in asked[0]]])
+    others, rest = timed(lambda: [[loop.score(text, claim) for claim in group] for group in asked[1:]])
+    every = Cost(alone.wall + others.wall, alone.processor + others.processor)
+    for dtype, precision in PRECISION.items():
+        model = SequenceClassifier(folder, dtype=dtype)
         model.entail(text[:6], asked[0])
-        for what, groups in (("1 summary", asked[:1]), ("4 summaries", asked)):
-            slow = Cost(alone[0], alone[1], loop.calls // 4, loop.calls // 4)
-            expected = [alone[2]]
-            if len(groups) > 1:
-                slow = Cost(alone[0] + others[0], alone[1] + others[1], loop.calls, loop.calls)
-                expected += others[2]
-            model.pairs = model.calls = 0
-            wall, processor, found = timed(
-                lambda model=model, groups=groups: Aligner(model, gate=2).align(
-                    ["\n".join(text)] * len(groups), groups
-                ),
+        for what, groups, slow, expected in (
+            ("1 summary", asked[:1], alone, first),
+            ("4 summaries", asked, every, first + rest),
+        ):
+            documents = ["\n".join(text)] * len(groups)
+            fast, found = timed(
+                lambda model=model, documents=documents, groups=groups: Aligner(model, gate=2).align(documents, groups),
                 repeats,
             )
-            fast = Cost(wall, processor, model.calls // repeats, model.pairs // repeats)
             off = max(
                 abs(verdict.nli_score - score)
                 for verdicts, scores in zip(found, expected, strict=True)
                 for verdict, score in zip(verdicts, scores, strict=True)
             )
-            assert off < PRECISION[dtype], f"{size} in {dtype}, {what}: scores are up to {off} from the loop's"
+            assert off < precision, f"{size} in {dtype}, {what}: scores are up to {off} from the loop's"
             print(
-                f"  {size:7} {dtype:9} {what:12} {slow.calls:6} {fast.calls:6} {slow.pairs:6} {fast.pairs:6}"
-                f" {slow.wall:8.2f} {fast.wall:8.2f} {slow.processor:8.2f} {fast.processor:8.2f}"
-                f" {slow.wall / fast.wall:6.1f}x {slow.processor / fast.processor:6.1f}x {off:9.0e}",
+                f"  {size:7} {dtype:9} {what:12} {slow.wall:8.2f} {fast.wall:8.2f} {slow.processor:8.2f}"
+                f" {fast.processor:8.2f} {slow.wall / fast.wall:6.1f}x {slow.processor / fast.processor:6.1f}x {off:9.0e}",
                 flush=True,
             )
 
 
 def _peak(folder: str, sentences: int, count: int, candidates: int | None, dtype: str, out) -> None:
     logging.disable_progress_bar()
-    model = Counted(folder, dtype=dtype)
+    model = SequenceClassifier(folder, dtype=dtype)
     model.entail(["w1 w2."], ["w1."])
-    model.pairs = model.calls = 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     aligner = Aligner(model, gate=2, candidates=candidates)
-    wall, processor, _ = timed(lambda: aligner.align(["\n".join(document(sentences))], [claims(count)]))
-    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    out.put(Cost(wall, processor, model.calls, model.pairs, memory))
+    cost, _ = timed(lambda: aligner.align(["\n".join(document(sentences))], [claims(count)]))
+    out.put(cost._replace(memory=(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
 
 
 def apart(folder: str, sentences: int, count: int, candidates: int | None = None, dtype: str = "float32") -> Cost:
@@ -212,49 +184,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--claims", type=int, default=15, help="of the long documents and the story")
     parser.add_argument("--repeats", type=int, default=2, help="of the alignment; the least time counts")
-    parser.add_argument("--every", action="store_true", help="the story without candidates in float32 too (minutes)")
     options = parser.parse_args()
     logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as base:
         folders = {size: checkpoint(Path(base) / size, size) for size in SIZES}
 
         print(f"A document of 25 sentences, summaries of 6 claims; {torch.get_num_threads()} threads")
-        heads = (
-            ("model calls", 13),
-            ("pairs", 13),
-            ("wall seconds", 17),
-            ("processor seconds", 17),
-            ("times as fast", 15),
-        )
-        print(" " * 33 + " ".join(f"{title:^{width}}" for title, width in heads))
-        print(
-            "  model   dtype     summaries      loop   ours   loop   ours     loop     ours     loop     ours"
-            "    wall   proc.  apart by"
-        )
+        print("                                   wall seconds    processor seconds    times as fast")
+        print("  model   dtype     summaries      loop     ours     loop     ours    wall   proc.  apart by")
         for size, folder in folders.items():
             against_the_loop(folder, size, options.repeats)
 
         print(f"\nLong documents, {options.claims} claims, tiny model")
-        print("  sentences   calls    pairs  wall s  proc. s  proc. ms a sentence  MB over the model")
+        print("  sentences  wall s  proc. s  proc. ms a sentence  MB over the model")
         for sentences in (100, 300, 1000, 3000):
             cost = apart(folders["tiny"], sentences, options.claims)
             print(
-                f"  {sentences:9} {cost.calls:7} {cost.pairs:8} {cost.wall:7.1f} {cost.processor:8.1f}"
+                f"  {sentences:9} {cost.wall:7.1f} {cost.processor:8.1f}"
                 f" {1000 * cost.processor / sentences:20.1f} {cost.memory:18.0f}",
                 flush=True,
             )
 
         print(f"\nA story of 664 sentences (12,000 tokens), {options.claims} claims, MiniLM's size")
-        print("  read                            dtype       calls    pairs  wall s  proc. s   MB over the model")
-        stories = [(16, "float32"), (16, "bfloat16"), (None, "bfloat16")] + [(None, "float32")] * options.every
-        for candidates, dtype in stories:
+        print("  read                            dtype      wall s  proc. s   MB over the model")
+        for candidates, dtype in ((16, "float32"), (16, "bfloat16"), (None, "bfloat16")):
             cost = apart(folders["MiniLM"], 664, options.claims, candidates, dtype)
             which = (
                 f"{candidates} sentences, {candidates} windows, all" if candidates else "every sentence and window, all"
             )
             print(
-                f"  {which:31} {dtype:9} {cost.calls:7} {cost.pairs:8} {cost.wall:7.1f} {cost.processor:8.1f}"
-                f" {cost.memory:18.0f}",
+                f"  {which:31} {dtype:9} {cost.wall:7.1f} {cost.processor:8.1f} {cost.memory:18.0f}",
                 flush=True,
             )
 

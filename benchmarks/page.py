@@ -1,11 +1,10 @@
 """How long a page of a thousand examples takes to open in a browser, and how large it is.
 
-    python benchmarks/page.py [--rows 1000] [--runs 5] [--beside other.html …] [--browser chromium]
+    python benchmarks/page.py [--rows 1000] [--runs 5] [--browser chromium]
 
 The page is made up: documents as long as CNN/DM's, about eight claims a summary, two sentences of evidence each, and two
-words marked where it is not supported. Every run opens every page once, in turn, so that a busy machine slows all of them
-alike, after a small one, which pays for the browser's start. Other pages (one that older code wrote with ``--write``) are
-compared by their ratio to ours. ``loaded`` is the end of the load event, ``painted`` the first picture.
+words marked where it is not supported. Every run opens it after a small one, which pays for the browser's start. ``loaded``
+is the end of the load event, ``painted`` the first picture.
 """
 
 from __future__ import annotations
@@ -129,13 +128,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--beside", type=Path, nargs="*", default=[], help="other pages")
-    parser.add_argument("--write", type=Path, help="only write the page")
     parser.add_argument("--browser", default="chromium")
     options = parser.parse_args()
-    if options.write:
-        write(options.rows, options.write)
-        return
     with tempfile.TemporaryDirectory() as folder:
         ours, small = Path(folder, "page.html"), Path(folder, "small.html")
         write(options.rows, ours)
@@ -144,12 +138,9 @@ def main() -> None:
         for _ in range(options.runs):
             with Browser(options.browser, str(Path(folder, "profile"))) as browser:
                 browser.times(small)
-                rows += [(str(file), *browser.times(file)) for file in (ours, *options.beside)]
-        found = pd.DataFrame(rows, columns=["page", "loaded", "painted"]).groupby("page", sort=False)
-        table = found.median().assign(least=found["loaded"].min(), most=found["loaded"].max())
-        table["ratio"] = table["loaded"] / table.loc[str(ours), "loaded"]
-        table["megabytes"] = [Path(file).stat().st_size / 1e6 for file in table.index]
-        print(table.rename({str(ours): "this code's"}).round(2).to_string())
+                rows.append(browser.times(ours))
+        seconds = pd.DataFrame(rows, columns=["loaded", "painted"]).agg(["median", "min", "max"])
+        print(f"{ours.stat().st_size / 1e6:.1f} MB; seconds:\n{seconds.round(2).to_string()}")
 
 
 if __name__ == "__main__":

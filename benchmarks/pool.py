@@ -11,35 +11,74 @@ last one. Servers note what they are asked, so that lost, doubled and scattered 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import logging
 import multiprocessing
+import selectors
 import tempfile
 import time
 from collections import Counter, defaultdict
-from functools import partial
 from pathlib import Path
-
-from throughput import Server, serve
 
 from claimwise import prompts
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.openai import OpenAILanguageModel, OpenAIOptions
 
+_WORDS = ["Yes", "No", *map(str, range(18))]
+_LOG_PROBABILITIES = [{"token": word, "logprob": -1.0 - i, "bytes": None} for i, word in enumerate(_WORDS)]
+_BODY = json.dumps(
+    {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": "Yes"},
+                "logprobs": {"content": [{**_LOG_PROBABILITIES[0], "top_logprobs": _LOG_PROBABILITIES}]},
+            }
+        ],
+        "usage": {"prompt_tokens": 999, "completion_tokens": 1, "total_tokens": 1000},
+    }
+).encode()
+_REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(_BODY), _BODY)
 
-class Noting(Server):
-    """Writes down what it is asked."""
+
+class Server(asyncio.Protocol):
+    """Answers every request ``latency`` seconds after its last byte, and writes down what it is asked."""
 
     def __init__(self, latency: float, notes: Path):
-        super().__init__(latency)
-        self.notes = notes
+        self.latency, self.notes, self.received = latency, notes, b""
 
-    def reply(self, request: bytes) -> bytes:
-        body = json.loads(request.partition(b"\r\n\r\n")[2])
-        with self.notes.open("a") as file:
-            file.write(json.dumps(body["messages"][-1]["content"]) + "\n")
-        return super().reply(request)
+    def connection_made(self, transport) -> None:
+        self.transport, self.loop = transport, asyncio.get_running_loop()
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        head, end, content = self.received.partition(b"\r\n\r\n")
+        if not end:
+            return
+        length = next(line[15:] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        if len(content) == int(length):
+            self.received = b""
+            with self.notes.open("a") as file:
+                file.write(json.dumps(json.loads(content)["messages"][-1]["content"]) + "\n")
+            self.loop.call_later(self.latency, self.transport.write, _REPLY)
+
+
+def serve(latency: float, notes: Path, port) -> None:
+    async def run():
+        server = await asyncio.get_running_loop().create_server(lambda: Server(latency, notes), "127.0.0.1", 0)
+        port.put(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    # Python's epoll sleeps whole milliseconds, 5 % of the latency; select does not.
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())) as runner:
+        runner.run(run())
 
 
 def run(latencies: list[float], options: argparse.Namespace, kill: bool) -> None:
@@ -55,7 +94,7 @@ def run(latencies: list[float], options: argparse.Namespace, kill: bool) -> None
         servers, addresses = [], []
         for latency, file in zip(latencies, notes, strict=True):
             ports = context.Queue()
-            servers.append(context.Process(target=serve, args=(partial(Noting, latency, file), ports), daemon=True))
+            servers.append(context.Process(target=serve, args=(latency, file, ports), daemon=True))
             servers[-1].start()
             addresses.append(f"http://127.0.0.1:{ports.get()}/v1")
         engine = OpenAILanguageModel(OpenAIOptions(model="m", base_url=addresses, concurrency=options.concurrency))

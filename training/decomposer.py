@@ -17,8 +17,17 @@ from safetensors.numpy import save_file
 from claimwise import corpora
 from claimwise.analysis.easiness import easiness
 from claimwise_embedded import checksums
-from claimwise_embedded.decomposer import Proposal, balance_gains, propose, select, targets
-from claimwise_embedded.decomposer_selector import BALANCES, PRIOR_PASSAGES, Selector, fewest
+from claimwise_embedded.decomposer import (
+    BALANCES,
+    PRIOR_PASSAGES,
+    Proposal,
+    Selector,
+    balance_gains,
+    fewest,
+    propose,
+    select,
+    targets,
+)
 
 _PENALTIES = (3.0, 10.0, 30.0)
 _RARE = 20

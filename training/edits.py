@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from claimwise.words import FUNCTION_WORDS, stem
-from claimwise_embedded.lexicon import OPPOSED, both_ways
+from claimwise_embedded.evidence import OPPOSED, both_ways
 
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w’']*(?:[ -][A-Z][\w’']*)*")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w])")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from claimwise.words import FUNCTION_WORDS
-from claimwise_embedded.lexicon import both_ways
+from claimwise_embedded.evidence import both_ways
 from training.edits import exchangeable, names
 
 _DIGITS = dict(

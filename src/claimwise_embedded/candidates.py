@@ -38,8 +38,6 @@ _UNIQUE = frozenset(
 )
 #: Named entities that are no things of their own.
 _MEASURES = frozenset("DATE TIME CARDINAL MONEY PERCENT QUANTITY ORDINAL".split())
-#: Tokens from the number to the last of "19-year-old".
-_AGE = 4
 _BELONGING = frozenset("for against between over about in".split())
 _QUOTES = frozenset("' ‘ ’ \" “ ” `` ''".split())
 _DANGLING = frozenset("only even just not than as more very too so such most less and or but to".split())
@@ -106,7 +104,7 @@ def _assembled(
     rest = [*sorted([*own, *(part for part in parts if part not in gap)], key=_place), *gap]
     flat: list[Piece] = []
     for part in rest:
-        flat.extend(piece for piece in part if isinstance(piece, str) or piece not in flat)
+        flat.extend(piece for piece in part if piece not in flat)
     return [*clause.before, *who, *inserted, *flat, *clause.after]
 
 
@@ -222,11 +220,7 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
         return [i for i in _bare(name) if i != description.i]
 
     if description.text.isdigit():
-        if (
-            is_name(name)
-            and name.ent_type_ not in ("DATE", "TIME", "CARDINAL", "GPE", "LOC")
-            and description.i > name.i
-        ):
+        if is_name(name) and name.ent_type_ not in ("DATE", "TIME", "CARDINAL", "GPE", "LOC"):
             yield Candidate([*who(), _be(name), description.i], "age", {"age": 1.0})
         return
     if not aside(description) or description.pos_ not in ("NOUN", "PROPN") or name.pos_ not in ("NOUN", "PROPN"):
@@ -257,9 +251,8 @@ def _bare(name: Token) -> list[int]:
     core = noun_phrase(name).core
     if not is_name(name):
         return core
-    capitals = [i for i in core if name.doc[i].text[:1].isupper()]
-    start = capitals[0] if capitals else core[0]
-    return [i for i in core if i >= start or not capitals]
+    start = next((i for i in core if name.doc[i].text[:1].isupper()), core[0])
+    return [i for i in core if i >= start]
 
 
 def _title(name: Token) -> Iterator[Candidate]:
@@ -273,7 +266,7 @@ def _title(name: Token) -> Iterator[Candidate]:
     who: list[Piece] = list(range(start, name.i + 1))
     first = name.left_edge.i
     for child in (t for t in tokens[first:start] if t.lower_ == "old"):
-        if child.left_edge.text.isdigit() and child.i - child.left_edge.i == _AGE:
+        if child.left_edge.text.isdigit():
             yield Candidate([*who, "is", child.left_edge.i, "years old"], "age", {"age": 1.0})
         first = child.i + 1
     title, role = tokens[first:start], tokens[start - 1]
@@ -297,12 +290,12 @@ def _title(name: Token) -> Iterator[Candidate]:
 def _age(noun: Token) -> Iterator[Candidate]:
     """ "the 19-year-old midfielder" -> "The midfielder is 19 years old"."""
     for child in noun.lefts:
-        parts = list(child.subtree)
-        if child.lower_ != "old" or len(parts) < 4 or not parts[0].text.isdigit():
+        number = child.left_edge
+        if child.lower_ != "old" or not number.text.isdigit():
             continue
         rest = [i for i in noun_phrase(noun).core if i > child.i]
         if any(c.dep_ in ("det", "poss") for c in noun.lefts):
-            yield Candidate(["the", *rest, "is", parts[0].i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
+            yield Candidate(["the", *rest, "is", number.i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
 
 
 def _belonging(noun: Token) -> Iterator[Candidate]:
@@ -316,8 +309,6 @@ def _belonging(noun: Token) -> Iterator[Candidate]:
             continue
         lead: list[Piece] = list(noun_phrase(noun).core)
         article = noun.doc[lead[0]]
-        if article.lower_ in ("no", "any", "every", "each"):
-            continue
         if article.lower_ in ("a", "an", "another", "some"):
             lead = ["the", *lead[1:]]
         past = any(t.tag_ == "VBD" for t in (noun.head, *noun.head.children))
@@ -334,7 +325,7 @@ def _described(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
     age = next((tokens[i].text for i in at if tokens[i].text.isdigit()), None)
     if age is not None and tokens[at[-1]].lower_ == "old":
         yield Candidate([entity.text, "is", age, "years old"], "described-age")
-    elif tokens[at[0]].lower_ == "the" and at[0] == 0 and age is None:
+    elif at[0] == 0 and age is None:
         yield Candidate([entity.text, "is", "the", *at[1:]], "described", {"loose": 1.0})
 
 
@@ -358,7 +349,7 @@ def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
         else:
             token = tokens[piece]
             word = token.text
-            if out and previous >= 0 and 1 < piece - previous < 4:
+            if previous >= 0 and 1 < piece - previous < 4:
                 # What was skipped is only a comma, an "and" or both: the list needs it.
                 between = tokens[previous + 1 : piece]
                 if between[0].text == "," and all(t.text == "," or t.dep_ == "cc" for t in between):
@@ -414,14 +405,14 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
     if quotes % 2 == 0 and sum(tokens[i].text in _QUOTES and tokens[i].tag_ != "POS" for i in at) % 2:
         return False  # it begins or ends within a quotation
     last = tokens[at[-1]]
-    if candidate.pieces[-1] == at[-1] and (last.lower_ in _DANGLING or last.pos_ in ("DET", "CCONJ")):
+    if last.lower_ in _DANGLING or last.pos_ in ("DET", "CCONJ") or last.tag_ == "PRP$":
         return False
-    if last.tag_ == "PRP$" or (candidate.pieces[-1] == at[-1] and _dangles(at, tokens)):
-        return False
+    if last.pos_ == "AUX" and any(c.i > last.i for c in last.children):
+        return False  # "Mount Etna is"
     verbs = joints = 0
     for i in at:
         token = tokens[i]
-        if glued(tokens, i) and i - 1 not in kept and candidate.traits.get("age") is None:
+        if glued(tokens, i) and i - 1 not in kept:
             return False
         if i + 1 < len(tokens) and glued(tokens, i + 1) and i + 1 not in kept and candidate.traits.get("age") is None:
             return False
@@ -429,7 +420,7 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
             return False
         if any(child.dep_ in _NEED and not _there(child, kept) for child in token.children):
             return False
-        if token.pos_ in VERBS and token.tag_ in ("VBZ", "VBD", "VBP", "MD") and token.dep_ not in ("aux", "auxpass"):
+        if token.tag_ in ("VBZ", "VBD", "VBP", "MD") and token.dep_ not in ("aux", "auxpass"):
             verbs += 1
             joints += base_form(token) in REPORTING
         joints += token.dep_ in ("cc", "mark") or token.tag_ in ("WDT", "WP", "WRB", "WP$", ",", ":")
@@ -440,9 +431,3 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
 def _there(token: Token, kept: set[int]) -> bool:
     """Whether a claim has a word, or one that "and" puts in its place."""
     return token.i in kept or any(other.i in kept for other in token.conjuncts)
-
-
-def _dangles(at: Sequence[int], tokens: Doc) -> bool:
-    """Whether the last word is an auxiliary without its verb: "Mount Etna is"."""
-    last = tokens[at[-1]]
-    return last.pos_ == "AUX" and (last.dep_ in ("aux", "auxpass") or any(c.i > last.i for c in last.children))

@@ -20,8 +20,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from claimwise_embedded.encoder import WIDTH, Linear, fast_type, linear
-from claimwise_embedded.evidence import FUNCTION_STEMS, is_number
-from claimwise_embedded.lexicon import HEDGES, NEGATIONS, QUANTIFIERS
+from claimwise_embedded.evidence import FUNCTION_STEMS, HEDGES, NEGATIONS, QUANTIFIERS, is_number
 
 #: Marks of a word, one bit each: function word, number, name, negation, hedge, quantifier, somewhere in the document.
 MARKS = 7

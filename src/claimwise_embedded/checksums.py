@@ -1,8 +1,9 @@
-"""The shipped weights, each held to its checksum: a flipped byte would move scores, and nobody would see it."""
+"""All weights, held to their checksums: a flipped byte would move scores, and nobody would see it."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from claimwise.errors import ClaimwiseError
@@ -13,7 +14,7 @@ _SUMS = "SHA256SUMS"
 
 
 class WeightsError(ClaimwiseError):
-    """Files of weights that are not what training writes."""
+    """Files of weights that are not what was shipped or published."""
 
 
 def checked(file: Path) -> Path:
@@ -31,7 +32,7 @@ def checked(file: Path) -> Path:
     if file.is_relative_to(WEIGHTS):
         lines = (line.split() for line in WEIGHTS.with_name(_SUMS).read_text(encoding="utf-8").splitlines())
         known = {name: written for written, name in lines}
-        if known.get(_name(file)) != digest(file):
+        if known.get(_name(file)) != _digest(file):
             raise WeightsError(
                 f"{file}: the file was changed or is only a part: its checksum is not the one in {_SUMS}; install "
                 "claimwise again (in a checkout: git checkout)"
@@ -42,14 +43,25 @@ def checked(file: Path) -> Path:
 def write() -> None:
     """Note the checksums of the weights as they lie there: what training does when it has written them."""
     files = sorted(path for path in WEIGHTS.rglob("*") if path.is_file())
-    lines = [f"{digest(file)}  {_name(file)}\n" for file in files]
+    lines = [f"{_digest(file)}  {_name(file)}\n" for file in files]
     WEIGHTS.with_name(_SUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def digest(file: Path) -> str:
-    """The file's SHA-256."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def published(files: Iterable[Path], sha256: str, requirement: str) -> None:
+    """Hold the files of an installed package, one after the other, to the SHA-256 of what was published.
+
+    Raises:
+        WeightsError: they are others.
+    """
+    if (found := _digest(*files)) != sha256:
+        raise WeightsError(f"{requirement}: its weights have sha256 {found}, expected {sha256}; reinstall it")
+
+
+def _digest(*files: Path) -> str:
+    found = hashlib.sha256()
+    for file in files:
+        found.update(file.read_bytes())
+    return found.hexdigest()
 
 
 def _name(file: Path) -> str:

@@ -28,7 +28,7 @@ from claimwise_embedded.decomposer_parsing import (
 Piece = int | str
 
 #: What stands under these is not asserted without them: they are never dropped.
-CONDITIONS = frozenset("if unless provided until whether once".split())
+_CONDITIONS = frozenset("if unless provided until whether once".split())
 #: Clauses under these are facts of their own.
 _ASSERTING = frozenset("because although though while whereas as after when since where".split())
 #: What ", leaving fans without trains" tells of is the whole clause's doing, not its subject's.
@@ -114,9 +114,7 @@ def _clause(
     group = _verb_group(head, kind, many)
     must, free, pre = _complements(head, subject)
     must = [*must, *also]
-    known = (
-        bool(subjects) and group is not None and not (kind == "main" and head.tag_ == "VB" and not _auxiliaries(head))
-    )
+    known = bool(subjects) and group is not None
     reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
     splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
     beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
@@ -130,7 +128,7 @@ def _clause(
         speaker = [*subjects[0][0], *group]
         speaker += [i for unit in must if unit.kind == "dative" for i in unit.phrase.core]
         if reported.i > head.i:
-            mark = [c.i for c in reported.children if c.dep_ == "mark" and c.lower_ == "that"]
+            mark = [c.i for c in reported.children if c.dep_ == "mark"]
             spoken = [i for unit in must if unit.kind in ("dobj", "prep") for i in unit.phrase.core if i < reported.i]
             yield from _clause(reported, "reported", [], [*before, *speaker, *spoken, *mark], after, False)
         else:
@@ -138,7 +136,7 @@ def _clause(
     conditional = any(unit.conditional for unit in must)
     for child in head.children:
         if child.dep_ == "conj" and child.pos_ in VERBS and not conditional:
-            if _alternative(head):
+            if any(c.lower_ in ("or", "nor") for c in head.children):
                 continue
             shared = kind if kind in ("relative", "reported", "participial") else "shared"
             yield from _clause(child, shared, subjects, before, after, many)
@@ -153,16 +151,13 @@ def _adverbial(
 ) -> Iterator[Clause]:
     marks = [c.lower_ for c in child.children if c.dep_ in ("mark", "advmod") and c.tag_ in ("IN", "WRB")]
     if any(c.dep_ in SUBJECTS for c in child.children):
-        if marks and all(mark in _ASSERTING for mark in marks) and not _hedged(child):
+        hedged = any(c.dep_ == "advmod" and c.tag_ == "RB" and c.i < child.i for c in child.children)
+        if marks and all(mark in _ASSERTING for mark in marks) and not hedged:
             yield from _clause(child, "subordinate", [], before, after, False)
     elif base_form(child) in _CONSEQUENCES:
         return
     elif child.tag_ in ("VBG", "VBN") and not marks and not any(c.dep_ == "aux" for c in child.children):
         yield from _clause(child, "gerund" if child.tag_ == "VBG" else "participial", subjects[:1], before, after, many)
-
-
-def _hedged(child: Token) -> bool:
-    return any(c.dep_ == "advmod" and c.tag_ == "RB" and c.i < child.i for c in child.children)
 
 
 def _within(token: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
@@ -232,10 +227,8 @@ def _meant(noun: Token) -> list[int]:
 def _single(noun: Token) -> list[int]:
     """A noun's own words, also where others are joined to it."""
     phrase = noun_phrase(noun)
-    own = [c for c in phrase.conjuncts if noun.i in c] if phrase.conjuncts else []
-    if own:
-        return [i for i in own[0] if isinstance(i, int)]
-    return phrase.core
+    own = next((c for c in phrase.conjuncts if noun.i in c), phrase.core)
+    return [i for i in own if isinstance(i, int)]
 
 
 def _named(subject: Token) -> Iterator[tuple[list[Piece], str]]:
@@ -253,11 +246,6 @@ def _named(subject: Token) -> Iterator[tuple[list[Piece], str]]:
 
 def _relative(token: Token) -> bool:
     return token.tag_ in ("WDT", "WP") and token.dep_ != "det"
-
-
-def _alternative(head: Token) -> bool:
-    """Whether "or" or "nor" joins the verbs, or "but not" turns the second round."""
-    return any(c.dep_ == "cc" and c.lower_ in ("or", "nor") for c in head.children)
 
 
 def _asserted(reported: Token) -> bool:
@@ -291,14 +279,9 @@ def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
         and kind != "participial"
     ]
     words: list[Piece] = sorted({i for c in own for i in ([c.i] if c.dep_ != "advmod" else subtree(c))} | {head.i})
-    auxiliaries = [c for c in own if c.dep_ in ("aux", "auxpass")]
-    if auxiliaries:
+    if auxiliaries := _auxiliaries(head):
         return None if all(c.tag_ == "TO" for c in auxiliaries) else words
-    if (
-        kind in ("shared", "reported", "relative", "participial")
-        and head.dep_ == "conj"
-        and head.tag_ in ("VB", "VBN", "VBG")
-    ):
+    if head.dep_ == "conj" and head.tag_ in ("VB", "VBN", "VBG"):
         first = head.head
         lent = sorted(c.i for c in first.children if c.dep_ in ("aux", "auxpass", "neg") and c.i < first.i)
         if lent and first.tag_ == head.tag_:
@@ -310,7 +293,7 @@ def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
     if head.tag_ in ("VBZ", "VBD", "VBP", "MD"):
         return words
     governor = next((t for t in head.ancestors if t.pos_ in VERBS), head.head)
-    past = governor.tag_ == "VBD" or any(c.tag_ == "VBD" for c in governor.children if c.dep_ in ("aux", "auxpass"))
+    past = governor.tag_ == "VBD" or any(c.tag_ == "VBD" for c in _auxiliaries(governor))
     dated = any(_YEAR.fullmatch(t.text) for t in head.subtree)
     be = ("were" if many else "was") if past or dated else ("are" if many else "is")
     if kind == "participial":
@@ -358,10 +341,10 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
     pre: list[list[int]] = []
     start = subject.left_edge.i if subject is not None and subject.i < head.i else head.i
     for child in head.children:
-        if child.dep_ in SUBJECTS and child == subject:
+        if child == subject:
             continue
         if child.i < head.i:
-            if child.dep_ in ("prep", "npadvmod", "advcl", "advmod") and child.i < start and not _relative(child):
+            if child.dep_ in ("prep", "npadvmod", "advcl", "advmod") and child.i < start:
                 words = subtree(child)
                 if _conditional(child) or child.left_edge.lower_ in _SOURCES:
                     must.append(Unit(child.dep_, Phrase(words), _conditional(child)))
@@ -378,7 +361,7 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
     if head.lower_ in _BE and (measured or not must) and free and free[0].kind in ("prep", "advmod"):
         must.append(free.pop(0))
     for child in head.children:
-        if child.dep_ == "xcomp" and child.i > head.i and child.pos_ in VERBS:
+        if child.dep_ == "xcomp" and child.pos_ in VERBS:
             own = [c for c in child.children if c.dep_ in ("aux", "auxpass", "neg", "prt", "mark")]
             own += [c for c in child.lefts if c.dep_ in ("advmod", "nsubj", "nsubjpass", "dobj")]
             words = sorted({child.i, *(i for c in own for i in subtree(c))})
@@ -413,8 +396,7 @@ def _unit(child: Token) -> Unit | None:
 
 
 def _conditional(child: Token) -> bool:
-    first = child.left_edge.lower_
-    return child.dep_ == "advcl" and first in CONDITIONS
+    return child.dep_ == "advcl" and child.left_edge.lower_ in _CONDITIONS
 
 
 def _needed(unit: Unit, child: Token, head: Token, must: Sequence[Unit]) -> bool:

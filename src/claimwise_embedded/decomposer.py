@@ -1,21 +1,28 @@
 """The embedded model's decomposer: a summary -> atomic, self-contained claims (ACUEval sec. 3, "ACU generation").
 
 spaCy parses the summary (``decomposer_parsing``). Rules over the parse propose candidate claims, each with the
-places of its words in the summary (``clauses``, ``candidates``). A Bayesian selector chooses among them
-(``decomposer_selector``). A prompt is read as data: its demonstrations update the selector and its balance of few
-against many claims; ``scope == "sentence"`` reads each sentence by itself, with no subject or pronoun taken from
-another (FActScore's way).
+places of its words in the summary (``clauses``, ``candidates``). A Bayesian selector chooses among them: from a
+candidate's kind and length, what it keeps of its sentence and what it cuts, it predicts how well it would match the
+nearest claim a person wrote (``fit``, the precision side) and how many of a person's claims it would be the nearest to
+(``worth``, the recall side). The chosen set has the largest expected F1 of the two, where a claim's recall counts once
+however many near-copies of it are taken (minimum Bayes risk, with the candidates as the sample of what people write).
+
+A prompt is read as data: its demonstrations update the selector, a posterior after ROSE's validation part, and its
+balance of few against many claims; ``scope == "sentence"`` reads each sentence by itself, with no subject or pronoun
+taken from another (FActScore's way).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import islice
+from functools import cache, lru_cache
+from itertools import islice, pairwise
 
 import numpy as np
+from safetensors import safe_open
 from scipy.linalg import block_diag
 from spacy.tokens import Doc, Token
 
@@ -25,18 +32,9 @@ from claimwise.prompts import Demonstration, Prompt
 from claimwise.reasons import Reason
 from claimwise.words import stem
 from claimwise_embedded.candidates import Candidate, candidates, well_formed, write
-from claimwise_embedded.decomposer_parsing import CONTENT, sentences, span
-from claimwise_embedded.decomposer_references import Referents
-from claimwise_embedded.decomposer_selector import (
-    BALANCES,
-    PRIOR_PASSAGES,
-    Selector,
-    choose,
-    describe,
-    fewest,
-    incidence,
-    shipped,
-)
+from claimwise_embedded.checksums import WEIGHTS, checked
+from claimwise_embedded.decomposer_parsing import CONTENT, VERBS, sentences, span
+from claimwise_embedded.decomposer_references import Referents, Resolution
 
 _WORD = re.compile(r"\w", re.UNICODE)
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -46,6 +44,16 @@ _FOREIGN_SENTENCE = re.compile(r"[^\n。！？؟।]+[。！？؟।]?")
 _ASIDES = frozenset(("age", "apposition", "title", "described-age"))
 #: Sentences whose claims are chosen together: a typical summary; a long text is taken in such pieces.
 _TOGETHER = 8
+#: How many passages the shipped prior counts as, when demonstrations update it.
+PRIOR_PASSAGES = 20
+#: Recall weights (the beta squared of F-beta) that demonstrations choose between.
+BALANCES = (0.25, 0.4, 0.6, 0.8, 1.0, 1.3, 1.8)
+_PREPOSITIONS = frozenset(
+    "in on at for of with by from to into after before over about as against during since under between through "
+    "without".split()
+)
+_FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))
+_UNCLEAR = frozenset("he she it they him them this these".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,199 @@ def _sentences_as_claims(passage: str) -> Iterator[Claim]:
         if _WORD.search(text):
             start = match.start() + match.group().index(text)
             yield Claim(text, start, start + len(text))
+
+
+# -- which candidates to say ----------------------------------------------------------------------
+
+
+def incidence(candidates: Sequence[Candidate], length: int) -> np.ndarray:
+    """Which tokens each candidate keeps: shape (candidates, length), 0 or 1."""
+    matrix = np.zeros((len(candidates), length), dtype=np.float32)
+    for row, candidate in zip(matrix, candidates, strict=True):
+        row[candidate.kept] = 1.0
+    return matrix
+
+
+def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolution) -> list[dict[str, float]]:
+    """The features of a sentence's candidates, by name; what is absent is 0."""
+    n = len(tokens)
+    words = [not t.is_punct for t in tokens]
+    length = max(1, sum(words))
+    kept = incidence(candidates, n)
+    sizes = kept.sum(axis=1)
+    shared = kept @ kept.T
+    inside = (shared == sizes[:, None]) & (sizes[:, None] < sizes[None, :])  # i strictly within j
+    above, below = inside.sum(axis=1), inside.sum(axis=0)
+    parts = np.array([c.kind != "sentence" for c in candidates], dtype=np.float32)
+    uses = (kept * parts[:, None]).sum(axis=0)
+    out = []
+    for i, candidate in enumerate(candidates):
+        at = candidate.kept
+        mine = [tokens[k] for k in at]
+        size = sum(words[k] for k in at)
+        own = sum(1 for k in at if tokens[k].pos_ in CONTENT and uses[k] - parts[i] <= 0)
+        found: dict[str, float] = {
+            f"kind:{candidate.kind}": 1.0,
+            f"size:{min(size // 2, 10)}": 1.0,
+            f"share:{min(int(size / length * 8), 8)}": 1.0,
+            "length": size / 10,
+            "length-squared": size * size / 100,
+            "share": size / length,
+            "sentence": length / 10,
+            "siblings": len(candidates) / 20,
+            "within": min(above[i], 5) / 5,
+            "contains": min(below[i], 8) / 8,
+            "smallest": float(below[i] == 0),
+            "largest": float(above[i] == 0),
+            "own": own / 5,
+            "inserted": float(len(candidate.pieces) > len(at)),
+            "commas": float(sum(t.text == "," for t in mine)),
+            "conjunctions": float(sum(t.dep_ == "cc" for t in mine)),
+            "verbs": float(sum(t.pos_ in VERBS for t in mine)),
+            "finite": float(sum(t.tag_ in _FINITE for t in mine)),
+            "gaps": sum(b - a > 1 for a, b in pairwise(at)) / 3,
+            "odd-quote": float(sum(t.is_quote for t in mine) % 2),
+            "unclear": float(
+                sum(t.lower_ in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, mine, strict=True))
+            ),
+        }
+        for name, value in candidate.traits.items():
+            found[f"trait:{name}"] = float(value)
+        for token in mine:
+            if token.lower_ in _PREPOSITIONS:
+                name = f"keeps:{token.lower_}"
+                found[name] = found.get(name, 0.0) + 1.0
+        if mine:
+            found[f"first:{mine[0].tag_}"] = 1.0
+            found[f"last:{mine[-1].tag_}"] = 1.0
+            end = max(at) + 1
+            after = tokens[end].tag_ if end < n else "end"
+            found[f"next:{after}"] = 1.0
+            if after in ("IN", "TO") and tokens[end].lower_ in _PREPOSITIONS:
+                found[f"cuts:{tokens[end].lower_}"] = 1.0
+        out.append(found)
+    return out
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Linear weights and what is needed to update them.
+
+    Attributes:
+        names: F feature names.
+        mean: (2, F): weights of fit and worth.
+        precision: (F, F): of the weights, as if the prior were ``PRIOR_PASSAGES`` passages.
+        balance: recall weight of the F measure that the chosen set maximises.
+        balance_gains: expected easiness F1 of each of ``BALANCES`` under the prior, summed over its passages.
+    """
+
+    names: tuple[str, ...]
+    mean: np.ndarray
+    precision: np.ndarray
+    balance: float
+    balance_gains: np.ndarray
+
+    def matrix(self, described: Sequence[dict[str, float]]) -> np.ndarray:
+        """Features as rows; unknown names are left out."""
+        index = {name: i for i, name in enumerate(self.names)}
+        out = np.zeros((len(described), len(self.names)), dtype=np.float32)
+        out[:, 0] = 1.0
+        for row, found in zip(out, described, strict=True):
+            for name in found.keys() & index.keys():
+                row[index[name]] = found[name]
+        return out
+
+    def values(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Fit in [0, 1] and worth, at least 0.01, of each row."""
+        predicted = features @ self.mean.T
+        return np.clip(predicted[:, 0], 0.0, 1.0), np.maximum(predicted[:, 1], 0.01)
+
+    def updated(self, features: np.ndarray, targets: np.ndarray) -> Selector:
+        """The posterior after rows of features (n, F) with their fit and worth (n, 2)."""
+        precision = self.precision + features.T @ features
+        right = self.precision @ self.mean.T + features.T @ targets
+        return replace(self, mean=np.linalg.solve(precision, right).T.astype(np.float32), precision=precision)
+
+
+def choose(
+    fit: np.ndarray,
+    worth: np.ndarray,
+    kept: np.ndarray,
+    allowed: np.ndarray,
+    content: np.ndarray,
+    balance: float,
+    first: Sequence[int] = (),
+) -> list[int]:
+    """The set of candidates, of one sentence or of several read together, with the largest expected F measure.
+
+    Args:
+        fit: (n,) expected best match to a person's claim.
+        worth: (n,) expected number of a person's claims that are nearest to it.
+        kept: (n, tokens) what each keeps; matches between candidates are Dice coefficients of the rows.
+        allowed: (n,) False for a candidate that repeats another's words.
+        content: (tokens,) 1 for the words that some claim has to hold, so that nothing stays unverified.
+        balance: weight of recall.
+        first: candidates to start from.
+
+    Returns:
+        Rows of ``fit``, ascending.
+
+    >>> kept = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]], float)
+    >>> choose(np.array([0.5, 0.9, 0.9]), np.array([0.1, 1.0, 1.0]), kept, np.ones(3, bool), np.ones(4), 1.0)
+    [1, 2]
+    """
+    sizes = kept.sum(axis=1)
+    match = 2 * (kept @ kept.T) / np.maximum(sizes[:, None] + sizes[None, :], 1)
+    share = worth / worth.sum()
+    covered = np.zeros(len(fit))
+    free = allowed.copy()
+    chosen = [i for i in first if allowed[i]]
+    free[chosen] = False
+    if chosen:
+        covered = match[chosen].max(axis=0)
+    total, value = float(fit[chosen].sum()), -1.0
+    while free.any():
+        precision = (total + fit) / (len(chosen) + 1)
+        recall = np.maximum(covered, match) @ share
+        gain = (1 + balance) * precision * recall / (balance * precision + recall + 1e-9)
+        gain[~free] = -1.0
+        best = int(gain.argmax())
+        if gain[best] <= value + 1e-9:
+            break
+        chosen.append(best)
+        free[best] = False
+        total += float(fit[best])
+        covered = np.maximum(covered, match[best])
+        value = float(gain[best])
+    open_words = content * (1 - kept[chosen].max(axis=0, initial=0.0))
+    while open_words.any() and free.any():
+        gain = np.where(free, fit * (kept @ open_words) ** 0.5, 0.0)
+        best = int(gain.argmax())
+        if gain[best] <= 0:
+            break
+        chosen.append(best)
+        free[best] = False
+        open_words = open_words * (1 - kept[best])
+    return sorted(chosen)
+
+
+def fewest(gains: np.ndarray) -> float:
+    """The balance with the fewest claims whose mean F1 is within 0.002 of the best of ``BALANCES``."""
+    return next(b for b, gain in zip(BALANCES, gains, strict=True) if gain >= gains.max() - 0.002)
+
+
+@cache
+def shipped() -> Selector:
+    """The selector fitted on ROSE's validation part."""
+    with safe_open(str(checked(WEIGHTS / "decomposer-selector.safetensors")), framework="numpy") as file:
+        header = json.loads(file.metadata()["selector"])
+        return Selector(
+            names=tuple(header["names"]),
+            mean=file.get_tensor("mean"),
+            precision=file.get_tensor("precision"),
+            balance=header["balance"],
+            balance_gains=file.get_tensor("balance_gains"),
+        )
 
 
 # -- learning from demonstrations ----------------------------------------------------------------------

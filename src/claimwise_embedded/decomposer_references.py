@@ -113,10 +113,10 @@ class Referents:
     def _described(self, subject: Token, phrase: Phrase, main: Entity | None) -> Entity | None:
         """The one person spoken of so far, where the subject is "the striker" or "the 22-year-old"."""
         previous = self.subject
-        if previous is None or main is None or main in self.entities or previous not in self.entities:
+        if main is None or main in self.entities or previous not in self.entities:
             return None
         tokens, core = subject.doc, phrase.core
-        if phrase.posts or phrase.conjuncts or previous.number != "singular" or tokens[core[0]].lower_ != "the":
+        if phrase.posts or phrase.conjuncts or tokens[core[0]].lower_ != "the":
             return None
         head = subject.lower_
         if any(tokens[i].tag_ in ("POS", "PRP$") for i in core) or not (head in names.ROLES or head == "old"):
@@ -138,7 +138,7 @@ class Referents:
         owned = any(tokens[i].tag_ == "POS" for i in core)
         if head.i in out.named and not owned:
             return out.named[head.i]
-        if owned and any(i in out.named for i in core) and is_name(head):
+        if owned and is_name(head):
             return None
         lower = head.lower_
         gender = next((kind for kind, words in _NOUNS if lower in words), "n")
@@ -148,7 +148,7 @@ class Referents:
             text = "the" + text[len(first.text) :]
         elif first.tag_ == "DT" and first.text[:1].isupper():
             text = first.lower_ + text[len(first.text) :]
-        elif first.pos_ in ("NOUN", "ADJ") and core[0] not in out.named and head.text.islower():
+        elif first.pos_ in ("NOUN", "ADJ") and head.text.islower():
             start = first.lower_ if core[0] == 0 else first.text
             text = ("" if many else "the ") + start + text[len(first.text) :]
         return Entity(text, "plural" if many else "singular", gender, frozenset(), self.sentence)
@@ -165,45 +165,20 @@ class Referents:
             rivals = {id(e) for e in earlier if e.gender in wanted or e.gender == "o"}
             if not is_subject and len(rivals) > 1:
                 return None  # two people were named in this sentence
-            known = [e for e in self.entities if e.gender in wanted and e.number == "singular"]
-            known = [e for e in known if e.last < self.sentence or e in earlier]
-            if (
-                previous is not None
-                and previous.gender in wanted
-                and previous.number == "singular"
-                and (previous not in self.entities)
-            ):
+            known = [e for e in self.entities if e.gender in wanted and (e.last < self.sentence or e in earlier)]
+            fits = [e for e in (previous, main) if e is not None and e.gender in wanted and e.number == "singular"]
+            if previous in fits and previous not in self.entities:
                 known.append(previous)
-            if (
-                main is not None
-                and not is_subject
-                and main.gender in wanted
-                and main not in known
-                and (subject_at and subject_at[-1] < i and main.number == "singular")
-            ):
+            follows = main is not None and subject_at[-1] < i  # a pronoun that is the subject has no ``main``
+            if follows and main in fits and main not in known:
                 known.append(main)
-            if (
-                i
-                and tokens[i - 1].dep_ == "cc"
-                and i + 1 < len(tokens)
-                and not tokens[i + 1].is_punct
-                and lower in ("he", "she")
-                and main is not None
-                and main.gender == wanted[0]
-                and not is_subject
-            ):
+            if main is not None and tokens[i - 1].dep_ == "cc" and lower in ("he", "she") and main.gender == wanted[0]:
                 return main  # "She lives in Oslo and she works there": subjects run on
-            if not is_subject and main is not None and main.gender == "n" and main.text.startswith("the "):
+            if main is not None and main.gender == "n" and main.text.startswith("the "):
                 return None  # "the owner raised his hand": it may well be a person
             if not is_subject and _person_between(tokens, i, out):
                 return None
-            if (
-                not is_subject
-                and main is not None
-                and main.gender in "?o"
-                and subject_at[-1] < i
-                and (main in self.entities and main not in known)
-            ):
+            if follows and main.gender in "?o" and main in self.entities and main not in known:
                 return None  # it may well be the subject
             if len(known) == 1 and (is_subject or known[0].gender == wanted[0] or known[0] is main):
                 return known[0]
@@ -212,7 +187,7 @@ class Referents:
                 return exact[0]
             if not known and is_subject and previous is not None and previous.gender == "o":
                 return previous
-            if not is_subject and main is not None and main in known and subject_at[-1] < i:
+            if follows and main in known:
                 return main if _same_clause(tokens, subject_at[-1], i) else None
             if is_subject and previous is not None and previous in known:
                 return previous

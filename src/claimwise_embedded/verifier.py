@@ -23,7 +23,7 @@ from claimwise_embedded.checker import Checker, Reading, Words, check
 from claimwise_embedded.checksums import WEIGHTS
 from claimwise_embedded.encoder import Encoded, shared_encoder
 from claimwise_embedded.evidence import FUNCTION_STEMS, PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
-from claimwise_embedded.features import EncodedClaim, Evidence, Pool, measure
+from claimwise_embedded.features import EncodedClaim, Evidence, measure
 from claimwise_embedded.heads import Calibration, Heads
 
 #: Pieces a claim sees where the prompt shows only what is retrieved.
@@ -128,8 +128,7 @@ class Reader:
             for claim in chosen:
                 ready = self._claim(parts[claim], [next(encoded) for _ in parts[claim]])
                 numbers = chosen[claim]
-                pool = Pool(numbers, [index.pieces[n] for n in numbers], [by_number[n] for n in numbers])
-                evidence = measure(ready, index, pool)
+                evidence = measure(ready, index, {number: by_number[number] for number in numbers})
                 said = frozenset(ready.stems) - FUNCTION_STEMS
                 by_piece = [index.pieces[n].ranked(said) for n in evidence.ranked]
                 ranked = dict.fromkeys(
