@@ -67,12 +67,6 @@ def qags(rows: Rows, files: Registry) -> None:
         rows.gold(example, sentences)
 
 
-_ROSE_PARTS = {  # the published name of each part: origin and split
-    "cnndm_test": ("cnndm", "test"),
-    "cnndm_validation": ("cnndm", "validation"),
-    "xsum": ("xsum", "test"),
-    "samsum": ("samsum", "test"),
-}
 _ROSE_DECOMPOSERS = {
     "system_claims_distilled_t5": "fenice-t5",
     "system_claims_gpt-3.5-turbo": "gpt-3.5-turbo",
@@ -87,7 +81,8 @@ def rose(rows: Rows, files: Registry) -> None:
     labelled on a model hub only, and not read here. A decomposer that made no claim of a reference has no row for it.
     """
     parts = files.read_json("rose", "src/rose/rose_datasets.json.gz")
-    for part, (origin, split) in _ROSE_PARTS.items():
+    for part in ("cnndm_test", "cnndm_validation", "xsum", "samsum"):
+        origin, _, split = part.partition("_")
         for index, entry in enumerate(parts[part]):
             example = rows.example(
                 part,
@@ -95,7 +90,7 @@ def rose(rows: Rows, files: Registry) -> None:
                 system="reference",
                 document=entry["source"],
                 summary=entry["reference"],
-                split=split,
+                split=split or "test",
                 origin=origin,
             )
             rows.gold(example, [{"claim": claim} for claim in entry["reference_acus"]])
