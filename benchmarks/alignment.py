@@ -147,7 +147,7 @@ def against_the_loop(folder: str, size: str, repeats: int) -> None:
                 repeats,
             )
             off = max(
-                abs(verdict.nli_score - score)
+                abs(verdict.p_entail - verdict.p_contradict - score)
                 for verdicts, scores in zip(found, expected, strict=True)
                 for verdict, score in zip(verdicts, scores, strict=True)
             )

@@ -156,7 +156,7 @@ def test_scores_equal_the_literal_equations_on_200_documents(checkpoint, literal
     for (sentences, claims), verdicts in zip(cases, found, strict=True):
         for claim, verdict in zip(claims, verdicts, strict=True):
             expected = literal.cl(sentences, claim, window, gate, with_coref)
-            assert verdict.nli_score == pytest.approx(expected, abs=1e-5)
+            assert verdict.p_entail - verdict.p_contradict == pytest.approx(expected, abs=1e-5)
             assert verdict.support == pytest.approx((expected + 1) / 2, abs=1e-5)
             # The named premise is the one that has the score, and stands where it is said to stand.
             assert literal.nli_score(verdict.premise, claim) == pytest.approx(expected, abs=1e-5)
@@ -196,9 +196,9 @@ def test_a_variant_shows_the_replaced_premise_and_the_place_of_the_original():
 
 def test_a_contradicted_claim_has_negative_score_and_support_below_a_half():
     [[verdict]] = Aligner(Words()).align(["Ann did not win."], [["Ann won."]])
-    assert (verdict.nli_score, verdict.support, verdict.p_contradict) == (-1, 0, 1)
+    assert (verdict.p_entail - verdict.p_contradict, verdict.support, verdict.p_contradict) == (-1, 0, 1)
     [[verdict]] = Aligner(Words()).align(["It rained."], [["Ann won."]])
-    assert (verdict.nli_score, verdict.support, verdict.p_neutral) == (0, 0.5, 1)
+    assert (verdict.p_entail - verdict.p_contradict, verdict.support, verdict.p_neutral) == (0, 0.5, 1)
 
 
 def test_gated_levels_are_not_read_for_claims_over_the_gate():

@@ -12,7 +12,7 @@ from claimwise.corpora.base import TABLES, Rows
 
 def toy():
     rows = Rows("toy")
-    first = rows.example("d1", "lead", document="It\x00 rained.\r\n“Ja”, she said.", summary="Rain.", label=1)
+    first = rows.example("d1", "lead", document="It rained.\r\n“Ja”, she said.", summary="Rain.", label=1)
     second = rows.example("d1", "model", document="It rained.\r\n“Ja”, she said.", summary="", split="validation")
     rows.gold(first, [{"claim": "It rained", "label": 1}, {"claim": "It snowed", "label": 0, "error": "entity"}])
     rows.recorded(first, "splitter", ["It rained."])
@@ -28,10 +28,10 @@ def digests(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def test_nul_bytes_are_removed_and_counted_and_nothing_else_changes():
+def test_text_is_kept_as_it_is():
     corpus = toy()
     assert corpus.examples.document.tolist() == ["It rained.\r\n“Ja”, she said."] * 2
-    assert corpus.notes == {"left out": 2, "NUL bytes removed": 1}
+    assert corpus.notes == {"left out": 2}
 
 
 def test_few_validation_documents_of_each_origin_leave_the_test_rows_alone():

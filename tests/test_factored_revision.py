@@ -60,7 +60,7 @@ def test_a_revised_sentence_that_loses_its_citation_is_no_gain():
     cited = "It rained (Ling, 2009)."
     model = Scripted({cited, "It poured."}, {cited: "It poured."})
     [drafts] = refine(model, [PAPERS], [cited], **PROMPTS, rounds=2)
-    assert drafts == [Draft(0, cited, 1, 1, stopped=WORSE)]
+    assert drafts == [Draft(0, cited, 1, WORSE)]
     assert model.seen[-1] == (PAPERS, "It poured.")
 
 
@@ -88,9 +88,9 @@ def test_rounds_go_on_until_nothing_is_unsupported():
     )
     [drafts] = refine(model, ["doc"], ["Ants ran. Bees ran."], **PROMPTS, rounds=5)
     assert drafts == [
-        Draft(0, "Ants ran. Bees ran.", 2, 2),
-        Draft(1, "Ants ran. Cows ran.", 2, 1),
-        Draft(2, "Dogs ran. Cows ran.", 2, 0, stopped=CLEAN),
+        Draft(0, "Ants ran. Bees ran.", 2),
+        Draft(1, "Ants ran. Cows ran.", 1),
+        Draft(2, "Dogs ran. Cows ran.", 0, CLEAN),
     ]
     assert model.told[0].count("For the sentence") == 2
     assert [draft.critique for draft in drafts] == [*model.told, ""]
@@ -136,7 +136,7 @@ def test_summaries_end_by_themselves_and_keep_their_places():
 def test_a_summary_that_cites_nothing_is_not_called_supported():
     model = Scripted({"It hailed."}, {})
     [drafts] = refine(model, [PAPERS], ["It hailed."], **PROMPTS, rounds=2)
-    assert drafts == [Draft(0, "It hailed.", 0, 0, 0, UNCHECKED)]
+    assert drafts == [Draft(0, "It hailed.", 0, UNCHECKED)]
     assert model.seen == []
 
 
@@ -157,7 +157,7 @@ class Mute(Scripted):
 def test_a_verdict_that_could_not_be_read_is_counted_and_does_not_ask_for_a_revision():
     model = Mute(set(), {}, {"Ants ran."})
     [drafts] = refine(model, ["doc"], ["Ants ran. Bees ran."], **PROMPTS, rounds=2)
-    assert drafts == [Draft(0, "Ants ran. Bees ran.", 2, 0, 1, UNJUDGED)]
+    assert drafts == [Draft(0, "Ants ran. Bees ran.", 1, UNJUDGED)]
     assert model.calls["revise"] == 0
 
 

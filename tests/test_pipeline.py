@@ -94,7 +94,8 @@ BELOW = {
     "corpora": {"prompts"},
     "models": {"prompts", "claimwise_embedded"},
     "metrics": {"corpora", "models", "prompts"},
-    "analysis": {"claimwise_embedded", "corpora"},  # the former for the states of words, where they are asked for
+    # the model for the states of words, where they are asked for; the prompts for what a refusal is
+    "analysis": {"claimwise_embedded", "corpora", "prompts"},
     "user_file": {"analysis", "api", "corpora", "metrics", "models", "params", "prompts"},
     "claimwise_embedded": {"analysis", "metrics", "models", "prompts"},
 }

@@ -110,20 +110,21 @@ def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
     """Factcheck-GPT (Wang et al. 2023), subtask 3: one example a claim and evidence; label 1 is ``completely-support``.
 
     The other stances (partially-support, refute, irrelevant) are label 0 and stand in the gold claim's ``error``. Some
-    pairs stand more than once in the file and are kept.
+    pairs stand more than once in the file and are kept. NUL bytes, which end strings in many tools, are removed and counted.
     """
     entries = files.read_jsonl("factcheck_gpt", "subtasks/subtask3_claim_evidence_stance.jsonl")
     for index, entry in enumerate(entries):
         supported = int(entry["stance"] == "completely-support")
         example = rows.example(
             index,
-            document=entry["evidence"],
+            document=entry["evidence"].replace("\x00", ""),
             summary=entry["claim"],
             system="llm",
             split="train",
             origin="web",
             label=supported,
         )
+        rows.note("NUL bytes removed", entry["evidence"].count("\x00"))
         error = None if supported else entry["stance"]
         rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
 

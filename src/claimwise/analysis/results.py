@@ -35,22 +35,25 @@ _LANGUAGE_MODELS = {
     "claimwise": "claimwise 0.5B",
     "claimwise-1-5b": "claimwise 1.5B",
 }
-for _name, _method, _alike in (
-    ("acueval", "ACUEval", "ACUEval"),
-    ("sentences", "sentences", "sentences"),
-    ("holistic", "whole summary", "whole summary"),
-    ("summary", "summary as one claim", "whole summary"),
-    ("geval", "G-Eval", "whole summary"),
-    ("yes-no", "yes or no", "whole summary"),
-    ("points", "0 to 100 points", "whole summary"),
-    ("stars", "one to five stars", "whole summary"),
+_WHOLE = {
+    "summary": "summary as one claim",
+    "geval": "G-Eval",
+    "yes-no": "yes or no",
+    "points": "0 to 100 points",
+    "stars": "one to five stars",
+}
+_ALIKE = dict.fromkeys(_WHOLE.values(), COLOURS["whole summary"])
+_ALIKE["weakest sentence"] = sns.color_palette("colorblind")[-1]
+for _name, _method in (
+    ("acueval", "ACUEval"),
+    ("sentences", "sentences"),
+    ("holistic", "whole summary"),
+    *_WHOLE.items(),
+    ("weakest", "weakest sentence"),
 ):
     for _entry, _model in _LANGUAGE_MODELS.items():
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
-        COLOURS[METHODS[f"{_name}-{_entry}"]] = COLOURS[_alike]
-for _entry in ("claimwise", "claimwise-1-5b"):
-    METHODS[f"weakest-{_entry}"] = f"weakest sentence, {_LANGUAGE_MODELS[_entry]}"
-    COLOURS[METHODS[f"weakest-{_entry}"]] = sns.color_palette("colorblind")[-1]
+        COLOURS[f"{_method}, {_model}"] = (COLOURS | _ALIKE)[_method]
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from claimwise import text
+from claimwise.prompts.texts import is_refusal
 
-#: A reply of fewer words than this, or one that says that it will not, is no answer.
+#: A reply of fewer words than this is no answer.
 FEWEST_WORDS = 5
-REFUSALS = ("i am unable", "i'm unable", "i cannot", "i can't", "i'm sorry", "sorry", "unable to", "cannot summarize")
 
 
 def answered(summary: str) -> bool:
@@ -17,8 +17,7 @@ def answered(summary: str) -> bool:
     >>> answered("I am unable to summarize this text."), answered("The council voted to close two schools.")
     (False, True)
     """
-    start = summary.strip().lower().replace("’", "'")
-    return text.word_count(summary) >= FEWEST_WORDS and not start.startswith(REFUSALS)
+    return text.word_count(summary) >= FEWEST_WORDS and not is_refusal(summary)
 
 
 def of_all_systems(examples: pd.DataFrame) -> pd.DataFrame:

@@ -1,8 +1,4 @@
-"""What a corpus is: its tables, how a loader fills them, and how they are kept on disk.
-
-Text is kept as published, with one exception: NUL bytes are removed (they end strings in many tools), and
-counted in the corpus's notes.
-"""
+"""What a corpus is: its tables, how a loader fills them, and how they are kept on disk. Text is kept as published."""
 
 from __future__ import annotations
 
@@ -117,7 +113,6 @@ class Rows:
         ``document`` is not the source that examples share.
         """
         example_id = ":".join([self.name, *map(str, key)])
-        document, summary = self._clean(document), self._clean(summary)
         self._add(
             "examples",
             id=example_id,
@@ -133,7 +128,7 @@ class Rows:
         return example_id
 
     def _add(self, table: str, **row: Any) -> None:
-        self._rows[table].append({column: self._clean(value) for column, value in row.items()})
+        self._rows[table].append(row)
 
     def gold(self, example_id: str, claims: Iterable[Mapping[str, Any]]) -> None:
         """Add claims that people wrote or labelled: mappings of claim, label, error, passage and extra."""
@@ -176,12 +171,6 @@ class Rows:
         for name, rows in self._rows.items():
             tables[name] = _validated(pd.DataFrame(rows), name, f"corpus {self.name}, table {name}")
         return Corpus(**tables, notes=dict(self.notes), questions=dict(self.questions))
-
-    def _clean(self, value: Any) -> Any:
-        if isinstance(value, str) and "\x00" in value:
-            self.note("NUL bytes removed", value.count("\x00"))
-            return value.replace("\x00", "")
-        return value
 
 
 #: What reads a corpus's files into its rows.

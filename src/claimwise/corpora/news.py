@@ -67,12 +67,6 @@ def qags(rows: Rows, files: Registry) -> None:
         rows.gold(example, sentences)
 
 
-_ROSE_PARTS = {  # the published name of each part: origin and split
-    "cnndm_test": ("cnndm", "test"),
-    "cnndm_validation": ("cnndm", "validation"),
-    "xsum": ("xsum", "test"),
-    "samsum": ("samsum", "test"),
-}
 _ROSE_DECOMPOSERS = {
     "system_claims_distilled_t5": "fenice-t5",
     "system_claims_gpt-3.5-turbo": "gpt-3.5-turbo",
@@ -87,7 +81,8 @@ def rose(rows: Rows, files: Registry) -> None:
     labelled on a model hub only, and not read here. A decomposer that made no claim of a reference has no row for it.
     """
     parts = files.read_json("rose", "src/rose/rose_datasets.json.gz")
-    for part, (origin, split) in _ROSE_PARTS.items():
+    for part in ("cnndm_test", "cnndm_validation", "xsum", "samsum"):
+        origin, _, split = part.partition("_")
         for index, entry in enumerate(parts[part]):
             example = rows.example(
                 part,
@@ -95,7 +90,7 @@ def rose(rows: Rows, files: Registry) -> None:
                 system="reference",
                 document=entry["source"],
                 summary=entry["reference"],
-                split=split,
+                split=split or "test",
                 origin=origin,
             )
             rows.gold(example, [{"claim": claim} for claim in entry["reference_acus"]])
@@ -298,9 +293,8 @@ def genaudit_usb(rows: Rows, files: Registry) -> None:
     """GenAudit and USB annotations of LLM summaries (Ramprasad et al. 2024): summaries with marked error spans.
 
     Label 0 where most annotators of the summary marked a span as an error. What several annotated is one example, with
-    the spans of all who marked any; where as many marked as did not, it has no label and no spans. Spans are published as
-    text: a summary has them only if all are found in it; the others are counted. Rows without text are left out and
-    counted.
+    the spans of all who marked any; where as many marked as did not, it has no label and no spans. Rows without text are
+    left out and counted.
     """
     annotated: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {}
     for part in ("Genaudit", "USB"):
@@ -328,11 +322,7 @@ def genaudit_usb(rows: Rows, files: Registry) -> None:
         if not votes:
             rows.note("summaries that as many annotators marked as did not (without a label)")
         elif votes < 0:
-            spans = [located(summary, texts) for texts in marked]
-            if None in spans:
-                rows.note("summaries with a marked span that is not in them (without spans)")
-            else:
-                rows.marked(example, united(span for own in spans for span in own))
+            rows.marked(example, united(span for texts in marked for span in located(summary, texts)))
 
 
 def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -350,22 +340,20 @@ def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def located(summary: str, marked: list[str]) -> list[tuple[int, int]] | None:
-    """Where the words of each marked text stand in a summary, whatever is between them; None where one is not there.
+def located(summary: str, marked: list[str]) -> list[tuple[int, int]]:
+    """Where the words of each marked text stand in a summary, whatever is between them.
 
     A text that stands in it more than once is taken to be the first one after the text before, if there is one.
 
-    >>> located("Dr. Lee ran. Lee won.", ["dr Lee", "Lee"]), located("It rained.", ["snowed"])
-    ([(0, 7), (13, 16)], None)
+    >>> located("Dr. Lee ran. Lee won.", ["dr Lee", "Lee"])
+    [(0, 7), (13, 16)]
     """
     spans: list[tuple[int, int]] = []
     end = 0
     for text in marked:
         words = re.findall(r"\w+", text)
         pattern = re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, words)), re.IGNORECASE)
-        found = words and (pattern.search(summary, end) or pattern.search(summary))
-        if not found:
-            return None
+        found = pattern.search(summary, end) or pattern.search(summary)
         end = found.end()
         spans.append(found.span())
-    return sorted(set(spans))
+    return spans

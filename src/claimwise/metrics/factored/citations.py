@@ -14,21 +14,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from claimwise.prompts.sources import PARTICLES
 
-#: A year, and several of one author: "2009a, b; 2011".
-_YEAR = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\.\s?d\.|in press|forthcoming)(?![\w-])"
-_YEARS = re.compile(rf"{_YEAR}(?:\s*(?:,|;|/|&|and)\s*(?:{_YEAR}|[a-z](?=\s*(?:[,;)\]&]|$|and\b))))*", re.IGNORECASE)
-_ONE_YEAR = re.compile(rf"{_YEAR}|\b[a-z]\b", re.IGNORECASE)
-#: After a year: ", p. 4", ": 12-15", ", table 2".
-_PAGES = r"(?:\s*[,:]\s*(?:(?:p|pp|chap|sec|ch|table|fig)\.?\s*)?[\divxl]+(?:\s*[-–]\s*\d+)?)?"
-#: A bracket that holds a year only, after the names: "Ling (2009, p. 4)".
-_NARRATIVE = re.compile(rf"\s*({_YEARS.pattern}){_PAGES}\s*", re.IGNORECASE)
-_BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
-#: Without a bracket only "et al." makes sure that a year belongs to names: "Ling et al., 2009".
-_BARE = re.compile(rf"\bet\s+al\.?(?:['’]s)?,?\s+({_YEARS.pattern})", re.IGNORECASE)
+#: A year, with further letters of it: "2009a, b".
+_YEAR = re.compile(
+    r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\.\s?d\.)(?![\w-])(?:\s*,\s*[a-z](?=\s*(?:[,;)\]&]|$|and\b)))*", re.IGNORECASE
+)
+#: Between two years of the same authors: "2009, 2011".
+_SAME_AUTHORS = re.compile(r"[\s,;/&]*(?:and\s+)?", re.IGNORECASE)
+#: After the year of a bracket that has no names: its end, pages, or another year.
+_YEAR_ENDS = re.compile(r"\s*(?:[,;:/&)\]]|and\b)", re.IGNORECASE)
 
 #: What stands for the authors that are not named, at the end of a text.
 _ET_AL = re.compile(
@@ -38,12 +35,10 @@ _ET_AL = re.compile(
 _POSSESSIVE = re.compile(r"(?:(?<=s)['’ʼ]|['’ʼ]s)$")
 #: Before a known name: more of a word, or of a list of names.
 _WITHIN_A_LIST = re.compile(r"(?:\w|[,&]\s*|\band\s+)$")
-_WORD = r"[^\W\d_]+(?:['’ʼ‘`´\-‐‑‒–][^\W\d_]+)*"
-#: The last word of a text, initials ("J.-P.") and "St." among them, or the last comma or "and".
-_TOKEN = re.compile(rf"(?:(?P<word>(?:[^\W\d_]\.-?)+|{_WORD}|\bSt\.)|(?P<sep>,?\s*(?:&|\band\b)|,))\s*$")
-
-#: Characters before a bracket in which the names are looked for.
-_FARTHEST = 300
+#: What parts two names, a word (initials, "J.-P.", and "St." among them), or something else.
+_TOKEN = re.compile(
+    r"(?P<sep>,?\s*(?:&|\band\b)|,)|(?P<word>\bSt\.|(?:\b[^\W\d_]\.-?)+|[^\W\d_]+(?:['’ʼ‘`´\-‐‑‒–][^\W\d_]+)*)|\S"
+)
 
 #: Capitalised words that begin a sentence or a bracket, and are no part of a name.
 _NOT_NAMES = frozenset(
@@ -61,12 +56,9 @@ _HYPHENS = re.compile(r"[‐‑‒–—]")
 _APOSTROPHES = re.compile(r"['’ʼ‘`´]")
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """One author-year citation; ``text[start:end]`` reaches from its first name to its year."""
+class Citation(NamedTuple):
+    """One author-year citation."""
 
-    start: int
-    end: int
     names: tuple[str, ...]
     year: str
     et_al: bool = False
@@ -74,15 +66,14 @@ class Citation:
     def __str__(self) -> str:
         """The citation as the sources are named.
 
-        >>> str(Citation(0, 9, ("Ling", "Roy"), "2009a"))
+        >>> str(Citation(("Ling", "Roy"), "2009a"))
         'Ling and Roy (2009a)'
         """
         names = " and ".join([", ".join(self.names[:-1]), self.names[-1]] if len(self.names) > 1 else self.names)
         return f"{names}{' et al.' if self.et_al else ''} ({self.year})"
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """What a citation means, by the sources' indices: one; several that are cited alike; none of those that are given."""
 
     citation: Citation
@@ -99,65 +90,31 @@ def find(text: str, known: Sequence[str] = ()) -> list[Citation]:
     ['Ling et al. (2009)', 'Roy and Ames (2011a)', 'Roy and Ames (2011b)']
     """
     found: list[Citation] = []
-    brackets = list(_BRACKETS.finditer(text))
-    for bracket in brackets:
-        narrative = _NARRATIVE.fullmatch(bracket[1])
-        if narrative:
-            first = max(0, bracket.start() - _FARTHEST)
-            years = bracket.start(1) + narrative.start(1)
-            found += _citations(text[first : bracket.start()], first, years, narrative[1], known)
-        else:
-            found += _parenthetical(bracket[1], bracket.start(1), known)
-    for bare in _BARE.finditer(text):
-        if not any(bracket.start() < bare.start() < bracket.end() for bracket in brackets):
-            first = max(0, bare.start() - _FARTHEST)
-            found += _citations(text[first : bare.start(1)].rstrip(" ,"), first, bare.start(1), bare[1], known)
-    return sorted(found, key=lambda citation: (citation.end, citation.start))
-
-
-def _parenthetical(content: str, offset: int, known: Sequence[str]) -> list[Citation]:
-    """The citations of a bracket's content; years without names belong to the names before them."""
-    found: list[Citation] = []
-    end = 0
-    for years in _YEARS.finditer(content):
-        before = content[end : years.start()]
-        page = re.search(r"\b(?:pp?|n|chap|table)\.?\s*=?\s*$", before)
-        fresh = [] if page else _citations(before, offset + end, offset + years.start(), years[0], known)
-        if not fresh and found and re.fullmatch(r"\W*", before):
-            last = found[-1]
-            fresh = [
-                Citation(last.start, stop, last.names, year, last.et_al)
-                for year, stop in _years(years[0], offset + years.start())
-            ]
-        found += fresh
-        end = years.end()
+    names, et_al, end = (), False, 0
+    for year in _YEAR.finditer(text):
+        before, end = text[end : year.start()], year.end()
+        if not _SAME_AUTHORS.fullmatch(before):
+            bracket = re.search(r"[(\[](?P<content>[^()\[\]]*)$", text[: year.start()])
+            if bracket and not bracket["content"].strip():  # "Ling (2009)"
+                before = before.rstrip()[:-1] if _YEAR_ENDS.match(text, end) else ""
+            names, et_al = _authors(before, known)
+            if not bracket and not et_al:  # only "et al." makes sure that a year without a bracket belongs to names
+                names = ()
+        if names:
+            first, *letters = re.split(r"\s*,\s*", year[0].lower())
+            years = [re.sub(r"\s", "", first), *(first[:4] + letter for letter in letters)]
+            found += [Citation(names, one, et_al) for one in years]
     return found
 
 
-def _years(text: str, offset: int) -> list[tuple[str, int]]:
-    """Years and their ends; a letter alone repeats the year before it ("2016a, b")."""
-    found: list[tuple[str, int]] = []
-    for one in _ONE_YEAR.finditer(text):
-        year = one[0].lower()
-        year = year if year[0] == "i" else re.sub(r"\s", "", year)  # "in press" keeps its space
-        found.append((found[-1][0][:4] + year if found and len(year) == 1 else year, offset + one.end()))
-    return found
-
-
-def _citations(before: str, offset: int, start: int, years: str, known: Sequence[str]) -> list[Citation]:
-    """The citations of one group of years, whose names end the text before it; none where there is no name."""
-    before = before.rstrip().rstrip(",").rstrip()
-    before = _POSSESSIVE.sub("", before)
+def _authors(before: str, known: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """The names that end the text before a year, and whether there are others; no names where there are none."""
+    before = _POSSESSIVE.sub("", before.rstrip().rstrip(",").rstrip())
     others = _ET_AL.search(before)
     before = before[: others.start()] if others else before
-    names, first = _last_names(before, listed=bool(others and others["comma"]))
+    names = _last_names(before, listed=bool(others and others["comma"]))
     literal = _known_name(before, [name for name in known if " " in name or not names])
-    if literal:
-        names, first = tuple(literal.split(" and ")), len(before) - len(literal)
-    return [
-        Citation(offset + first, end, names, year, bool(others))
-        for year, end in (_years(years, start) if names else ())
-    ]
+    return tuple(literal.split(" and ")) if literal else names, bool(others)
 
 
 def _known_name(before: str, known: Sequence[str]) -> str | None:
@@ -169,31 +126,28 @@ def _known_name(before: str, known: Sequence[str]) -> str | None:
     return None
 
 
-def _last_names(text: str, listed: bool) -> tuple[tuple[str, ...], int]:
-    """The names that end a text, and where they begin.
+def _last_names(text: str, listed: bool) -> tuple[str, ...]:
+    """The names that end a text.
 
     Where they are ``listed``, the last name may follow another one's comma ("Ling, Roy, et al."); else a comma alone
     before the last name divides it from the rest of the sentence ("In Hungary, Roy").
     """
-    names: list[tuple[str, int, str]] = []  # each with its place and what parts it from the name before
-    words: list[tuple[str, int]] = []
-    rest = text
-    while token := _TOKEN.search(rest):
-        word = token["word"]
-        if not (_in_a_name(word, bool(words)) if word else words):
-            break
-        if word:
-            words.insert(0, (word, token.start("word")))
-        else:
-            names.insert(0, (*_surname(words), token["sep"].strip()))
+    names: list[tuple[str, str]] = []  # each with what parts it from the name before
+    words: list[str] = []
+    for token in reversed(list(_TOKEN.finditer(text))):
+        if token["word"] and _in_a_name(token["word"], bool(words)):
+            words.insert(0, token["word"])
+        elif token["sep"] and words:
+            names.insert(0, (_surname(words), token["sep"].strip()))
             words = []
-        rest = rest[: token.start()]
+        else:
+            break
     if words:
-        names.insert(0, (*_surname(words), ""))
+        names.insert(0, (_surname(words), ""))
     kept = [name for name in names if name[0]]  # "Ling, J.": initials stand as a name of their own
-    if len(kept) > 1 and kept[-1][2] == "," and not listed:
+    if len(kept) > 1 and kept[-1][1] == "," and not listed:
         kept = kept[-1:]
-    return tuple(name for name, _, _ in kept), kept[0][1] if kept else 0
+    return tuple(name for name, _ in kept)
 
 
 def _in_a_name(word: str, follows: bool) -> bool:
@@ -204,12 +158,11 @@ def _in_a_name(word: str, follows: bool) -> bool:
     return not word[0].islower()
 
 
-def _surname(words: list[tuple[str, int]]) -> tuple[str, int]:
+def _surname(words: list[str]) -> str:
     """A name without given names' initials, which is empty where there is nothing else."""
-    kept = [word for word, _ in words if not re.fullmatch(r"(?:[^\W\d_]\.-?)+|[A-Z]{1,2}", word)] or [""]
-    if len(words) == 1 and words[0][0].isalpha():  # an acronym
-        kept = [words[0][0]]
-    return " ".join(kept), words[0][1]
+    if len(words) == 1 and words[0].isalpha():  # an acronym
+        return words[0]
+    return " ".join(word for word in words if not re.fullmatch(r"(?:[^\W\d_]\.-?)+|[A-Z]{1,2}", word))
 
 
 def _spellings(name: str) -> set[tuple[str, ...]]:
@@ -245,7 +198,7 @@ def _parsed(reference: str) -> Citation:
     if match is None:
         raise ValueError(f"expected a reference such as 'Ling and Roy (2009a)', got {reference!r}")
     names, year = tuple(match["names"].split(" and ")), match["year"].lower()
-    return Citation(0, len(reference), names, year, bool(match["others"]))
+    return Citation(names, year, bool(match["others"]))
 
 
 def resolve(text: str, references: Sequence[str]) -> list[Resolution]:

@@ -108,22 +108,15 @@ def factored_critique(group: Sequence[Statement], critiques: Sequence[Critique])
 class Draft:
     """A summary after so many rounds.
 
-    ``unsupported`` and ``unread`` count what the critic found (or gave no verdict on) among its ``checked`` sentences,
-    ``critique`` is what it said of them; ``stopped`` says why there is no next round, and is None where there is one.
+    ``doubtful`` counts its sentences that the critic did not find supported, ``critique`` is what it said of the unsupported
+    ones; ``stopped`` says why there is no next round, and is None where there is one.
     """
 
     round: int
     summary: str
-    checked: int = 0
-    unsupported: int = 0
-    unread: int = 0
+    doubtful: int = 0
     stopped: str | None = None
     critique: str = field(default="", compare=False)
-
-    @property
-    def doubtful(self) -> int:
-        """Sentences that the critic did not find supported."""
-        return self.unsupported + self.unread
 
 
 def refine(
@@ -181,13 +174,13 @@ def _criticise_last_drafts(
     for i, group, critiques in zip(going, groups, criticise(model, groups, prompt), strict=True):
         *before, draft = history[i]
         told = factored_critique(group, critiques)
-        draft.checked, draft.unsupported, draft.critique = len(group), len(told.unsupported), told.comment
-        draft.unread = sum(c.support != c.support for c in critiques)  # NaN
+        unread = sum(c.support != c.support for c in critiques)  # NaN
+        draft.doubtful, draft.critique = len(told.unsupported) + unread, told.comment
         if before and draft.doubtful >= before[-1].doubtful:
             before[-1].stopped = WORSE
             history[i] = before
-        elif draft.unsupported:
+        elif told.unsupported:
             feedback[i] = told
         else:
-            draft.stopped = UNJUDGED if draft.unread else CLEAN if group else UNCHECKED
+            draft.stopped = UNJUDGED if unread else CLEAN if group else UNCHECKED
     return feedback

@@ -71,11 +71,6 @@ class AlignedVerdict(Verdict):
     p_neutral: float = NAN
     p_contradict: float = NAN
 
-    @property
-    def nli_score(self) -> float:
-        """NLIScore = p_entail - p_contradict, in [-1, 1] (section 3.2)."""
-        return self.p_entail - self.p_contradict
-
 
 class _Best(NamedTuple):
     premise: Premise

@@ -22,7 +22,6 @@ from claimwise.words import (
     FUNCTION_WORDS,
     MALE,
     MALE_NOUNS,
-    PEOPLE,
     PERSON_NOUNS,
     TIMES_AND_PLACES,
 )
@@ -38,8 +37,6 @@ class CoreferenceError(ClaimwiseError):
 class Resolver(Protocol):
     """Finds chains."""
 
-    name: str
-
     def chains(self, document: str) -> list[Chain]:
         """Groups of at least two mentions of one entity, in the order of their first mentions."""
         ...
@@ -54,7 +51,7 @@ class NeuralResolver:
         CoreferenceError: the package is not installed, or the checkpoint cannot be loaded.
     """
 
-    def __init__(self, checkpoint: str = "biu-nlp/f-coref", device: str = "cpu") -> None:
+    def __init__(self, checkpoint: str, device: str) -> None:
         level = logging.getLogger().level
         try:
             import datasets
@@ -72,7 +69,6 @@ class NeuralResolver:
         if not hasattr(FCorefModel, "all_tied_weights_keys"):
             # transformers 5 asks every model for it; fastcoref 2.1.6 is of the time of 4, and ties no weights.
             FCorefModel.all_tied_weights_keys = {}
-        self.name = f"fastcoref:{checkpoint}"
         try:
             # Words are all that it needs of spaCy, and a blank pipeline finds them without a download.
             self._model = FCoref(checkpoint, device, nlp=spacy.blank("en"), enable_progress_bar=False)
@@ -109,8 +105,8 @@ def load(settings: Mapping[str, Any]) -> Resolver:
         CoreferenceError: the kind is unknown, or the resolver cannot be loaded.
         ModelError: an option is unknown or malformed.
 
-    >>> load({"kind": "rules"}).name
-    'rules'
+    >>> load({"kind": "rules"}).chains("Ann Lee won. She smiled.")
+    [((0, 7), (13, 16))]
     """
     kinds = {"rules": lambda: (Rules, Options), "neural": lambda: (NeuralResolver, NeuralOptions)}
     return of_kind("coreference", settings, kinds, CoreferenceError)
@@ -127,6 +123,9 @@ _TITLES = {"mr": "m", "sir": "m", "lord": "m", "mrs": "f", "ms": "f", "miss": "f
 _RANKS = frozenset(
     "dr prof professor president minister senator judge justice captain king queen prince princess".split()
 )
+#: What a first name or rank and a noun for people say of an entity's kind.
+_KINDS = dict.fromkeys(_RANKS, "p") | dict.fromkeys(FEMALE, "f") | dict.fromkeys(MALE, "m")
+_NOUN_KINDS = dict.fromkeys(PERSON_NOUNS, "p") | dict.fromkeys(FEMALE_NOUNS, "f") | dict.fromkeys(MALE_NOUNS, "m")
 _LINKS = frozenset("of de del della van von der al bin la le el".split())
 _GROUPS = frozenset(
     """company firm club team group party union agency council university college school hospital committee
@@ -198,9 +197,7 @@ class Rules:
     [['John Smith', 'He', 'Mr Smith'], ['a small plane', 'The plane']]
     """
 
-    name = "rules"
-
-    def chains(self, document: str) -> list[tuple[tuple[int, int], ...]]:
+    def chains(self, document: str) -> list[Chain]:
         """See ``coreference.Resolver.chains``; in time linear in the document but for its number of names."""
         sentences = [list(_words(span, number)) for number, span in enumerate(text.sentences(document))]
         entities: list[_Entity] = []
@@ -285,16 +282,9 @@ def _title(run: list[_Word]) -> str | None:
 def _kind(run: list[_Word]) -> str:
     if title := _title(run):
         return title
-    first = run[0].lower
     if any(word.lower in TIMES_AND_PLACES or word.lower in _GROUPS for word in run):
         return "g"
-    if first in MALE:
-        return "m"
-    if first in FEMALE:
-        return "f"
-    if first in _RANKS:
-        return "p"
-    return "?"
+    return _KINDS.get(run[0].lower, "?")
 
 
 def _initials(core: tuple[str, ...]) -> str:
@@ -303,19 +293,17 @@ def _initials(core: tuple[str, ...]) -> str:
 
 def _part_of(core: tuple[str, ...], title: str | None, by_word: dict[str, list[_Entity]]) -> _Entity | None:
     """The one known name that this is a part or the initials of, and that its title does not exclude."""
-    found = {
-        id(entity): entity
+    found = [
+        entity
         for entity in by_word.get(core[-1], [])
         if (
-            entity.words == core
-            or entity.words[-len(core) :] == core
+            entity.words[-len(core) :] == core
             or entity.words[: len(core)] == core
             or (len(core) == 1 and _initials(entity.words) == core[0])
         )
         and (title is None or entity.kind in ("p", "?", title))
-    }
-    exact = [entity for entity in found.values() if entity.words == core]
-    matches = exact or list(found.values())
+    ]
+    matches = [entity for entity in found if entity.words == core] or found
     return matches[0] if len(matches) == 1 else None
 
 
@@ -327,21 +315,19 @@ def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]
     called = _callings(sentences, entities)
     for words in sentences:
         for i, word in enumerate(words):
-            if word.lower in ("a", "an"):
-                phrase = _phrase(words, i)
-                if len(phrase) > 1 and phrase[-1].lower not in called:
-                    head = phrase[-1].lower
-                    introduced[head] = _Entity(_noun_kind(head), (head,))
-                    introduced[head].add(phrase)
-                    entities.append(introduced[head])
-            elif word.lower == "the":
-                phrase = _phrase(words, i)
+            phrase = _phrase(words, i) if word.lower in ("a", "an", "the") else []
+            if len(phrase) < 2:
+                continue
+            head = phrase[-1].lower
+            if word.lower == "the":
+                entity = called.get(head) or introduced.get(head) or _group(head, entities)
+            elif head in called:
                 entity = None
-                if len(phrase) > 1:
-                    head = phrase[-1].lower
-                    entity = called.get(head) or introduced.get(head) or _group(head, entities)
-                if entity is not None:
-                    entity.add(phrase)
+            else:
+                entity = introduced[head] = _Entity(_NOUN_KINDS.get(head, "g"), (head,))
+                entities.append(entity)
+            if entity is not None:
+                entity.add(phrase)
 
 
 def _phrase(words: list[_Word], i: int) -> list[_Word]:
@@ -362,14 +348,6 @@ def _looks_like_verb(word: str) -> bool:
     return word.endswith("ed") or word in _PASTS
 
 
-def _noun_kind(noun: str) -> str:
-    if noun in MALE_NOUNS:
-        return "m"
-    if noun in FEMALE_NOUNS:
-        return "f"
-    return "p" if noun in PERSON_NOUNS else "g"
-
-
 def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict[str, _Entity]:
     """What people are called beside their names: "driver Ann Lee", "Ann Lee, a 30-year-old driver"."""
     called: dict[str, _Entity | None] = {}
@@ -377,7 +355,7 @@ def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict
     ends = {end: entity for entity in entities for _, end in entity.mentions}
     for words in sentences:
         for i, word in enumerate(words):
-            if word.lower not in PEOPLE or word.text[:1].isupper():
+            if word.lower not in _NOUN_KINDS or word.text[:1].isupper():
                 continue
             entity = None
             if i + 1 < len(words) and words[i + 1].joined:
@@ -388,7 +366,7 @@ def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict
             if entity is not None and entity.kind != "g":
                 same = called.setdefault(word.lower, entity)
                 called[word.lower] = entity if same is entity else None  # two drivers: nobody is the driver
-                entity.kind = _noun_kind(word.lower) if entity.kind == "?" else entity.kind
+                entity.kind = _NOUN_KINDS[word.lower] if entity.kind == "?" else entity.kind
     return {noun: entity for noun, entity in called.items() if entity is not None}
 
 

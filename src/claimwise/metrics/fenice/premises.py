@@ -205,14 +205,8 @@ def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> li
             possessive = marked or _is_possessive(document, a, b)
             rest = passage[(b + 2 if marked else b) - start :]
             for form, owns in forms.items():
-                if (
-                    form.lower() == mention.lower()
-                    or mention.lower() == _bare(form).lower()
-                    or (owns and not possessive)
-                ):
-                    continue
-                new = _fit(form, possessive, a == start)
-                found[passage[: a - start] + new + rest] = None
+                if _bare(form).lower() != _bare(mention).lower() and (possessive or not owns):
+                    found[passage[: a - start] + _fit(form, possessive, a == start) + rest] = None
     found.pop(passage, None)
     return list(found)
 
