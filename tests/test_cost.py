@@ -1,10 +1,11 @@
 """What models are asked, and what that costs: counted in this process, and estimated before a run."""
 
+import pandas as pd
 import pytest
 from fakes import MUMBLE, FakeModel, openai_model
 from test_language import Scripted
 
-from claimwise import models, prompts
+from claimwise import metrics, models, prompts
 from claimwise.models import cost
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
@@ -170,3 +171,16 @@ def test_the_chunks_of_a_long_document_are_counted():
     dry = dry_run(PromptedModel(Scripted(None, context=900), ResponseCache(":memory:")))
     dry.verify([document], [["A."]], ZERO)
     assert dry.cache.usage.calls > 2
+
+
+def test_a_metric_says_what_it_asks_of_a_language_model_and_counts_it(capsys):
+    examples = pd.DataFrame({"document": ["It rained."], "summary": ["It rained. It poured."]})
+    spec = metrics.specification("sentences", metrics.DEFAULT_METRICS)
+    model = PromptedModel(Counting(lambda prompt: "Yes"), ResponseCache(":memory:"))
+    scores = metrics.evaluate("sentences", spec, model, examples).scores
+    assert scores["score"].tolist() == [1.0]
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("sentences: 2 calls ")
+    assert last.startswith("sentences: 2 answers (0 from the cache, 2 calls), ")
+    metrics.evaluate("sentences", spec, model, examples, progress=False)
+    assert capsys.readouterr().err == ""

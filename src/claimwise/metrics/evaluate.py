@@ -23,6 +23,7 @@ from claimwise.metrics import claims
 from claimwise.metrics import judge as holistic
 from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
+from claimwise.models import cost
 from claimwise.models.base import Decomposition, Model, Verdict
 from claimwise.models.cost import Usage
 from claimwise.models.language import PromptedModel, dry_run
@@ -197,7 +198,8 @@ def evaluate(
         recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``, or by example.
         batch: examples a step, by default 64, of a language model 512; what is finished is in the response cache whatever
             happens later.
-        progress: show a bar with an estimate of the time left on standard error.
+        progress: show a bar with an estimate of the time left on standard error: of the summaries, or of the calls to a
+            language model, after a line on what will be asked.
 
     Returns:
         Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.
@@ -220,6 +222,10 @@ def evaluate(
     if "id" not in examples:
         examples = examples.assign(id=[str(number) for number in range(1, len(examples) + 1)])
     ordered = examples.iloc[_by_document(examples)]
+    if progress and isinstance(model, PromptedModel):
+        # A bar of summaries would stand still while the replies of a step are written.
+        with cost.watched(name, model, estimate(spec, model, [(examples, recorded)])) as progress:
+            return evaluate(name, spec, model, examples, recorded=recorded, batch=batch, progress=progress)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
     found: dict[str, Any] = {}
     # A language model writes many replies at once, as long as there are any left: the end of a step, with few, is slow.
