@@ -83,7 +83,7 @@ def score(
 ) -> float | list[float] | pd.DataFrame:
     """How faithful a summary is to its document, in [0, 1]; of several summaries a list.
 
-    ``metrics.evaluate`` gives claims and verdicts, too.
+    ``metrics.evaluate`` gives claims and verdicts, too. Of several a bar on standard error says how far they are.
 
     Args:
         document: a text, or one for each summary; a list in the place of a text (contexts, pages) is read as one. Or a
@@ -198,7 +198,7 @@ def evaluated(
         spec, given = own_claims(metric, spec), {"1": claims}
     engine = _model(model)
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
-    found = evaluate(metric, spec, engine, examples, recorded=given, progress=False)
+    found = evaluate(metric, spec, engine, examples, recorded=given, progress=len(examples) > 1)
     scores = found.scores
     if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
         warn(f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}")
