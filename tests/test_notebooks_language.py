@@ -110,7 +110,8 @@ def entries(tmp_path_factory):
     yield {
         "transformers": {
             "kind": "transformers",
-            "model": make(tmp_path_factory.mktemp("tiny"), chat=True),
+            # A seed by which it says Yes to some claims and No to others.
+            "model": make(tmp_path_factory.mktemp("tiny"), chat=True, seed=4),
             "device": "cpu",
             "dtype": "float32",
         },

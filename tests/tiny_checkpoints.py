@@ -47,7 +47,7 @@ def tokenizer(chat: bool = False) -> transformers.PreTrainedTokenizerFast:
     return fast
 
 
-def make(folder: Path, architecture: str = "llama", chat: bool = False) -> str:
+def make(folder: Path, architecture: str = "llama", chat: bool = False, seed: int = 1) -> str:
     """Save a random checkpoint of an architecture in a folder; returns the folder's name."""
     words = tokenizer(chat)
     tokens = {"vocab_size": len(words), "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
@@ -62,7 +62,7 @@ def make(folder: Path, architecture: str = "llama", chat: bool = False) -> str:
             d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=2, **tokens
         ),
     }[architecture]()
-    torch.manual_seed(1)
+    torch.manual_seed(seed)
     kind = transformers.AutoModelForSeq2SeqLM if architecture == "t5" else transformers.AutoModelForCausalLM
     model = kind.from_config(config)
     with torch.no_grad():  # random weights of the usual size give nearly equal logits: make attention matter
