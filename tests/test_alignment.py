@@ -413,7 +413,7 @@ SETTINGS = {"window": 3}
 @pytest.fixture
 def corpus(monkeypatch):
     """Summaries whose claims are entailed at one level each."""
-    monkeypatch.setattr(alignment.entailment, "load", lambda settings: Words())
+    monkeypatch.setattr(alignment.entailment, "load", lambda settings, cache: Words())
     monkeypatch.setattr(alignment.coreference, "load", lambda settings: Resolver())
     rows = Rows("made")
     for copy in range(3):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tiny_nli import make
 
+from claimwise import models, prompts
+from claimwise.models.cache import ResponseCache
 from claimwise.models.entailment import EntailmentError, SequenceClassifier, label_order, load
 from claimwise.models.options import ModelError
 
@@ -230,3 +232,34 @@ def test_what_is_not_entailed_is_neutral(embedded):
 def test_a_pair_without_words_has_no_probabilities(embedded):
     assert np.isnan(embedded.entail(["..."], ["Ann won."])).all()
     assert np.isnan(embedded.entail(["Ann won.", "Ann won."], ["Ann won.", "!"])).all(axis=1).tolist() == [False, True]
+
+
+def test_a_verifying_model_is_an_entailment_model_without_contradiction(tmp_path):
+    """Its rows are the model's own verdicts on each premise as a document; blank premises are rows of NaN."""
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    nli = load({"kind": "model", "model": {"kind": "embedded"}}, cache)
+    premises = ["The mayor opened the bridge on Monday.", "It rained.", "The mayor opened the bridge on Monday.", "..."]
+    claims = ["The bridge was opened.", "It rained.", "Ann slept.", "It rained."]
+    found = nli.entail(premises, claims)
+    verify = models.load({"kind": "embedded"}).verify
+    prompt = prompts.load("acueval-verify-zeroshot")
+    alone = [
+        verify([premise], [[claim]], prompt)[0][0].support for premise, claim in zip(premises, claims, strict=True)
+    ]
+    np.testing.assert_allclose(found[:, 0], alone, atol=1e-6)
+    read = ~np.isnan(found[:, 0])
+    assert read.tolist() == [True, True, True, False]
+    np.testing.assert_allclose(found[read].sum(axis=1), 1)
+    assert (found[read, 2] == 0).all()
+    assert found[1, 0] > found[2, 0]
+    [(_, role, calls, _)] = cache.stats()
+    assert (role, calls) == ("verify", len(claims)), (
+        "every finished call is remembered: a run that was killed continues"
+    )
+
+
+def test_of_a_model_for_entailment_options_are_checked():
+    with pytest.raises(ModelError, match=r"kind model \(entailment\): unknown option 'promt'; did you mean 'prompt'"):
+        load({"kind": "model", "model": {"kind": "lexical"}, "promt": "x"})
+    with pytest.raises(ModelError, match="unknown kind of model 'nothing'"):
+        load({"kind": "model", "model": {"kind": "nothing"}})

@@ -207,6 +207,10 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "claim_level": ScoredMetric,
         "holistic": ScoredMetric,
         "beside": list[ScoredMetric],
+        "authors": list[Model],
+        "outsider": Model,
+        "author_documents": Count,
+        "summarise": Summarise,
     },
     "refinement": {
         "corpus": Corpus,

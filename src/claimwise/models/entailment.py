@@ -1,7 +1,7 @@
 """Natural language inference behind one interface: how a premise stands to a hypothesis (FENICE equation 1).
 
-Two backends: any three-way sequence-classification checkpoint (the paper's DeBERTa and RoBERTa are such), and
-the embedded verifier in that role, for runs without a checkpoint.
+Three backends: any three-way sequence-classification checkpoint (the paper's DeBERTa and RoBERTa are such); the embedded
+verifier in that role, for runs without a checkpoint; and any model that verifies claims, a language model for one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
+from claimwise import prompts
 from claimwise.errors import ClaimwiseError
+from claimwise.models.base import Model
+from claimwise.models.cache import ResponseCache
 from claimwise.models.options import Options, of_kind
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
@@ -181,6 +184,46 @@ class SequenceClassifier:
         return results
 
 
+class ModelEntailment:
+    """P(the premise alone supports the claim), by a model that verifies claims, as p_entail; what it leaves is neutral.
+
+    A premise that the model cannot read, or an answer that cannot be read, is a row of NaN.
+
+    >>> from claimwise import models
+    >>> nli = ModelEntailment(models.load({"kind": "lexical"}))
+    >>> nli.entail(["It rained.", "Ann left."], ["It rained.", "It rained."]).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+
+    limit = None
+
+    def __init__(self, model: Model, prompt: str = "acueval-verify-zeroshot") -> None:
+        self._model, self._prompt = model, prompts.load(prompt, "verify")
+        self.name = model.name
+        self.fingerprint = f"verifier:{model.fingerprint}:{self._prompt.fingerprint}"
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """See ``Entailment.count``; nothing is counted: the model itself says what it cannot read."""
+        return [0] * len(texts)
+
+    def scope(self, document: str) -> str:
+        """See ``Entailment.scope``."""
+        return ""
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
+        """See ``Entailment.entail``; all claims about a premise are asked together, so that it is read once."""
+        places: dict[str, list[int]] = {}
+        for i, premise in enumerate(premises):
+            places.setdefault(premise, []).append(i)
+        groups = [[hypotheses[i] for i in at] for at in places.values()]
+        found = self._model.verify(list(places), groups, self._prompt)
+        results = np.zeros((len(premises), 3))
+        for at, verdicts in zip(places.values(), found, strict=True):
+            results[at, 0] = [verdict.support for verdict in verdicts]
+        results[:, 1], results[:, 2] = 1 - results[:, 0], 0 * results[:, 0]  # NaN where there is no entailment
+        return results
+
+
 def length_batches(lengths: Sequence[int], most: int, longest_first: bool = False) -> Iterator[list[int]]:
     """Positions in order of length, in runs whose padded size (rows times the longest) is at most ``most``.
 
@@ -238,13 +281,21 @@ class CheckpointOptions(Options):
     batch_tokens: int = Field(default=8192, gt=0)
 
 
-def load(settings: Mapping[str, Any]) -> Entailment:
-    """The entailment model that a metric's ``entailment`` entry describes; for equal entries the same one.
+class ModelOptions(Options):
+    """The options of ``kind: model``; see ``ModelEntailment``. ``model`` is an entry of ``models`` in params.yaml."""
+
+    model: dict[str, Any]
+    prompt: str = "acueval-verify-zeroshot"
+
+
+def load(settings: Mapping[str, Any], cache: ResponseCache | None = None) -> Entailment:
+    """The entailment model that a metric's ``entailment`` entry describes; of the first two kinds for equal entries the same.
 
     A checkpoint is large, and the variants of an ablation read with one.
 
     Args:
-        settings: ``kind`` (embedded or transformers) and the options of that kind.
+        settings: ``kind`` (embedded, transformers or model) and the options of that kind.
+        cache: finished calls, of ``kind: model``; None keeps them in memory only.
 
     Raises:
         EntailmentError: the kind is unknown, or the checkpoint no three-way NLI model.
@@ -253,9 +304,18 @@ def load(settings: Mapping[str, Any]) -> Entailment:
     >>> load({"kind": "nli"})
     Traceback (most recent call last):
     ...
-    claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers
+    claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers or model
     """
-    kinds = {"embedded": _embedded, "transformers": lambda: (SequenceClassifier, CheckpointOptions)}
+    if settings.get("kind") == "model":
+        from claimwise import models
+
+        options = ModelOptions.read("model (entailment)", {key: settings[key] for key in settings if key != "kind"})
+        return ModelEntailment(models.load(options.model, cache), options.prompt)
+    kinds = {
+        "embedded": _embedded,
+        "transformers": lambda: (SequenceClassifier, CheckpointOptions),
+        "model": lambda: (ModelEntailment, ModelOptions),
+    }
     return of_kind("entailment", settings, kinds, EntailmentError)
 
 

@@ -131,7 +131,7 @@ class Aligner:
         """
         resolver = coreference.load(settings.coreference) if settings.coreference else None
         rest = settings.model_dump(include={"window", "gate", "candidates"})
-        return cls(entailment.load(settings.entailment), resolver, cache=cache, **rest)
+        return cls(entailment.load(settings.entailment, cache), resolver, cache=cache, **rest)
 
     def verify(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[Verdict]]:
         """Verdicts on every claim, in order; NaN with a reason for blank documents and claims."""
