@@ -9,7 +9,7 @@ import pytest
 from claimwise import prompts
 from claimwise.metrics import evaluate, specification
 from claimwise.models import chunks
-from claimwise.models.base import Claim, Feedback, Model, Source, Text
+from claimwise.models.base import Claim, Feedback, Model, Source, Text, Verdict
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Usage
 from claimwise.models.language import PromptedModel
@@ -469,3 +469,34 @@ def test_a_model_that_is_gone_is_not_asked_for_a_beginning():
     asked = model(lambda prompt: Reply(reason="the server is gone"))
     asked.decompose(["It rained and Lee won."], FACTORED)
     assert len(asked.language_model.asked) == 1
+
+
+REASONED = prompts.load("factored-verify-cot")
+
+
+def test_reasoning_that_was_cut_off_is_asked_for_its_answer_alone():
+    def answer(prompt):
+        if prompt.endswith("\n\nReasoning: it says so, it says\n\nSupported:"):
+            return Reply(probabilities=(0.2, 0.6))
+        return Reply("Reasoning: it says so, it says", cut=True)
+
+    asked = model(answer)
+    for _ in range(2):
+        assert asked.verify(["D."], [["C."]], REASONED) == [[Verdict(0.0, Reason.CONCLUDED, (0,))]]
+    assert len(asked.language_model.asked) == 2  # both are remembered
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "asked_for"),
+    [
+        ("Reasoning: as the text says. Supported: Yes", "No", 1),  # there is an answer
+        ("I'm sorry, but I cannot help with that.", "Yes", 1),  # nor does it answer
+        ("Reasoning: as the text says.", "Perhaps", 2),
+    ],
+)
+def test_nothing_is_made_of_a_refusal_or_of_a_second_reply_without_answer(first, second, asked_for):
+    asked = model(lambda prompt: second if prompt.endswith("Supported:") else first)
+    [[found]] = asked.verify(["D."], [["C."]], REASONED)
+    assert found.support == 1.0 if "Yes" in first else math.isnan(found.support)
+    assert found.reason != Reason.CONCLUDED
+    assert len(asked.language_model.asked) == asked_for

@@ -31,6 +31,8 @@ class Reason(StrEnum):
 
     #: Beside a value: it is the answer that was written, for the model gives no probabilities.
     SAMPLED = "sampled"
+    #: Beside a value: the reasoning had no answer, and a second question asked for nothing else.
+    CONCLUDED = "asked for the answer after reasoning without one"
     #: Beside a value: the answers that were asked for have little of the probability.
     IMPROBABLE = "improbable"
 

@@ -242,6 +242,8 @@ class PromptedModel:
                 found[place] = _read(reply, prompt) if _begun(reply, prompt.begin) else found[place]
                 if found[place].value is None and reply.answered:
                     begun[second] = reply
+        for place, answer in self._concluded(rendered, replies, again, prompt):
+            found[place] = answer
         lost = [place for place, parsed in enumerate(found) if parsed.value is None]
         if lost:
             keys = self._keys(rendered, prompt)
@@ -252,6 +254,24 @@ class PromptedModel:
         self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
         each = iter(found)
         return [[next(each) for _ in group] for group in groups]
+
+    def _concluded(
+        self, rendered: list[str], replies: list[Reply], unread: list[int], prompt: Prompt
+    ) -> Iterator[tuple[int, Parsed]]:
+        """The more probable answer after the reasoning of replies that have none; a refusal is not asked again."""
+        if not prompt.conclude:
+            return
+        alone = prompt.model_copy(update={"reply": "yes-no", "max_tokens": 5, "stop": ()})
+        asked = {
+            place: f"{rendered[place]}\n\n{replies[place].text}\n\n{prompt.conclude}"
+            for place in unread
+            if not parsers.texts.is_refusal(replies[place].text or "")
+        }
+        asked = {place: one for place, one in asked.items() if self.language_model.fits(one, alone.decoding)}
+        for place, reply in zip(asked, self._ask(list(asked.values()), alone), strict=True):
+            value = _read(reply, alone).value
+            if value is not None:
+                yield place, Parsed(float(value >= 0.5), Reason.CONCLUDED)
 
     def _warn(self, improbable: int, asked: int) -> None:
         """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""

@@ -124,6 +124,8 @@ class Prompt(BaseModel):
         max_tokens: longest reply.
         stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
         begin: how a reply should begin. One that cannot be read is asked for once more, with this below the prompt.
+        conclude: what asks for Yes or No alone. Where a reply has reasoning and no answer, as one that was cut off, the
+            model is asked for it with this below the prompt and its reasoning.
         template: the text, with its variables.
         demonstrations: the worked examples, in order; the first ``shots`` of their file.
     """
@@ -139,6 +141,7 @@ class Prompt(BaseModel):
     max_tokens: int = Field(256, ge=1)
     stop: tuple[str, ...] = ()
     begin: str = ""
+    conclude: str = ""
     template: str = Field(repr=False)
     demonstrations: tuple[Demonstration, ...] = Field((), repr=False)
 
