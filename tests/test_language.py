@@ -482,7 +482,7 @@ def test_reasoning_that_was_cut_off_is_asked_for_its_answer_alone():
 
     asked = model(answer)
     for _ in range(2):
-        assert asked.verify(["D."], [["C."]], REASONED) == [[Verdict(0.0, Reason.CONCLUDED, (0,))]]
+        assert asked.verify(["D."], [["C."]], REASONED) == [[Verdict(0.0, Reason.CONCLUDED)]]
     assert len(asked.language_model.asked) == 2  # both are remembered
 
 
