@@ -148,7 +148,9 @@ def small(kind: str, entries: dict, nli: str) -> dict:
     given["acu_verification"]["shots"] = 2
     given["refinement"]["per_origin"] = 2
     given["verifier"]["tuned"] = kind
-    given["nli_alignment"] |= {"windows": [1, 5], "gates": [0.8]}
+    backbones = {"by words": {"kind": "model", "model": {"kind": "lexical"}}}
+    given["nli_alignment"] |= {"windows": [1, 5], "gates": [0.8], "backbones": backbones}
+    given["preference_bias"] |= {"authors": [kind, "lexical"], "author_documents": 2}
     given["datasets"]["sample"]["nli_alignment"] |= {"documents": None, "grid_documents": 2}
     given["datasets"]["sample"]["academic_summaries"]["documents"] = {"prevalence": 3, "revision": 2, "cube": 1}
     given["academic_summaries"] |= {"models_in_cube": [kind, "lexical"], "rounds": 1}
