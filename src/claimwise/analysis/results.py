@@ -34,6 +34,7 @@ _LANGUAGE_MODELS = {
     "smollm2": "SmolLM2 135M",
     "claimwise": "claimwise 0.5B",
     "claimwise-1-5b": "claimwise 1.5B",
+    "claimwise-1-5b-zero-shot": "claimwise 1.5B zero-shot",
 }
 _WHOLE = {
     "summary": "summary as one claim",
