@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from claimwise import metrics, models
 from claimwise.errors import ClaimwiseError
 from claimwise.testing import assert_faithful
 from claimwise.user_file import decisions
+from claimwise.user_file.score import score as score_file
 
 CAT, RAIN = "The cat sat on the mat.", "It rained in Rome."
 
@@ -123,10 +125,38 @@ def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
     assert decisions.of_claims(acueval, {"kind": "openai"}) == decisions.HALF
 
 
+def test_an_explanation_is_the_score_with_its_claims_and_what_a_file_would_be_told(tmp_path, monkeypatch):
+    """The same score, verdict and claims as `claimwise score` writes of the row."""
+    document, summary = (
+        "The mayor opened the bridge on Monday. It rained in Rome.",
+        "The mayor opened the bridge. It snowed.",
+    )
+    found = claimwise.explain(document, summary)
+    assert found.score == claimwise.score(document, summary)
+    claims = claimwise.check(document, found.claims["claim"].tolist())
+    pd.testing.assert_frame_equal(found.claims, claims)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "mine.jsonl"
+    pd.DataFrame([{"document": document, "summary": summary}]).to_json(file, orient="records", lines=True)
+    [row] = score_file([file], "acueval", None, None, None, None, Path("params.yaml")).to_dict("records")
+    assert (found.verdict, found.reason) == (row["verdict"], row["reason"])
+    assert found.score == pytest.approx(row["score"])
+
+
+def test_of_a_judge_an_explanation_has_no_claims_and_of_other_models_no_verdict():
+    found = claimwise.explain(RAIN, "It rained.", "holistic", "lexical")
+    assert (len(found.claims), found.verdict) == (0, "")
+    with pytest.warns(UserWarning, match="empty summary"):
+        empty = claimwise.explain(RAIN, " ", model="lexical")
+    assert (empty.reason, empty.verdict, math.isnan(empty.score)) == ("empty summary", "", True)
+    with pytest.raises(ClaimwiseError, match="summary: expected one text, got "):
+        claimwise.explain(RAIN, ["It rained."])
+
+
 def test_what_the_package_offers_is_listed():
     import claimwise.metrics  # what is imported is not offered with it
 
-    assert dir(claimwise) == ["Metric", "__version__", "check", "score", "verdict"]
+    assert dir(claimwise) == ["Metric", "__version__", "check", "explain", "score", "verdict"]
 
 
 def test_no_message_of_python_speaks_of_a_file_that_it_does_not_read():

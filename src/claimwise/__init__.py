@@ -10,7 +10,7 @@ warnings.filterwarnings("ignore", message="IProgress not found")
 __version__ = "0.1.0"
 
 
-__all__ = ["Metric", "check", "score", "verdict"]
+__all__ = ["Metric", "check", "explain", "score", "verdict"]
 
 
 def __dir__() -> list[str]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pooch
@@ -83,7 +84,7 @@ def score(
 ) -> float | list[float] | pd.DataFrame:
     """How faithful a summary is to its document, in [0, 1]; of several summaries a list.
 
-    ``metrics.evaluate`` gives claims and verdicts, too. Of several a bar on standard error says how far they are.
+    ``explain`` gives the claims behind one, too. Of several a bar on standard error says how far they are.
 
     Args:
         document: a text, or one for each summary; a list in the place of a text (contexts, pages) is read as one. Or a
@@ -114,7 +115,7 @@ def score(
     """
     if summary is None and hasattr(document, "columns"):
         return _scored_frame(document, metric, model)
-    found = evaluated(document, summary, metric, model)[0].scores["score"].tolist()
+    found = _evaluated(document, summary, metric, model).evaluation.scores["score"].tolist()
     return found[0] if isinstance(summary, str) else found
 
 
@@ -149,28 +150,80 @@ def _scored_part(frame: pd.DataFrame, metric: str, model: AnyModel) -> pd.DataFr
     if isinstance(model, str | Mapping):  # of many partitions: loaded once, it forgets what the others asked
         engine = models.loaded(model) if isinstance(model, Mapping) else _model(model)
         model = models.remembering(engine, ResponseCache(":memory:"))
-    scores = evaluated(frame["document"], frame["summary"], metric, model)[0].scores
+    scores = _evaluated(frame["document"], frame["summary"], metric, model).evaluation.scores
     return frame.assign(**{name: scores[name].astype(kind).to_numpy() for name, kind in _ADDED.items()})
 
 
-def evaluated(
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A summary's score and what it was made of.
+
+    Attributes:
+        score: in [0, 1], NaN where there is none.
+        verdict: what the score says: ``faithful``, ``not faithful`` or ``not sure``; empty where no bounds are known, as of
+            another model than the embedded one, and without a score.
+        reason: why there is no score, or what to know of it; None mostly.
+        claims: one row a claim, as ``check`` returns them; none of a metric that judges the whole summary.
+    """
+
+    score: float
+    verdict: str
+    reason: str | None
+    claims: pd.DataFrame
+
+
+def explain(
+    document: str | Iterable[str], summary: str, metric: str = "acueval", model: AnyModel = DEFAULT_MODEL
+) -> Explanation:
+    """How faithful a summary is to its document, and by which of its claims.
+
+    Args:
+        document: a text, or several that are read as one (contexts).
+        summary: one text; ``score`` takes many.
+        metric: as ``score`` takes it.
+        model: as ``score`` takes it.
+
+    Raises:
+        ClaimwiseError: as ``score``; or the summary is no text.
+
+    >>> found = explain("The cat sat on the mat.", "The cat sat. It rained.", model="lexical")
+    >>> found.score, found.claims[["claim", "verdict"]].values.tolist()
+    (0.5, [['The cat sat.', 'supported'], ['It rained.', 'unsupported']])
+    """
+    if not isinstance(summary, str):
+        raise ClaimwiseError(f"summary: expected one text, got {shorten(summary)}; `score` takes several")
+    found = _evaluated(document, summary, metric, model)
+    claims, claim_band = found.claims(), decisions.of_claims(found.spec, found.entry)
+    value, reason = found.evaluation.scores.loc[0, ["score", "reason"]]
+    band = decisions.of_summaries(metric, found.spec, found.entry)
+    [word] = decisions.verdicts(found.examples.assign(score=value), band, claims, claim_band) if band else [""]
+    return Explanation(float(value), word, reason, claims[_CLAIM_COLUMNS])
+
+
+#: Of a claim, what users see.
+_CLAIM_COLUMNS = ["claim", "support", "reason", "verdict", "evidence"]
+
+
+class _Found(NamedTuple):
+    """An evaluation, the examples table, and which metric and model made it (the entry of a default model, else empty)."""
+
+    evaluation: Evaluation
+    examples: pd.DataFrame
+    spec: MetricSpec
+    entry: Mapping[str, Any]
+
+    def claims(self) -> pd.DataFrame:
+        return output.claim_table(self.evaluation, self.examples, decisions.of_claims(self.spec, self.entry))
+
+
+def _evaluated(
     document: Documents,
     summary: str | Iterable[str],
     metric: str,
     model: AnyModel,
     claims: Sequence[str] | None = None,
-) -> tuple[Evaluation, pd.DataFrame, decisions.Band]:
-    """What ``score`` scores by, for those who want the claims, too; arguments and errors are those of ``score``.
-
-    ``claims`` are those of the one summary, verified as they stand; without them it is decomposed.
-
-    Returns:
-        What was found, the examples table, and the band of the claims' support: ``output.claim_table`` takes all three.
-
-    >>> found = evaluated("The cat sat.", "The cat sat. It rained.", "acueval", "lexical")
-    >>> output.claim_table(*found)[["claim", "verdict"]].values.tolist()
-    [['The cat sat.', 'supported'], ['It rained.', 'unsupported']]
-    """
+) -> _Found:
+    """What ``score`` scores by; ``claims`` are those of the one summary: they stand in the place of a decomposition."""
     summaries = _texts("summary", summary)
     if isinstance(summary, str) or isinstance(document, str):
         text = joined(_texts("document", document))
@@ -205,7 +258,7 @@ def evaluated(
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warn(doubt)
-    return found, examples, decisions.of_claims(spec, entry)
+    return _Found(found, examples, spec, entry)
 
 
 def check(
@@ -237,10 +290,9 @@ def check(
     texts = _texts("claims", claims)
     if wrong := [text for text in texts if not isinstance(text, str)]:
         raise ClaimwiseError(f"claims: expected a text or several, got {shorten(wrong[0])}")
-    columns = ["claim", "support", "reason", "verdict", "evidence"]
     if not texts:
-        return pd.DataFrame(columns=columns)
-    return output.claim_table(*evaluated(document, "\n".join(texts), metric, model, texts))[columns]
+        return pd.DataFrame(columns=_CLAIM_COLUMNS)
+    return _evaluated(document, "\n".join(texts), metric, model, texts).claims()[_CLAIM_COLUMNS]
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from claimwise.api import DEFAULT_MODEL, AnyModel, evaluated
+from claimwise.api import DEFAULT_MODEL, AnyModel, explain
 from claimwise.errors import ClaimwiseError, check_score, shorten
 from claimwise.user_file.decisions import SUPPORT
-from claimwise.user_file.output import claim_table
 
 
 def assert_faithful(
@@ -37,12 +36,12 @@ def assert_faithful(
     if not isinstance(summary, str):
         raise ClaimwiseError(f"summary: expected a text, got {shorten(summary)}; assert one summary at a time")
     check_score("min_score", min_score)
-    found = evaluated(document, summary, metric, model)
-    score, reason = found[0].scores.loc[0, ["score", "reason"]]
-    if score >= min_score:
+    found = explain(document, summary, metric, model)
+    if found.score >= min_score:
         return
-    lines = [f"{metric} {score:.3f} is below {min_score}" if score == score else f"no {metric} score: {reason}"]
-    for claim in claim_table(*found).itertuples():
+    scored = found.score == found.score  # not NaN
+    lines = [f"{metric} {found.score:.3f} is below {min_score}" if scored else f"no {metric} score: {found.reason}"]
+    for claim in found.claims.itertuples():
         if claim.verdict not in (SUPPORT[0], ""):
             lines.append(f"  {claim.verdict} ({claim.support:.2f}): {claim.claim}")
             lines += [f"    nearest in the document: {sentence}" for sentence in claim.evidence[:1]]

@@ -206,8 +206,10 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure", and of the
     embedded model also where only one of claim and nearest sentence has a "not".
 
-    >>> from claimwise import api
-    >>> claims = claim_table(*api.evaluated("It rained.", "It rained. Ann left.", "sentences", "lexical"))
+    >>> from claimwise import metrics, models
+    >>> examples = pd.DataFrame({"id": ["1"], "document": ["It rained."], "summary": ["It rained. Ann left."]})
+    >>> spec, model = metrics.specification("sentences", metrics.DEFAULT_METRICS), models.load({"kind": "lexical"})
+    >>> claims = claim_table(metrics.evaluate("sentences", spec, model, examples, progress=False), examples)
     >>> claims[["claim", "support", "verdict", "evidence"]].values.tolist()
     [['It rained.', 1.0, 'supported', ['It rained.']], ['Ann left.', 0.0, 'unsupported', ['It rained.']]]
     >>> claim_report(claims)[["id", "claim_index", "claim", "evidence"]].values.tolist()[1]
