@@ -46,7 +46,7 @@ def legend(figure):
 
 def test_dots_stand_where_the_values_are_and_lines_from_low_to_high():
     figure = plot(published="published", chance=50, xlabel="balanced accuracy (%)", title="Agreement")
-    assert [axis.get_title("left") for axis in figure.axes] == ["cnndm", "xsum"]
+    assert [axis.get_title("left") for axis in figure.axes] == ["CNN/DM", "XSum"]
     assert figure.get_supxlabel() == "balanced accuracy (%)"
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["ACUEval", "b"]
     assert [places(axis, "o") for axis in figure.axes] == [[(60, 0), (70, 1)], [(65, 0), (55, 1)]]

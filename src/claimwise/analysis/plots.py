@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,21 @@ from claimwise.analysis.results import COLOURS, PUBLISHED
 
 #: Inches: what a forge shows without zooming.
 WIDTH = 8.5
+#: Corpora and origins as papers write them.
+_CORPORA = {
+    "aggrefact_ftsota": "AggreFact FtSota",
+    "aggrefact_exf": "AggreFact EXF",
+    "cnndm": "CNN/DM",
+    "xsum": "XSum",
+    "samsum": "SAMSum",
+    "summeval": "SummEval",
+    "rose": "ROSE",
+    "qags": "QAGS",
+    "wice": "WiCE",
+    "wice_chunks": "WiCE excerpts",
+    "wice_subclaims": "WiCE sub-claims",
+    "sample_presence": "sample, presence",
+}
 #: Characters that the titles of panels side by side have room for, all in all.
 _TITLES = 60
 
@@ -34,6 +50,15 @@ def long_form(table: pd.DataFrame, measures: Mapping[str, str]) -> pd.DataFrame:
         for x, name in measures.items()
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def in_words(label: str) -> str:
+    """A label with the names of corpora and origins as papers write them.
+
+    >>> in_words("aggrefact_ftsota\\ncnndm"), in_words("support: wice_subclaims"), in_words("sample")
+    ('AggreFact FtSota\\nCNN/DM', 'support: WiCE sub-claims', 'sample')
+    """
+    return re.sub(r"\w+", lambda found: _CORPORA.get(found[0], found[0]), str(label))
 
 
 def interval_plot(
@@ -56,7 +81,7 @@ def interval_plot(
     The table has one row a dot; lines and panels stand in its order. ``row`` (method, prompt, system), ``panel``,
     ``hue`` (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where there is
     none) are names of its columns. ``chance`` is where a value without information lies, and ``colours`` are those of
-    lines whose names are no methods of ``results.COLOURS``.
+    lines whose names are no methods of ``results.COLOURS``. Corpora are shown by the names that papers give them.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))
@@ -77,9 +102,9 @@ def interval_plot(
                 axis.plot(entry[published], y, "D", color=PUBLISHED, markersize=5, label="published", zorder=2)
         if chance is not None:
             axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
-        lines = (textwrap.fill(line, _TITLES // len(panels)) for line in str(name).split("\n"))
+        lines = (textwrap.fill(line, _TITLES // len(panels)) for line in in_words(name).split("\n"))
         axis.set_title("\n".join(lines))
-        axis.set_yticks(range(len(rows)), rows)
+        axis.set_yticks(range(len(rows)), map(in_words, rows))
         axis.set_ylim(len(rows) - 0.5, -0.5)
     legend(figure)
     figure.supxlabel(xlabel, size="medium")
