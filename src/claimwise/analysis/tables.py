@@ -100,6 +100,8 @@ def _p(value) -> str:
 
 
 def _cell(tag: str, content: str, right: bool) -> str:
-    """Numbers line up at the right and stay on one line, words stand at the left."""
-    style = f"text-align:{'right' if right else 'left'}" + (";white-space:nowrap" if right and tag == "td" else "")
+    """Numbers line up at the right and stay on one line; words stand at the left, and keep the lines of a model's list."""
+    style = f"text-align:{'right' if right else 'left'}"
+    if tag == "td":
+        style += ";vertical-align:top;white-space:" + ("nowrap" if right else "pre-line")
     return f'<{tag} style="{style}">{content}</{tag}>'
