@@ -254,7 +254,7 @@ def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame,
         return None
     dry = dry_run(model)
     for examples, recorded in parts:
-        if spec.verify == Aligner.name:  # no language model verifies
+        if spec.verify == Aligner.name:  # what a language model is asked of premises hangs on its answers: not counted
             claims.decomposer(spec.decompose, dry, recorded)(examples)
         else:
             evaluate("dry run", spec, dry, examples, recorded=recorded, progress=False)
