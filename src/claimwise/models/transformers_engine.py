@@ -20,7 +20,7 @@ from claimwise.prompts import Decoding
 
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
-_CPU_CHUNK = 1024
+_CPU_ROW = 1024  # of a packed row: in longer ones a CPU, too, spends its time on attention to what a mask hides
 _CPU_REPLIES = 32_768  # more rows at once pay when replies are written: a step reads all weights in any case
 _CPU_MEMORY = 2**30  # bytes that keys and values of all replies written at once may take
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
@@ -35,7 +35,7 @@ _BEGINNINGS = [
 ]
 _ENDS = ["Ann Lee voted for the tram line.\nAnswer:", "The bridge was"]
 _GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain nothing
-_GPU_ROW = 4096  # in longer rows, attention to what a mask hides costs more than another pass
+_GPU_ROW = 4096  # the same there
 
 
 class Engine:
@@ -65,10 +65,11 @@ class Engine:
         if self.checkpoint.encoder_decoder or not self._options.share_prefix:
             return None
         cpu = self._model.device.type == "cpu"
-        chunk = min(self._batch_tokens, _CPU_CHUNK) if cpu else self._batch_tokens
+        row = min(self._batch_tokens, _CPU_ROW if cpu else _GPU_ROW)
+        chunk = row if cpu else self._batch_tokens
         try:
             probe = [self.checkpoint.encode(beginning + end) for beginning in _BEGINNINGS for end in _ENDS]
-            return SharedPrefix(self._model, probe, min(self._batch_tokens, _GPU_ROW), chunk, 0 if cpu else _GPU_WHOLE)
+            return SharedPrefix(self._model, probe, row, chunk, 0 if cpu else _GPU_WHOLE)
         except UnsupportedArchitecture as error:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
