@@ -22,7 +22,8 @@ _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
 _CPU_ROW = 1024  # of a packed row: in longer ones a CPU, too, spends its time on attention to what a mask hides
 _CPU_REPLIES = 32_768  # more rows at once pay when replies are written: a step reads all weights in any case
-_CPU_MEMORY = 2**30  # bytes that keys and values of all replies written at once may take
+_CPU_MEMORY = 2**30  # bytes that keys and values of all replies written at once may take, without what they share
+_CPU_HELD = 5 * 2**29  # with it: every row has a copy, so that a step copies nothing
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
 #: What sharing is tried on: two documents under common instructions, and after each two endings with different answers.
@@ -150,9 +151,10 @@ class Engine:
             return stopped or continuous.goes_in_circles(reply)
 
         def room(length: int, known: int) -> int:
-            # On a CPU a step costs reading the weights, whatever the rows share; on an accelerator each row's copy takes
-            # memory.
-            return self._reply_tokens // (length - (known if self._model.device.type == "cpu" else 0))
+            # On a CPU a step costs reading the weights, whatever the rows share; but each row's copy takes memory.
+            if self._model.device.type != "cpu":
+                return self._reply_tokens // length
+            return min(self._reply_tokens // (length - known), _CPU_HELD // (_token_bytes(self._model) * length))
 
         return continuous.write(self._shared, ids, how.max_tokens, ended, room)
 
@@ -226,14 +228,19 @@ def _limits(model: torch.nn.Module) -> tuple[int, int]:
     On an accelerator what takes half of its free memory: keys, values and activations; of replies keys and values, for of
     a step's rows only the last tokens pass.
     """
+    kept = _token_bytes(model)
+    if model.device.type != "cuda":
+        return _CPU_BATCH, min(max(_CPU_MEMORY // kept, _CPU_BATCH), _CPU_REPLIES)
+    config = model.config.get_text_config()
+    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    half = torch.cuda.mem_get_info(model.device)[0] // 2
+    read = half // (kept + model.dtype.itemsize * passing)
+    return max(512, min(read, _GPU_BATCH)), max(512, min(half // kept, _GPU_REPLIES))
+
+
+def _token_bytes(model: torch.nn.Module) -> int:
+    """Memory of a token's keys and values."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    kept = 2 * config.num_hidden_layers * heads * head  # numbers that a token's keys and values are
-    if model.device.type != "cuda":
-        affordable = _CPU_MEMORY // (model.dtype.itemsize * kept)
-        return _CPU_BATCH, min(max(affordable, _CPU_BATCH), _CPU_REPLIES)
-    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
-    half = torch.cuda.mem_get_info(model.device)[0] // 2
-    read, written = (half // (model.dtype.itemsize * numbers) for numbers in (kept + passing, kept))
-    return max(512, min(read, _GPU_BATCH)), max(512, min(written, _GPU_REPLIES))
+    return model.dtype.itemsize * 2 * config.num_hidden_layers * heads * head
