@@ -1,11 +1,11 @@
 """What a small language model of params.yaml costs: verifying the claims of one document, and writing many replies.
 
-    python benchmarks/language_models.py [--entry smollm2-135m ...] [--words 600] [--claims 15] [--server]
+    python benchmarks/language_models.py [--entry smollm2-135m ...] [--words 600] [--claims 15] [--documents 1] [--server]
     python benchmarks/language_models.py --replies 36 [--entry smollm2-135m ...]
 
 ``alone``: one claim at a time; ``padded``: in padded batches; ``shared``: the document read once, as the engine does;
 ``server`` (with ``--server``): llama.cpp's server on the same file, with its prompt cache (a word of its own begins every
-repeat, so that no earlier one helps). Times are of one thread for all ways; the best of several repeats counts.
+repeat, so that no earlier one helps). With as many documents as claims nothing but the instructions is shared. Times are of one thread for all ways; the best of several repeats counts.
 
 With ``--replies`` so many of the sample's summaries are decomposed (five demonstrations, replies of up to 200 tokens):
 by the engine, by ``generate`` in batches of as many rows that wait for their longest reply, and, for a bound, by
@@ -37,19 +37,21 @@ sys.path.insert(0, str(paths.root() / "tests"))
 from servers import llama_cpp
 
 
-def asked(words: int, claims: int, repeat: int) -> list[str]:
-    """Verification prompts about one document of so many words, made of the sample's documents."""
+def asked(words: int, claims: int, documents: int, repeat: int) -> list[str]:
+    """Verification prompts about documents of so many words, made of the sample's documents."""
     examples = corpora.load("sample").examples
-    document = " ".join([str(repeat), *" ".join(examples["document"].unique()).split()[:words]])
+    said = " ".join(examples["document"].unique()).split()
+    shown = [" ".join([str(repeat), *said[start : start + words]]) for start in range(documents)]
     prompt = prompts.load("acueval-verify-zeroshot")
-    return [prompt.render(Document=document, ACU=claim) for claim in examples["summary"].unique()[:claims]]
+    summaries = examples["summary"].unique()[:claims]
+    return [prompt.render(Document=shown[i % documents], ACU=claim) for i, claim in enumerate(summaries)]
 
 
-def seconds(model: LanguageModel, words: int, claims: int, repeats: int) -> float:
+def seconds(model: LanguageModel, words: int, claims: int, documents: int, repeats: int) -> float:
     """The shortest time that the model takes for all claims."""
     how, best = prompts.load("acueval-verify-zeroshot").decoding, math.inf
     for repeat in range(repeats + 1):  # the first loads and warms up
-        rendered = asked(words, claims, repeat)
+        rendered = asked(words, claims, documents, repeat)
         start = time.perf_counter()
         found = dict(model.replies(rendered, how))
         assert len(found) == claims
@@ -116,6 +118,7 @@ def main() -> None:
     parser.add_argument("--entry", nargs="+", default=["smollm2-135m"])
     parser.add_argument("--words", type=int, default=600)
     parser.add_argument("--claims", type=int, default=15)
+    parser.add_argument("--documents", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--dtype", default="auto")
     parser.add_argument("--server", action="store_true")
@@ -136,6 +139,7 @@ def main() -> None:
     print(
         "model  dtype | document  all prompts (tokens) | alone s  shared s | x alone  x padded  x server | tokens read a second"
     )
+    size = options.words, options.claims, options.documents
     for name in options.entry:
         entry = project.settings().model_entry(name) | {"recorded": None, "dtype": options.dtype, "device": "cpu"}
         ways: dict[str, Callable[[], LanguageModel]] = {
@@ -146,15 +150,15 @@ def main() -> None:
         best = {}
         for way, make in ways.items():
             model = make()
-            best[way] = seconds(model, options.words, options.claims, options.repeats)
+            best[way] = seconds(model, *size, options.repeats)
             dtype = str(model.engine.checkpoint.model.dtype).removeprefix("torch.")
-            sizes = [model.count(one) for one in asked(options.words, options.claims, 0)]
+            sizes = [model.count(one) for one in asked(*size, 0)]
         del model
         if options.server:
             file = weights.gguf_file(entry["model"], entry["revision"], entry["file"])
             with llama_cpp(file, Path(tempfile.mkdtemp(), "log.txt")) as address:
                 served = models.load({"kind": "openai", "model": name, "base_url": address, "concurrency": 1})
-                best["server"] = seconds(served.language_model, options.words, options.claims, options.repeats)
+                best["server"] = seconds(served.language_model, *size, options.repeats)
         ours = best["shared"]
         print(f"{name}  {dtype} | {min(sizes):8} {sum(sizes):8} | {best['alone']:7.1f} {ours:8.2f} | "
               f"{best['alone'] / ours:7.1f} {best['padded'] / ours:8.1f} {best.get('server', math.nan) / ours:8.1f} | "
