@@ -812,7 +812,7 @@ def test_two_results_beside_each_other_have_records_of_their_own():
 def test_a_word_for_nothing_is_warned_of(capsys):
     write([{"document": "It rained.", "summary": "NaN"}, {"document": "It rained.", "summary": "It rained."}])
     score(metric="sentences", model="lexical")
-    assert "warning: 1 summary is a word for nothing (NaN, None, null)" in capsys.readouterr().err
+    assert "warning: 1 summary with only a word for nothing (NaN, None, null)" in capsys.readouterr().err
 
 
 def test_nothing_is_written_over_the_settings_or_the_finished_calls():

@@ -292,7 +292,7 @@ def check(
         raise ClaimwiseError(f"claims: expected a text or several, got {shorten(wrong[0])}")
     if not texts:
         return pd.DataFrame(columns=_CLAIM_COLUMNS)
-    return _evaluated(document, "\n".join(texts), metric, model, texts).claims()[_CLAIM_COLUMNS]
+    return _evaluated(document, " ".join(texts), metric, model, texts).claims()[_CLAIM_COLUMNS]
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:

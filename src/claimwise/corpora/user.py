@@ -121,7 +121,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     carried = [{name: _carried(value) for name, value in row.items() if name not in read} for _, row in rows]
     claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
     if own:  # what is shown as the summary
-        summaries = ["\n".join(group) for group in claims]
+        summaries = [" ".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
     examples = _examples(rows, path, before)
     beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
