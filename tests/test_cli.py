@@ -497,7 +497,7 @@ def test_the_standard_input_is_scored_to_the_standard_output(kind):
     wrong = CliRunner().invoke(cli.app, ["score", "-"], input="document,text\na,b\n")
     assert "standard input, line 2: column 'summary' is missing" in str(wrong.exception)
     for given, told in (
-        ("document,summary\na,b".encode("utf-16"), "standard input, byte 0"),
+        ("document,summary\na,b".encode("utf-16"), "standard input: not UTF-8 (byte 0xff"),
         ('a,b\n"c', "not a row of csv"),
     ):
         assert told in str(CliRunner().invoke(cli.app, ["score", "-"], input=given).exception)

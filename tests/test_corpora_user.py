@@ -139,12 +139,12 @@ def test_a_csv_row_is_counted_as_an_editor_does(tmp_path):
     [
         (
             'id,document,summary\na,"x\ny",z\nb,x,y,z\n',
-            r"line 4: expected 3 fields \(id, document, summary\), got 4; put a field that holds ',' between",
+            r"line 4: .* expected 3 fields \(id, document, summary\), got 4; put a field that holds ',', quotes",
         ),
-        ("id,document,summary\na,x\n", r"line 2: expected 3 fields .*, got 2; write a ',' for each of the others"),
-        ('id,document,summary\na,x,y\nb,"x,y\nc,x,y\n', r"line 3: not a row of csv \(unexpected end of data\)"),
-        ('id,document,summary\na,"x"s,y\n', "line 2: not a row of csv .*double the quotes within"),
-        ("id,document,summary,summary\na,x,y,z\n", "line 1: 'summary' stands twice in the header"),
+        ("id,document,summary\na,x\n", r"line 2: .* expected 3 fields .*, got 2; .* and write a ',' for an empty one"),
+        ('id,document,summary\na,x,y\nb,"x,y\nc,x,y\n', r"line 3: not a row of csv: unexpected end of data"),
+        ('id,document,summary\na,"x"s,y\n', "line 2: not a row of csv: .*double the quotes within"),
+        ("id,document,summary,summary\na,x,y,z\n", "line 1: .*'summary' stands twice; rename or remove one"),
     ],
 )
 def test_a_csv_row_that_would_have_to_be_guessed_at_is_refused(tmp_path, text, message):
@@ -379,10 +379,11 @@ def test_a_wrong_entry_of_the_command_line_is_told(entries, message):
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
+@pytest.mark.parametrize("name", ["mine.json", "mine.jsonl"])
+def test_a_json_file_holds_an_array_or_json_lines(tmp_path, name, indent):
     rows = [GOOD, {**GOOD, "id": "b", "summary": ""}]
     expected = read_examples(jsonl(tmp_path, *rows))
-    file = tmp_path / "mine.json"
+    file = tmp_path / name
     file.write_text(json.dumps(rows, indent=indent))
     pd.testing.assert_frame_equal(read_examples(file), expected)
     file.write_text("\n".join(map(json.dumps, rows)))
@@ -410,8 +411,6 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
         ),
         ("mine.json", '{"article": "a", "spans": [{"start": 1}]}', "column 'document' is missing, got article, spans"),
         ("mine.json", '{"data":\n[{"id": "a"}]}', "line 1.*expected one object a line, or an array of objects"),
-        ("mine.jsonl", '[{"id": "a"}]', r"line 1: .*; an array of objects goes into a \.json file"),
-        ("mine.jsonl", '[\n{"id": "a"}\n]', r"line 1.*; an array of objects goes into a \.json file"),
     ],
 )
 def test_a_wrong_json_file_is_told_where_and_what_to_do(tmp_path, name, content, message):
@@ -463,17 +462,14 @@ def test_a_parquet_number_is_no_text(tmp_path):
         (
             "mine.csv",
             b"id,document,summary\na,caf\xe9,c\n",
-            r"byte 25: not UTF-8 \(byte 0xe9\); save the file as UTF-8",
+            r"not UTF-8 \(byte 0xe9 after '.*\\na,caf'\); save the file as UTF-8",
         ),
         ("mine.jsonl", b'{"id": "\xff"}', "not UTF-8"),
-        ("mine.csv", "id,document,summary\n".encode("utf-16"), r"byte 0: not UTF-8 \(it is UTF-16, .*save the file as"),
         (
             "mine.csv",
-            b"id;document;summary\na;b;c\n",
-            "line 1: expected columns with ',' .*have ';' there: save it with ','",
+            "id,document,summary\n".encode("utf-16"),
+            r"not UTF-8 \(byte 0xff .*save .* \(in Excel: CSV UTF-8",
         ),
-        ("mine.csv", b"id\tdocument\tsummary\n", r"have '\\t' there: name the file \.tsv, or save it with ','"),
-        ("mine.tsv", b"id,document,summary\n", r"have ',' there: name the file \.csv, or save it with '\\t'"),
     ],
 )
 def test_a_file_of_another_kind_is_refused(tmp_path, name, content, message):
@@ -482,11 +478,11 @@ def test_a_file_of_another_kind_is_refused(tmp_path, name, content, message):
         read_examples(tmp_path / name)
 
 
-def test_a_name_that_no_program_could_print_is_refused(tmp_path):
-    file = tmp_path / "mine\udcff.csv"  # how Python shows a byte that is no UTF-8
-    file.write_text("document,summary\na,b\n")
-    with pytest.raises(TableError, match=r"mine\\udcff\.csv': expected a name of printable characters; rename"):
-        read_examples(file)
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["mine.csv", "mine.tsv"])
+def test_columns_are_told_from_the_header(tmp_path, name, mark):
+    (tmp_path / name).write_text(f'id{mark}document{mark}"summary"\na{mark}It rained.{mark}"Rain, {mark} snow"\n')
+    assert read_examples(tmp_path / name)["summary"].tolist() == [f"Rain, {mark} snow"]
 
 
 def test_no_such_file(tmp_path):
@@ -504,16 +500,16 @@ def test_a_folder_is_told_from_a_file_that_is_not_there(tmp_path):
     [
         (
             '{"id": "a", "document": "b", "summary": "c", "summary": "d"}',
-            "line 2: 'summary' stands twice in one object",
+            "line 2: .*'summary' stands twice; rename or remove one",
         ),
         (
             '{"document": "b", "summary": "c", "more": {"k": 1, "k": 2}}',
-            "line 2: 'k' stands twice in one object; rename or remove one",
+            "line 2: .*'k' stands twice; rename or remove one",
         ),
-        ('{"a": ' * 5000 + "1" + "}" * 5000, "line 2: a value that Python cannot read"),
+        ('{"a": ' * 5000 + "1" + "}" * 5000, "line 2: not JSON that can be read"),
         (
             f'{{"n": {"7" * 5000}}}',
-            r"line 2: a value that Python cannot read \(Exceeds the limit .* write it as a text",
+            r"line 2: not JSON that can be read \(Exceeds the limit",
         ),
         ('{"document": "b", "summary": "c", "x\\ud83d": 1}', r"line 2, column 'x\\ud83d': half of a surrogate pair"),
         ('{"document": "b", "summary": "c", "x": {"\\ud83d": 1}}', "line 2, column 'x': half of a surrogate pair"),
