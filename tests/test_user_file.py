@@ -232,7 +232,7 @@ def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():
     Path("mine.jsonl").write_text('{"document": "It rained.", "summary": "It rained.", "n": Infinity, "m": [NaN]}')
     score(out=Path("s.jsonl"))
     found = json.loads(Path("s.jsonl").read_text())
-    assert (found["score"], found["n"], found["m"]) == (1, "Infinity", [None])
+    assert (found["score"], found["n"], found["m"]) == (1, "Infinity", ["NaN"])
 
 
 @pytest.mark.parametrize("out", ["s.jsonl", "s.csv"])

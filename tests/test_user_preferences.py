@@ -89,8 +89,8 @@ def test_the_file_of_preferences_is_no_file_of_examples():
             "line 2, column 'second_id': no example 'ferry-modle'; did you mean 'ferry-model'",
         ),
         (",ferry-model,first", "line 2, column 'first_id': no example ''; expected a row's id"),
-        ("ferry-person,mill-model,first", "'ferry-person' and 'mill-model' are summaries of different documents"),
-        ("dam-model,dam-model,first", "'dam-model' is compared with itself"),
+        ("ferry-person,mill-model,first", "'ferry-person' and 'mill-model' are not two summaries of one document"),
+        ("dam-model,dam-model,first", "'dam-model' and 'dam-model' are not two summaries of one document"),
         ("dam-person,dam-model,A", r"line 2, column 'preferred': found 'a', expected first \(the person's .* or equal"),
         (
             "dam-person,dam-model,first\ndam-person,dam-model,equal",
