@@ -639,7 +639,7 @@ def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkey
     ]
     assert "Is it so? The cat sat on the mat. / The cat sat. Yes or No?" in json.dumps(served.requests[-1])
     error = fail(monkeypatch, capsys, *command, "--metric", "holistic", "--prompt", "prompts/mine.txt")
-    assert "prompt 'prompts/mine.txt' is for verify; metric 'holistic' has judge" in error
+    assert "--prompt prompts/mine.txt: it is for verify; metric 'holistic' takes one prompt for judge" in error
 
 
 def test_settings_may_name_a_prompt_by_its_path(served):
