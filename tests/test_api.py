@@ -103,10 +103,7 @@ def test_a_score_that_says_little_is_not_called_faithful():
     assert claimwise.verdict(score) == "not sure"
     assert claimwise.check(RAIN, ["It snowed.", RAIN])["verdict"].tolist() == ["not sure", "supported"]
     assert claimwise.verdict([score, 0.95, float("nan")]) == ["not sure", "faithful", ""]
-    for wrong in ("much", [[0.5]]):
-        with pytest.raises(ClaimwiseError, match="score: expected a number or several, got"):
-            claimwise.verdict(wrong)
-    for wrong in (1.7, [0.5, -1]):
+    for wrong in ("much", [[0.5]], 1.7, [0.5, -1]):
         with pytest.raises(ClaimwiseError, match="score: expected a number from 0 to 1"):
             claimwise.verdict(wrong)
     with pytest.raises(ClaimwiseError, match="metric 'word-overlap': no bounds are known; tune a threshold"):
@@ -220,16 +217,6 @@ def test_a_metric_object_computes_what_score_does_over_batches():
         metric.compute()
 
 
-def test_what_no_file_can_hold_is_refused_before_anything_is_asked():
-    for name, call in (
-        ("summary", partial(claimwise.score, RAIN, "Rome\0")),
-        ("document", partial(claimwise.score, "Rome\ud83d", RAIN)),
-        ("claims", partial(claimwise.check, RAIN, ["It rained.", "Rome\0"])),
-    ):
-        with pytest.raises(ClaimwiseError, match=rf"{name}: half a character .* or a NUL byte stands in 'Rome"):
-            call(model=FakeModel())
-
-
 @pytest.mark.parametrize("least", ["0.5", None, 1.5])
 def test_a_bound_that_is_no_score_is_refused(least):
     with pytest.raises(ClaimwiseError, match=f"expected a number from 0 to 1, as scores are, got {least!r}"):
@@ -321,7 +308,6 @@ def test_the_package_imports_nothing_for_it_before_it_is_asked_for():
     ("arguments", "options", "message"),
     [
         (("It rained.", np.array("It rained.")), {}, "summary: expected a text or several"),
-        (("It rained.", "It rained.\udc00"), {}, "summary: half a character"),
         (("It rained.", "It rained."), {"metric": {"judge": "x"}}, "unknown metric"),
         (("It rained.", "It rained."), {"metric": None}, "unknown metric"),
     ],

@@ -5,7 +5,6 @@ Neither this nor ``claimwise score`` needs a project: metrics, models and the ca
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,35 +26,20 @@ from claimwise.paths import PARAMS
 from claimwise.user_file import decisions, output
 from claimwise.user_file.warnings import warnings as doubts
 
-#: Of Qwen2.5-Coder by size: the revision, and the SHA-256 of its file.
-_CHECKPOINTS = {
-    "0.5b": (
-        "ebb2015119c907b064c512bf053e945850b5875f",
-        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-    ),
-    "1.5b": (
-        "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
-        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    ),
+#: Checkpoints for which the adapters of the fine-tuned models ship: as in params.yaml, which is no part of the package.
+_QWEN = {"kind": "transformers", "only_verifies": True, "context": 32768}
+_SMALL = _QWEN | {
+    "model": "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+    "revision": "ebb2015119c907b064c512bf053e945850b5875f",
+    "file": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
 }
-
-
-def _fine_tuned(size: str, variant: str = "", **more: Any) -> dict[str, Any]:
-    """An entry of ``models``: Qwen2.5-Coder of a size with an adapter that ships for it."""
-    revision, sha256 = _CHECKPOINTS[size]
-    return {
-        "kind": "transformers",
-        "model": f"Qwen/Qwen2.5-Coder-{size.upper()}-Instruct-GGUF",
-        "revision": revision,
-        "file": f"qwen2.5-coder-{size}-instruct-q4_k_m.gguf",
-        "sha256": sha256,
-        "adapter": f"claimwise-{size}{variant}",
-        "only_verifies": True,
-        "context": 32768,
-        **more,
-    }
-
-
+_LARGE = _QWEN | {
+    "model": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    "revision": "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+    "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+}
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
 #: The models that need no settings.
@@ -63,11 +47,10 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     DEFAULT_MODEL: {"kind": "embedded"},
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
-    "claimwise-0.5b": _fine_tuned("0.5b", calibration=[0.52, 0.84]),
-    "claimwise-1.5b": _fine_tuned("1.5b", calibration=[1.05, 0.53]),
-    "claimwise-1.5b-zero-shot": _fine_tuned("1.5b", "-zero-shot"),
+    "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
+    "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53]},
+    "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
 }
-_UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
@@ -113,7 +96,7 @@ def score(
     >>> score(rows, metric="sentences", model="lexical")[["score", "n_claims"]].values.tolist()
     [[0.5, 2.0]]
     """
-    if summary is None and hasattr(document, "columns"):
+    if summary is None and (isinstance(document, pd.DataFrame) or hasattr(document, "map_partitions")):
         return _scored_frame(document, metric, model)
     found = _evaluated(document, summary, metric, model).evaluation.scores["score"].tolist()
     return found[0] if isinstance(summary, str) else found
@@ -124,12 +107,6 @@ _ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reaso
 
 
 def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
-    lazy = hasattr(frame, "map_partitions")
-    if not isinstance(frame, pd.DataFrame) and not lazy:
-        raise ClaimwiseError(
-            f"document: expected a data frame of pandas or Dask, got one of {type(frame).__module__.partition('.')[0]}; "
-            "give its to_pandas()"
-        )
     if lacking := [name for name in ("document", "summary") if name not in frame.columns]:
         raise ClaimwiseError(
             f"the data frame lacks the column {lacking[0]!r}; expected document and summary, got "
@@ -137,7 +114,7 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
         )
     if twice := [name for name in _ADDED if name in frame.columns]:
         raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
-    if not lazy:
+    if isinstance(frame, pd.DataFrame):
         return _scored_part(frame, metric, model)
     if not isinstance(model, str | Mapping):
         raise ClaimwiseError("model: of a Dask frame name it, or give its kind and options: each worker loads its own")
@@ -239,11 +216,6 @@ def _evaluated(
             f"as many documents as summaries are expected, got {len(documents)} and {len(summaries)}; several texts that "
             "one summary was made of (contexts) are a list in the list: [[first, second]]"
         )
-    for name, texts in (("document", documents), ("summary" if claims is None else "claims", claims or summaries)):
-        if broken := [text for text in texts if isinstance(text, str) and _UNWRITABLE.search(text)]:
-            raise ClaimwiseError(
-                f"{name}: half a character (a lone surrogate) or a NUL byte stands in {shorten(broken[0])}"
-            )
     ids = [str(number) for number in range(1, len(summaries) + 1)]
     examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
     spec, given = specification(metric, DEFAULT_METRICS), None
@@ -295,17 +267,15 @@ def check(
     return _evaluated(document, " ".join(texts), metric, model, texts).claims()[_CLAIM_COLUMNS]
 
 
-def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
-    """The metric, called ``name``, on claims that are there: only its verifier is asked, by the user's prompts if any.
+def own_claims(name: str, spec: MetricSpec) -> MetricSpec:
+    """The metric, called ``name``, on claims that are there: only its verifier is asked.
 
     Raises:
-        ClaimwiseError: it makes no claims, or a prompt is for making some.
+        ClaimwiseError: it makes no claims.
     """
     if spec.judge:
         having = ", ".join(known for known, entry in DEFAULT_METRICS.items() if "verify" in entry)
         raise ClaimwiseError(f"metric {name!r} judges whole summaries and verifies no claims; take one of {having}")
-    if unused := [one for one in prompt if prompts.load(one).role == "decompose"]:
-        raise ClaimwiseError(f"prompt {unused[0]!r} makes claims, and these examples have their own; leave it out")
     return spec.model_copy(update={"decompose": "recorded:given"})
 
 
@@ -370,13 +340,11 @@ def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | li
     if band is None:
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
     several = isinstance(score, Iterable) and not isinstance(score, str)
-    try:
-        scores = pd.to_numeric(pd.Series(list(score) if several else [score], dtype=object)).astype(float)
-        found = [band.word(score, decisions.YES, decisions.NO) for score in scores]
-    except (TypeError, ValueError):
-        raise ClaimwiseError(f"score: expected a number or several, got {shorten(score)}") from None
-    for value in scores.dropna():
-        check_score("score", value)
+    scores = list(score) if several else [score]
+    for value in scores:
+        if not (pd.api.types.is_scalar(value) and pd.isna(value)):
+            check_score("score", value)
+    found = [band.word(value, decisions.YES, decisions.NO) for value in scores]
     return found if several else found[0]
 
 

@@ -85,7 +85,7 @@ def score(
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
     if found.claims is not None:
-        spec = api.own_claims(metric, spec, prompt)
+        spec = api.own_claims(metric, spec)
         if claims is None and not output.nests(out) and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
@@ -128,17 +128,6 @@ def score(
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
     record = output.record_beside(out)
-    if record is not None:
-        made = {
-            "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "python": platform.python_version(),
-            "files": hashes,
-            "columns": dict(columns or {}),
-            "limit": limit,
-            "examples": len(scores),
-            "threshold": cut,
-        }
-        output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
         output.write(output.claim_report(judged), claims, safe_csv)
         if spec.judge:
@@ -160,6 +149,17 @@ def score(
             )
             new.write_text(html, encoding="utf-8")
 
+    if record is not None:
+        made = {
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "files": hashes,
+            "columns": dict(columns or {}),
+            "limit": limit,
+            "examples": len(scores),
+            "threshold": cut,
+        }
+        output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     beside = [path for path in (claims, page, record) if path is not None and path.is_file()]
     shown = file if out == output.STDOUT else out
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
