@@ -54,7 +54,7 @@ def test_the_embedded_model_is_what_a_call_asks():
 
 def test_another_language_is_warned_of_as_in_a_file():
     german = "Am Montag kündigte der Bürgermeister von Köln an, dass die Schule im Dorf nicht geöffnet wird."
-    with pytest.warns(UserWarning, match="the summaries seem not to be English.* in Python model="):
+    with pytest.warns(UserWarning, match="1 summary of 1 not in English.* in Python model="):
         claimwise.score(german, german, "sentences")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -113,13 +113,13 @@ def test_a_score_that_says_little_is_not_called_faithful():
 def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
     acueval = metrics.specification("acueval", metrics.DEFAULT_METRICS)
     shipped = {"kind": "embedded"}
-    band = decisions.of_summaries("acueval", acueval, shipped)
+    band, _ = decisions.bands("acueval", acueval, shipped)
     assert 0 < band.low < band.high < 1
     assert band.right > 0.6
     other = acueval.model_copy(update={"aggregate": "min"})
-    assert decisions.of_summaries("acueval", other, shipped) is None
-    assert decisions.of_summaries("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"}) is None
-    assert decisions.of_claims(acueval, {"kind": "openai"}) == decisions.HALF
+    assert decisions.bands("acueval", other, shipped)[0] is None
+    assert decisions.bands("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"})[0] is None
+    assert decisions.bands("acueval", acueval, {"kind": "openai"}) == (None, decisions.HALF)
 
 
 def test_an_explanation_is_the_score_with_its_claims_and_what_a_file_would_be_told(tmp_path, monkeypatch):

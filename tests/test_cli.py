@@ -657,7 +657,7 @@ def test_the_embedded_model_warns_of_summaries_in_another_script(metric, warned)
     rows = [GOOD[0], GOOD[4], GOOD[4] | {"id": "f", "summary": "Шёл дождь."}]
     done = CliRunner().invoke(cli.app, ["score", write(rows), "--metric", metric])
     assert done.exit_code == 0, done.output
-    assert ("warning: 2 of 3 summaries are mostly not in Latin script" in done.stderr) == warned
+    assert ("warning: 2 summaries of 3 not in English, it seems" in done.stderr) == warned
     assert len(pd.read_csv(f"mine.{metric}.csv")) == 3
 
 

@@ -170,10 +170,10 @@ def explain(
     if not isinstance(summary, str):
         raise ClaimwiseError(f"summary: expected one text, got {shorten(summary)}; `score` takes several")
     found = _evaluated(document, summary, metric, model)
-    claims, claim_band = found.claims(), decisions.of_claims(found.spec, found.entry)
     value, reason = found.evaluation.scores.loc[0, ["score", "reason"]]
-    band = decisions.of_summaries(metric, found.spec, found.entry)
-    [word] = decisions.verdicts(found.examples.assign(score=value), band, claims, claim_band) if band else [""]
+    claims = output.claim_table(found.evaluation, found.examples, found.claim_band)
+    rows = found.examples.assign(score=value)
+    [word] = decisions.verdicts(rows, found.band, claims, found.claim_band) if found.band else [""]
     return Explanation(float(value), word, reason, claims[_CLAIM_COLUMNS])
 
 
@@ -182,15 +182,10 @@ _CLAIM_COLUMNS = ["claim", "support", "reason", "verdict", "evidence"]
 
 
 class _Found(NamedTuple):
-    """An evaluation, the examples table, and which metric and model made it (the entry of a default model, else empty)."""
-
     evaluation: Evaluation
     examples: pd.DataFrame
-    spec: MetricSpec
-    entry: Mapping[str, Any]
-
-    def claims(self) -> pd.DataFrame:
-        return output.claim_table(self.evaluation, self.examples, decisions.of_claims(self.spec, self.entry))
+    band: decisions.Band | None
+    claim_band: decisions.Band
 
 
 def _evaluated(
@@ -230,7 +225,7 @@ def _evaluated(
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warn(doubt)
-    return _Found(found, examples, spec, entry)
+    return _Found(found, examples, *decisions.bands(metric, spec, entry))
 
 
 def check(
@@ -264,7 +259,8 @@ def check(
         raise ClaimwiseError(f"claims: expected a text or several, got {shorten(wrong[0])}")
     if not texts:
         return pd.DataFrame(columns=_CLAIM_COLUMNS)
-    return _evaluated(document, " ".join(texts), metric, model, texts).claims()[_CLAIM_COLUMNS]
+    found = _evaluated(document, " ".join(texts), metric, model, texts)
+    return output.claim_table(found.evaluation, found.examples, found.claim_band)[_CLAIM_COLUMNS]
 
 
 def own_claims(name: str, spec: MetricSpec) -> MetricSpec:
@@ -336,7 +332,7 @@ def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | li
     >>> verdict(0.95), verdict([0.57, 0.1])
     ('faithful', ['not sure', 'not faithful'])
     """
-    band = decisions.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
+    band, _ = decisions.bands(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
     if band is None:
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
     several = isinstance(score, Iterable) and not isinstance(score, str)

@@ -94,31 +94,21 @@ def _fitted() -> dict[str, Band]:
     return {name: Band(**row) for name, row in table.to_dict("index").items()}
 
 
-def _is_measured(entry: Mapping[str, Any]) -> bool:
-    return entry.get("kind") == "embedded" and entry.get("weights", "supervised") == "supervised"
+def bands(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> tuple[Band | None, Band]:
+    """The band of a metric's scores by a model (its entry in params.yaml), and that of its claims' support.
 
-
-def of_summaries(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> Band | None:
-    """The band of a metric's scores by a model (its entry in params.yaml); None where none was fitted.
-
-    ``spec`` is what the metric is made of: with another prompt or aggregate its scores are others.
+    ``spec`` is what the metric is made of: with another prompt or aggregate its scores are others. Where none was fitted
+    there is None for scores, and one half for claims.
 
     >>> acueval = MetricSpec(**DEFAULT_METRICS["acueval"])
-    >>> of_summaries("acueval", acueval, {"kind": "embedded"}).n, of_summaries("acueval", acueval, {"kind": "lexical"})
-    (1722, None)
+    >>> bands("acueval", acueval, {"kind": "embedded"})[0].n, bands("acueval", acueval, {"kind": "lexical"}) == (None, HALF)
+    (1722, True)
     """
+    if entry.get("kind") != "embedded" or entry.get("weights", "supervised") != "supervised":
+        return None, HALF
     shipped = metric in DEFAULT_METRICS and spec == MetricSpec(**DEFAULT_METRICS[metric])
-    return _fitted().get(metric) if shipped and _is_measured(entry) else None
-
-
-def of_claims(spec: MetricSpec, entry: Mapping[str, Any]) -> Band:
-    """The band of claims' support by a model: that of bands.csv, or one half for all else.
-
-    >>> of_claims(MetricSpec(**DEFAULT_METRICS["acueval"]), {"kind": "lexical"})[:2]
-    (0.5, 0.5)
-    """
-    measured = _is_measured(entry) and spec.verify == DEFAULT_METRICS["acueval"]["verify"]
-    return _fitted()["claim"] if measured else HALF
+    of_claims = spec.verify == DEFAULT_METRICS["acueval"]["verify"]
+    return _fitted().get(metric) if shipped else None, _fitted()["claim"] if of_claims else HALF
 
 
 def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: Band) -> list[str]:

@@ -91,8 +91,8 @@ def score(
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
-    band = decisions.of_summaries(metric, spec, entry) if threshold is None else None
-    claim_band = decisions.of_claims(spec, entry)
+    band, claim_band = decisions.bands(metric, spec, entry)
+    band = band if threshold is None else None
     ours = {
         *_COLUMNS,
         decisions.DECISION,

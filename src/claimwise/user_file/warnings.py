@@ -12,6 +12,7 @@ from claimwise import text
 from claimwise.errors import counted
 from claimwise.words import FUNCTION_WORDS
 
+_TEXTS = ("document", "summary")
 #: What such a model takes of a prompt, by kind.
 _READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
 #: What programs write where nothing is.
@@ -51,8 +52,7 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
         examples: the examples table.
         prompts: the user's, by name or path.
     """
-    several = {"document": "documents", "summary": "summaries"}
-    for name in several:
+    for name in _TEXTS:
         if count := int(examples[name].str.strip().str.lower().isin(_EMPTY).sum()):
             yield (
                 f"{counted(count, name)} with only a word for nothing (NaN, None, null), which is scored as a text; leave "
@@ -60,29 +60,24 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
             )
     if kind not in list(_READ):  # a language model, or a list from YAML, which is refused later
         return
-    another, summaries = "take a language model (--model, in Python model=)", examples["summary"]
+    another = "take a language model (--model, in Python model=)"
     if prompts:
         yield f"{', '.join(prompts)}: the {kind} model reads {_READ[kind]}; {another}, which reads all of it"
-    for name in several:
+    for name in _TEXTS:
         if count := int(examples[name].str.contains(_TAG).sum()):
             yield f"{counted(count, name)} with HTML (<p>, <br/> and such), which is read as text; take the tags out before"
-    if count := sum(map(laid_out, summaries)):
+    if count := sum(map(laid_out, examples["summary"])):
         yield (
             f"{counted(count, 'summary')} with lines that have a number before or no full stop behind them: every line is "
             "read as a sentence; join lines that were broken at a width, take numbers, headings and lead-ins off"
         )
     if kind != "embedded":
         return
-    if count := sum(map(_not_latin, summaries)):
-        yield (
-            f"{count} of {len(summaries)} summaries are mostly not in Latin script; the embedded model is "
-            f"English only, do not trust its scores of these; {another} that reads them"
-        )
-    for name, those in several.items():
-        if _not_english(examples[name]):
+    for name in _TEXTS:
+        if count := int((~english(examples[name])).sum()):
             yield (
-                f"the {those} seem not to be English, which is all that the embedded model reads: do "
-                f"not trust its scores; {another}"
+                f"{counted(count, name)} of {len(examples)} not in English, it seems, which is all that the embedded model "
+                f"reads: do not trust its scores of these; {another}"
             )
 
 
