@@ -248,10 +248,8 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
     columns: dict[str, str] = {}
     for entry in entries:
         field, _, column = entry.partition("=")
-        if not field or not column:
-            raise TableError(f"--column: expected FIELD=COLUMN, as in document=article, got {entry!r}")
-        if field in columns:
-            raise TableError(f"--column: {field} is said to be {columns[field]!r} and {column!r}; keep one of them")
+        if not field or not column or field in columns:
+            raise TableError(f"--column: expected FIELD=COLUMN, once a field, as in document=article, got {entry!r}")
         columns[field] = column
     return columns
 
@@ -441,29 +439,21 @@ def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
     rows = list(read_rows(path))
     if not rows:
         raise TableError(f"{path}: no rows in the file; expected {', '.join(_COMPARED)}")
+    places = [place for place, _ in rows]
+    table = pd.DataFrame([row for _, row in rows], dtype=object).filter([*_COMPARED, "rater"])
+    table = table.assign(rater=["user" if _blank(name) else name for name in table.get("rater", [None] * len(rows))])
+    table = table.map(lambda value: value if value is None else str(value))
+    table = table.assign(**{name: table[name].str.strip().str.lower() for name in table if name == "preferred"})
+    table = schema.validate(table, "preferences", str(path), places)
     documents = dict(zip(examples["id"], examples["document_id"], strict=True))
-    found = []
-    for place, row in rows:
-        where = f"{path}, {place}"
-        if lacking := next((name for name in _COMPARED if name not in row), None):
-            close = nearest(lacking, row.keys() - {*_COMPARED, "rater"})
-            hint = f"did you mean {close!r}? Rename it" if close else "rename the one that holds it, or add it"
-            raise TableError(f"{where}: column {lacking!r} is missing, got {', '.join(row)}; {hint}")
-        first, second = (_known(row[name], documents, f"{where}, column {name!r}") for name in _COMPARED[:2])
+    for place, first, second in zip(places, table["first_id"], table["second_id"], strict=True):
+        for name, key in (("first_id", first), ("second_id", second)):
+            if key not in documents:
+                close = nearest(key, documents)
+                hint = f"did you mean {close!r}?" if close else "expected a row's id (or number, in a file without ids)"
+                raise TableError(f"{path}, {place}, column {name!r}: no example {shorten(key)}; {hint}")
         if first == second or documents[first] != documents[second]:
             raise TableError(
-                f"{where}: {first!r} and {second!r} are not two summaries of one document; name two that are"
+                f"{path}, {place}: {first!r} and {second!r} are not two summaries of one document; name two that are"
             )
-        rater = "user" if _blank(row.get("rater")) else str(row["rater"])
-        found.append((first, second, rater, str(row["preferred"]).strip().lower()))
-    table = pd.DataFrame(found, columns=["first_id", "second_id", "rater", "preferred"])
-    return schema.validate(table, "preferences", str(path), [place for place, _ in rows])
-
-
-def _known(value: object, documents: Mapping[str, str], where: str) -> str:
-    key = str(value)
-    if key not in documents:
-        close = nearest(key, documents)
-        hint = f"did you mean {close!r}?" if close else "expected a row's id (or number, in a file without ids)"
-        raise TableError(f"{where}: no example {shorten(value)}; {hint}")
-    return key
+    return table
