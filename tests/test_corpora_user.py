@@ -272,17 +272,17 @@ def test_the_number_of_a_row_is_its_id_where_the_file_has_none(tmp_path):
         (
             CNNDM,
             {"documnet": "article"},
-            "unknown field 'documnet'; did you mean 'document'[?] there are: id, document,",
+            "unknown field; did you mean 'document'[?] there are: id, document,",
         ),
         (
             CNNDM,
             {"document": "artcle"},
-            "no column 'artcle', which 'document' is said to be; did you mean 'article'[?] the file has: article, hi",
+            "'document' is said to be column 'artcle'; no such column; did you mean 'article'[?] the file has: article, hi",
         ),
         (
             CNNDM,
             {"document": "body"},
-            "which 'document' is said to be; the file has: article, highlights, faithful, url",
+            "no such column; the file has: article, highlights, faithful, url",
         ),
         (
             GOOD | CNNDM,
@@ -293,7 +293,7 @@ def test_the_number_of_a_row_is_its_id_where_the_file_has_none(tmp_path):
         (
             CNNDM,
             {"document": "article", "summary": "article"},
-            "'article' is said to be 'document' and 'summary'; keep",
+            "'document' is said to be column 'article', and so is 'summary'; keep",
         ),
         (
             CNNDM,

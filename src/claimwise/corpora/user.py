@@ -257,21 +257,18 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
 def _examples(table: pd.DataFrame, places: list[str], path: Path, before: int) -> pd.DataFrame:
     """The rows as a validated ``examples`` table; what cannot be filled in or read is left for the schema to refuse."""
     numbers = [str(number) for number in range(before + 1, before + len(table) + 1)]
-    found = {
-        "id": [str(key) if type(key) is int else key for key in table.get("id", numbers)],
-        "corpus": stem(path),
-        "document_id": "computed below, of valid documents",
-    }
+    found = table.reindex(columns=[name for name in FIELDS if name != "claims"]).astype(object)
+    found["id"] = [str(key) if type(key) is int else key for key in table.get("id", numbers)]
     # null is what an empty field of a csv becomes on its way through a data frame: no text, unscored with that reason
     for name in _TEXTS:
-        found[name] = ["" if _absent(value) else value for value in map(joined, table[name])]
+        found[name] = ["" if _absent(value) else value for value in map(joined, found[name])]
     for name, default in _DEFAULTS.items():
-        found[name] = [default if _blank(value) else value for value in table.get(name, [None] * len(table))]
+        found[name] = [default if _blank(value) else value for value in found[name]]
     found["label"] = [
-        math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value)
-        for value in table.get("label", [None] * len(table))
+        math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value) for value in found["label"]
     ]
-    found = schema.validate(pd.DataFrame(found, dtype=object), "examples", str(path), places)
+    found = found.assign(corpus=stem(path), document_id="computed below, of valid documents")
+    found = schema.validate(found, "examples", str(path), places)
     return found.assign(document_id=found["document"].map(schema.document_id)).astype(
         {name: "str" for name in found if name != "label"}
     )
@@ -287,15 +284,11 @@ def _blank(value: Any) -> bool:
 
 def _as_json(values: Iterable[Any]) -> list[Any]:
     """Values as JSON can say them: of parquet's arrays lists, of its times and of infinities texts."""
-    return [
-        None
-        if _absent(value)
-        else json.loads(
-            json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one)),
-            parse_constant=str,
-        )
-        for value in values
-    ]
+
+    def said(value: Any) -> Any:
+        return value.tolist() if hasattr(value, "tolist") else str(value)
+
+    return [None if _absent(one) else json.loads(json.dumps(one, default=said), parse_constant=str) for one in values]
 
 
 def _check_columns(columns: Mapping[str, str], there: Sequence[str], path: Path) -> None:
@@ -304,21 +297,16 @@ def _check_columns(columns: Mapping[str, str], there: Sequence[str], path: Path)
     Also where the file has a column of the field's own name: whichever was taken, the other would be lost.
     """
     for field, column in columns.items():
+        said = f"{path}: {field!r} is said to be column {column!r}"
         if field not in FIELDS:
-            raise TableError(
-                f"{path}: unknown field {field!r}{near(field, FIELDS) or ';'} there are: {', '.join(FIELDS)}"
-            )
+            raise TableError(f"{said}; unknown field{near(field, FIELDS) or ';'} there are: {', '.join(FIELDS)}")
         if column not in there:
-            raise TableError(
-                f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there) or ';'} the file has: "
-                f"{', '.join(there)}"
-            )
+            raise TableError(f"{said}; no such column{near(column, there) or ';'} the file has: {', '.join(there)}")
         if twice := [other for other in columns if columns[other] == column and other != field]:
-            raise TableError(f"{path}: column {column!r} is said to be {field!r} and {twice[0]!r}; keep one of them")
+            raise TableError(f"{said}, and so is {twice[0]!r}; keep one of them")
         if field in there and field not in columns.values():
             raise TableError(
-                f"{path}: {field!r} is said to be column {column!r}, but the file has a column {field!r}, too; leave out "
-                f"{field}={column}, or rename that column in the file"
+                f"{said}, but the file has a column {field!r}, too; leave out {field}={column}, or rename that column"
             )
 
 

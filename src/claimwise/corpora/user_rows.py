@@ -13,7 +13,6 @@ import io
 import json
 import sys
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -55,7 +54,7 @@ def stem(path: Path) -> str:
 
 
 def expanded(given: Sequence[Path]) -> list[Path]:
-    """The files that are given, a folder as those in it, without results: scores with their record, and their claims.
+    """The files that are given, each once, a folder as those in it, without results: scores with their record, their claims.
 
     Raises:
         FileNotFoundError: a folder has none.
@@ -75,9 +74,7 @@ def expanded(given: Sequence[Path]) -> list[Path]:
         scores = [file for file in files if file.with_name(file.name + RECORD).exists()]
         theirs = tuple(f"{stem(file)}." for file in scores)
         found += [file for file in files if file not in scores and not file.name.startswith(theirs)]
-    if twice := [path for path, count in Counter(found).items() if count > 1]:
-        raise TableError(f"{twice[0]}: the file is named twice; name it once")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def files_in(folder: Path) -> list[Path]:
