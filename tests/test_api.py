@@ -40,7 +40,7 @@ def test_a_model_is_named_described_or_given():
         CAT, summary, "sentences", {"kind": "lexical"}
     )
     with pytest.raises(
-        ClaimwiseError, match=r"unknown model 'gpt'; there are: embedded, .*; for another give its kind and options"
+        ClaimwiseError, match=r"unknown model 'gpt'; expected a name \(embedded, .*\), its kind and options, such as"
     ):
         claimwise.score(CAT, summary, model="gpt")
     with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'; did you mean 'acueval'"):
@@ -265,7 +265,7 @@ def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
 @pytest.mark.parametrize("model", [3, None, object(), ["lexical"]])
 def test_what_is_no_model_is_told_what_is(model):
     with pytest.raises(
-        ClaimwiseError, match=r"model: expected a name \(embedded, .* or what models\.load made of one, got "
+        ClaimwiseError, match=r"unknown model .*; expected a name \(embedded, .* or what models\.load made of one"
     ):
         claimwise.score(CAT, "The cat sat.", model=model)
 
@@ -284,7 +284,7 @@ def test_what_is_no_model_is_told_what_is(model):
         (
             pd.DataFrame({"a": [CAT]}),
             ["The cat sat."],
-            "document: .* got a whole data frame; name the column",
+            r"document: .* \(a list, a column of a data frame\), got  ",
         ),
         ([b"bytes"], ["The cat sat."], "row 0 .*column 'document': expected text, got b'bytes'"),
     ],

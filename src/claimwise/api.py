@@ -51,7 +51,6 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53]},
     "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
 }
-_ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
 #: A document, or one for each summary; and a model as ``score`` takes it.
@@ -351,26 +350,20 @@ def _texts(name: str, given: str | Iterable[str]) -> list:
     single = bytes | Mapping | pd.DataFrame
     if isinstance(given, Iterable) and not isinstance(given, single) and getattr(given, "ndim", 1):
         return ["" if pd.api.types.is_scalar(text) and pd.isna(text) else text for text in given]
-    found = "a whole data frame; name the column" if isinstance(given, pd.DataFrame) else shorten(given)
-    raise ClaimwiseError(f"{name}: expected a text or several (a list, a column of a data frame), got {found}")
+    raise ClaimwiseError(f"{name}: expected a text or several (a list, a column of a data frame), got {shorten(given)}")
 
 
 def _model(model: AnyModel) -> Model:
     if isinstance(model, Mapping):
         return models.load(model)
-    if isinstance(model, str):
-        if model in DEFAULT_MODELS:
-            return models.loaded(DEFAULT_MODELS[model])
-        raise models.ModelError(
-            f"unknown model {model!r}{near(model, DEFAULT_MODELS) or ';'} there are: {', '.join(DEFAULT_MODELS)}; for another "
-            f"give its kind and options: model={_ENTRY}"
-        )
-    if not any(callable(getattr(model, role, None)) for role in prompts.ROLES):
-        raise ClaimwiseError(
-            f"model: expected a name ({', '.join(DEFAULT_MODELS)}), a mapping {_ENTRY}, or what "
-            f"models.load made of one, got {shorten(model)}"
-        )
-    return model
+    if isinstance(model, str) and model in DEFAULT_MODELS:
+        return models.loaded(DEFAULT_MODELS[model])
+    if any(callable(getattr(model, role, None)) for role in prompts.ROLES):
+        return model
+    raise models.ModelError(
+        f"unknown model {shorten(model)}{near(str(model), DEFAULT_MODELS)}; expected a name ({', '.join(DEFAULT_MODELS)}), its "
+        "kind and options, such as {'kind': 'openai', 'base_url': ..., 'model': ...}, or what models.load made of one"
+    )
 
 
 class UserSettings(BaseModel):
