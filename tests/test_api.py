@@ -273,7 +273,7 @@ def test_what_is_no_model_is_told_what_is(model):
 @pytest.mark.parametrize(
     ("document", "summary", "message"),
     [
-        ([CAT, 3], "The cat sat.", "document: expected a text, or a list of texts that are read as one, got ..The cat"),
+        ([CAT, 3], "The cat sat.", "row 0 .*column 'document': expected text, got ..The cat"),
         ([CAT, RAIN], ["The cat sat."], "as many documents as summaries are expected, got 2 and 1"),
         (CAT, ["The cat sat.", 3], "row 1 .*column 'summary': expected text, got 3"),
         (CAT, None, "summary: expected a text or several .*, got None"),

@@ -195,16 +195,10 @@ def _evaluated(
     claims: Sequence[str] | None = None,
 ) -> _Found:
     """What ``score`` scores by; ``claims`` are those of the one summary: they stand in the place of a decomposition."""
-    summaries = _texts("summary", summary)
+    summaries, documents = _texts("summary", summary), _texts("document", document)
     if isinstance(summary, str) or isinstance(document, str):
-        text = joined(_texts("document", document))
-        if not isinstance(text, str):
-            raise ClaimwiseError(
-                f"document: expected a text, or a list of texts that are read as one, got {shorten(document)}"
-            )
-        documents = [text] * len(summaries)
-    else:
-        documents = [joined(text) for text in _texts("document", document)]
+        documents = [documents] * len(summaries)
+    documents = [joined(text) for text in documents]
     if len(documents) != len(summaries):
         raise ClaimwiseError(
             f"as many documents as summaries are expected, got {len(documents)} and {len(summaries)}; several texts that "
