@@ -40,7 +40,7 @@ def test_a_model_is_named_described_or_given():
         CAT, summary, "sentences", {"kind": "lexical"}
     )
     with pytest.raises(
-        ClaimwiseError, match=r"unknown model 'gpt'; expected a name \(embedded, .*\), its kind and options, such as"
+        ClaimwiseError, match=r"unknown model 'gpt'; there are: embedded, .*; for another give its kind and options"
     ):
         claimwise.score(CAT, summary, model="gpt")
     with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'; did you mean 'acueval'"):
@@ -54,7 +54,7 @@ def test_the_embedded_model_is_what_a_call_asks():
 
 def test_another_language_is_warned_of_as_in_a_file():
     german = "Am Montag kündigte der Bürgermeister von Köln an, dass die Schule im Dorf nicht geöffnet wird."
-    with pytest.warns(UserWarning, match="1 summary of 1 not in English.* in Python model="):
+    with pytest.warns(UserWarning, match="the summaries seem not to be English.* in Python model="):
         claimwise.score(german, german, "sentences")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -103,7 +103,10 @@ def test_a_score_that_says_little_is_not_called_faithful():
     assert claimwise.verdict(score) == "not sure"
     assert claimwise.check(RAIN, ["It snowed.", RAIN])["verdict"].tolist() == ["not sure", "supported"]
     assert claimwise.verdict([score, 0.95, float("nan")]) == ["not sure", "faithful", ""]
-    for wrong in ("much", [[0.5]], 1.7, [0.5, -1]):
+    for wrong in ("much", [[0.5]]):
+        with pytest.raises(ClaimwiseError, match="score: expected a number or several, got"):
+            claimwise.verdict(wrong)
+    for wrong in (1.7, [0.5, -1]):
         with pytest.raises(ClaimwiseError, match="score: expected a number from 0 to 1"):
             claimwise.verdict(wrong)
     with pytest.raises(ClaimwiseError, match="metric 'word-overlap': no bounds are known; tune a threshold"):
@@ -113,13 +116,13 @@ def test_a_score_that_says_little_is_not_called_faithful():
 def test_the_bounds_are_of_what_was_measured_and_of_nothing_else():
     acueval = metrics.specification("acueval", metrics.DEFAULT_METRICS)
     shipped = {"kind": "embedded"}
-    band, _ = decisions.bands("acueval", acueval, shipped)
+    band = decisions.of_summaries("acueval", acueval, shipped)
     assert 0 < band.low < band.high < 1
     assert band.right > 0.6
     other = acueval.model_copy(update={"aggregate": "min"})
-    assert decisions.bands("acueval", other, shipped)[0] is None
-    assert decisions.bands("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"})[0] is None
-    assert decisions.bands("acueval", acueval, {"kind": "openai"}) == (None, decisions.HALF)
+    assert decisions.of_summaries("acueval", other, shipped) is None
+    assert decisions.of_summaries("acueval", acueval, {"kind": "embedded", "weights": "zero-shot"}) is None
+    assert decisions.of_claims(acueval, {"kind": "openai"}) == decisions.HALF
 
 
 def test_an_explanation_is_the_score_with_its_claims_and_what_a_file_would_be_told(tmp_path, monkeypatch):
@@ -217,6 +220,16 @@ def test_a_metric_object_computes_what_score_does_over_batches():
         metric.compute()
 
 
+def test_what_no_file_can_hold_is_refused_before_anything_is_asked():
+    for name, call in (
+        ("summary", partial(claimwise.score, RAIN, "Rome\0")),
+        ("document", partial(claimwise.score, "Rome\ud83d", RAIN)),
+        ("claims", partial(claimwise.check, RAIN, ["It rained.", "Rome\0"])),
+    ):
+        with pytest.raises(ClaimwiseError, match=rf"{name}: half a character .* or a NUL byte stands in 'Rome"):
+            call(model=FakeModel())
+
+
 @pytest.mark.parametrize("least", ["0.5", None, 1.5])
 def test_a_bound_that_is_no_score_is_refused(least):
     with pytest.raises(ClaimwiseError, match=f"expected a number from 0 to 1, as scores are, got {least!r}"):
@@ -265,7 +278,7 @@ def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
 @pytest.mark.parametrize("model", [3, None, object(), ["lexical"]])
 def test_what_is_no_model_is_told_what_is(model):
     with pytest.raises(
-        ClaimwiseError, match=r"unknown model .*; expected a name \(embedded, .* or what models\.load made of one"
+        ClaimwiseError, match=r"model: expected a name \(embedded, .* or what models\.load made of one, got "
     ):
         claimwise.score(CAT, "The cat sat.", model=model)
 
@@ -273,7 +286,7 @@ def test_what_is_no_model_is_told_what_is(model):
 @pytest.mark.parametrize(
     ("document", "summary", "message"),
     [
-        ([CAT, 3], "The cat sat.", "row 0 .*column 'document': expected text, got ..The cat"),
+        ([CAT, 3], "The cat sat.", "document: expected a text, or a list of texts that are read as one, got ..The cat"),
         ([CAT, RAIN], ["The cat sat."], "as many documents as summaries are expected, got 2 and 1"),
         (CAT, ["The cat sat.", 3], "row 1 .*column 'summary': expected text, got 3"),
         (CAT, None, "summary: expected a text or several .*, got None"),
@@ -284,7 +297,7 @@ def test_what_is_no_model_is_told_what_is(model):
         (
             pd.DataFrame({"a": [CAT]}),
             ["The cat sat."],
-            r"document: .* \(a list, a column of a data frame\), got  ",
+            "document: .* got a whole data frame; name the column",
         ),
         ([b"bytes"], ["The cat sat."], "row 0 .*column 'document': expected text, got b'bytes'"),
     ],
@@ -308,6 +321,7 @@ def test_the_package_imports_nothing_for_it_before_it_is_asked_for():
     ("arguments", "options", "message"),
     [
         (("It rained.", np.array("It rained.")), {}, "summary: expected a text or several"),
+        (("It rained.", "It rained.\udc00"), {}, "summary: half a character"),
         (("It rained.", "It rained."), {"metric": {"judge": "x"}}, "unknown metric"),
         (("It rained.", "It rained."), {"metric": None}, "unknown metric"),
     ],

@@ -578,7 +578,7 @@ def test_a_warning_of_a_frame_of_dask_does_not_point_into_dask(scheduler, place)
             "lacks the column 'summary'; expected document and summary, got document",
         ),
         (lambda rows: rows.assign(score=1), "column 'score' would stand twice"),
-        (pa.Table.from_pandas, r"summary: expected a text or several \(a list, a column of a data frame\), got None"),
+        (pa.Table.from_pandas, r"expected a data frame of pandas or Dask, got one of pyarrow; give its to_pandas\(\)"),
     ],
 )
 def test_a_frame_that_cannot_be_scored_is_said(change, said):

@@ -110,7 +110,7 @@ def test_columns_of_other_names_are_named_in_the_settings(own):
     assert corpora.read(folder).examples[["id", "document", "summary"]].to_numpy().tolist() == [
         ["1", "It rained.", "Rain."]
     ]
-    with pytest.raises(TableError, match=r"mine\.csv: 'document' is said to be column 'title'; no such column"):
+    with pytest.raises(TableError, match=r"mine\.csv: no column 'title', which 'document' is said to be"):
         own({"mine": {"document": "title"}})
 
 

@@ -9,7 +9,7 @@ import pytest
 from claimwise import text
 from claimwise.scale.run import score_folder
 from claimwise.user_file.score import score
-from claimwise.user_file.warnings import laid_out, warnings
+from claimwise.user_file.warnings import marked, warnings, wrapped
 
 
 def warned(kind="embedded", *, summaries=("The cat sat.",), documents=("The cat sat on the mat.",), prompts=()):
@@ -47,10 +47,10 @@ diputado no quiso responder a las preguntas de los once periodistas.""",
 def test_a_file_in_another_language_of_latin_script_is_warned_of(language):
     sentences = [span.text for span in text.sentences(FOREIGN[language])]
     [warning] = warned(summaries=sentences, documents=[ENGLISH])
-    assert f"{len(sentences)} summaries of {len(sentences)} not in English, it seems" in warning
+    assert "the summaries seem not to be English" in warning
     documents, summaries = warned(summaries=sentences, documents=[FOREIGN[language]])
-    assert " documents of " in documents
-    assert " summaries of " in summaries
+    assert "the documents seem" in documents
+    assert "the summaries seem" in summaries
     assert warned("lexical", summaries=sentences) == []
 
 
@@ -64,7 +64,7 @@ def test_a_file_in_another_language_of_latin_script_is_warned_of(language):
     ],
 )
 def test_one_row_is_enough_where_its_function_words_are_another_languages(text):
-    assert ["1 summary of 1 not in English" in warning for warning in warned(summaries=[text])] == [True]
+    assert ["seem not to be English" in warning for warning in warned(summaries=[text])] == [True]
 
 
 def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
@@ -82,7 +82,7 @@ def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
 
 def test_summaries_in_another_script_are_counted():
     [warning] = warned(summaries=["雨が降った。" * 20, "Шёл дождь." * 20, "It rained."])
-    assert "2 summaries of 3 not in English" in warning
+    assert "2 of 3 summaries are mostly not in Latin script" in warning
 
 
 def test_bounds_fitted_on_english_say_nothing_of_another_language(tmp_path):
@@ -97,14 +97,17 @@ def test_bounds_fitted_on_english_say_nothing_of_another_language(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["embedded", "lexical"])
-def test_html_is_counted_and_warned_of(kind):
+def test_html_is_counted_and_warned_of_once(kind):
     rows = ["It <b>rained</b>.", "It rained.<br/>", '<a href="x">It</a> rained.', "a < b and b > c, <5 mg>, <name>"]
-    first, second = warned(kind, summaries=rows, documents=["<P>It rained.</p>"] * 2 + ["It rained."] * 2)
-    assert first.startswith("2 documents with HTML")
-    assert second.startswith("3 summaries with HTML")
+    [warning] = warned(kind, summaries=rows, documents=["<P>It rained.</p>"] * 2 + ["It rained."] * 2)
+    assert "2 documents and 3 summaries hold HTML" in warning
     assert warned(kind, summaries=rows[3:]) == []
     [warning] = warned(kind, summaries=rows[:1])
-    assert warning.startswith("1 summary with HTML")
+    assert warning.startswith("1 summary holds HTML")
+    [warning] = warned(kind, summaries=rows[:2])
+    assert warning.startswith("2 summaries hold HTML")
+    [warning] = warned(kind, summaries=rows[3:], documents=["<p>It rained."])
+    assert warning.startswith("1 document holds HTML")
     assert warned("openai", summaries=rows) == []
 
 
@@ -118,9 +121,30 @@ PROSE = (
 @pytest.mark.parametrize("width", [40, 60, 72, 80, 120])
 @pytest.mark.parametrize("join", ["\n", "\r\n", "  \n"])
 def test_lines_broken_at_a_width_are_seen(width, join):
-    assert laid_out(textwrap.fill(PROSE, width).replace("\n", join))
-    assert laid_out("Schools in the town\n\n" + textwrap.fill(PROSE, width) + "\n\nIt rained.")
-    assert not laid_out(PROSE)
+    assert wrapped(textwrap.fill(PROSE, width).replace("\n", join))
+    assert wrapped("Schools in the town\n\n" + textwrap.fill(PROSE, width) + "\n\nIt rained.")
+    assert not wrapped(PROSE)
+
+
+LAYOUTS = {
+    "empty": "",
+    "highlights": "Mayor closes three schools of the town\nParents worried about the way\nCouncil to meet in May",
+    "sentences": "The mayor closed three schools.\nparents are worried about it.\nthe council meets.",
+    "dialogue": "Ann: are you coming to the party tonight?\nBob: no, i am too tired\nAnn: then sleep well",
+    "bullets": "- the mayor closed three schools\n- parents are worried about the\n- council meets in may",
+    "numbers": "1. the mayor closed three schools\n2. parents are worried about the\n3. council meets in may",
+    "words": "Eggs\nmilk\nbread",
+    "room": "Things that the mayor announced to us\nschools close\nroads reopen\ntaxes rise",
+    "small": "the mayor closed three schools\nparents worry\nthe council will meet in the summer",
+    "heading": "Three schools of the town are closed\n\n" + PROSE,
+    "quotations": "“The schools are closed,” the mayor said.\n“we are worried,” parents said.",
+    "paragraphs": PROSE + "\n\n" + PROSE,
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_lines_that_were_written_as_such_are_not_taken_for_broken_ones(name):
+    assert not wrapped(LAYOUTS[name])
 
 
 @pytest.mark.parametrize(
@@ -128,6 +152,8 @@ def test_lines_broken_at_a_width_are_seen(width, join):
     [
         "1. The mayor spoke.\n2. Parents worry.",
         "The plan has parts:\n 1) The mayor spoke.\n 2) Parents worry.",
+        "a. The mayor spoke.\nb. Parents worry.",
+        "i. The mayor spoke.\nii. Parents worry.",
         "Key points:\n- The mayor spoke.\n- Parents worry.",
         "Summary:\nThe mayor spoke.",
         "Here is a summary of the article:\n\nThe mayor spoke.",
@@ -138,29 +164,38 @@ def test_lines_broken_at_a_width_are_seen(width, join):
     ],
 )
 def test_numbers_headings_and_lead_ins_are_seen(summary):
-    assert laid_out(summary)
+    assert marked(summary)
 
 
 @pytest.mark.parametrize(
     "summary",
     [
-        "",
-        "The mayor closed three schools.\nparents are worried about it.\nthe council meets.",
-        "- the mayor closed three schools\n- parents are worried about the\n- council meets in may",
-        "“The schools are closed,” the mayor said.\n“we are worried,” parents said.",
-        PROSE + "\n\n" + PROSE,
+        *[
+            LAYOUTS[name]
+            for name in ("empty", "highlights", "dialogue", "bullets", "quotations", "paragraphs", "words")
+        ],
         "The mayor spoke. Key points: schools close.",
+        "The mayor of the town said on Tuesday:\n“Three schools close.”",
+        "12. May was the date.\nParents worry.",
+        "The mayor spoke.",
         "Key points:",
+        "U. S. schools close.\nA. Smith worries.",
     ],
 )
-def test_sentences_and_bullets_on_lines_of_their_own_are_understood(summary):
-    assert not laid_out(summary)
+def test_what_is_no_heading_and_no_list_is_not_taken_for_one(summary):
+    assert not marked(summary)
 
 
-def test_layouts_are_counted_in_one_warning():
+def test_layouts_are_counted_in_one_warning_each():
     broken, numbers = textwrap.fill(PROSE, 40), "1. It rained.\n2. It snowed."
-    for kind in ("embedded", "lexical"):
-        [warning] = warned(kind, summaries=[broken, numbers, "Key points:\n- It rained.", "It rained."])
-        assert "3 summaries with lines that have a number before or no full stop behind them" in warning
+    both = warned("embedded", summaries=[broken, numbers, "Key points:\n- It rained.", "It rained."])
+    assert both == [
+        "1 summary looks hard-wrapped (a line goes on in the next one): every line is read as a sentence; join the "
+        "lines before",
+        "2 summaries have numbered lists, headings or lead-ins, which are read as claims; take them off before",
+    ]
+    first, second = warned("lexical", summaries=[broken, broken, numbers])
+    assert "2 summaries look hard-wrapped" in first
+    assert "1 summary has numbered lists" in second
     assert warned("openai", summaries=[broken, numbers]) == []
     assert warned("embedded", summaries=[PROSE]) == []

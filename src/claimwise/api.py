@@ -5,6 +5,7 @@ Neither this nor ``claimwise score`` needs a project: metrics, models and the ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,20 +27,35 @@ from claimwise.paths import PARAMS
 from claimwise.user_file import decisions, output
 from claimwise.user_file.warnings import warnings as doubts
 
-#: Checkpoints for which the adapters of the fine-tuned models ship: as in params.yaml, which is no part of the package.
-_QWEN = {"kind": "transformers", "only_verifies": True, "context": 32768}
-_SMALL = _QWEN | {
-    "model": "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-    "revision": "ebb2015119c907b064c512bf053e945850b5875f",
-    "file": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-    "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+#: Of Qwen2.5-Coder by size: the revision, and the SHA-256 of its file.
+_CHECKPOINTS = {
+    "0.5b": (
+        "ebb2015119c907b064c512bf053e945850b5875f",
+        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+    ),
+    "1.5b": (
+        "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    ),
 }
-_LARGE = _QWEN | {
-    "model": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-    "revision": "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
-    "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-}
+
+
+def _fine_tuned(size: str, variant: str = "", **more: Any) -> dict[str, Any]:
+    """An entry of ``models``: Qwen2.5-Coder of a size with an adapter that ships for it."""
+    revision, sha256 = _CHECKPOINTS[size]
+    return {
+        "kind": "transformers",
+        "model": f"Qwen/Qwen2.5-Coder-{size.upper()}-Instruct-GGUF",
+        "revision": revision,
+        "file": f"qwen2.5-coder-{size}-instruct-q4_k_m.gguf",
+        "sha256": sha256,
+        "adapter": f"claimwise-{size}{variant}",
+        "only_verifies": True,
+        "context": 32768,
+        **more,
+    }
+
+
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
 #: The models that need no settings.
@@ -47,10 +63,12 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     DEFAULT_MODEL: {"kind": "embedded"},
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
-    "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
-    "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53]},
-    "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
+    "claimwise-0.5b": _fine_tuned("0.5b", calibration=[0.52, 0.84]),
+    "claimwise-1.5b": _fine_tuned("1.5b", calibration=[1.05, 0.53]),
+    "claimwise-1.5b-zero-shot": _fine_tuned("1.5b", "-zero-shot"),
 }
+_UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
+_ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
 #: A document, or one for each summary; and a model as ``score`` takes it.
@@ -95,7 +113,7 @@ def score(
     >>> score(rows, metric="sentences", model="lexical")[["score", "n_claims"]].values.tolist()
     [[0.5, 2.0]]
     """
-    if summary is None and (isinstance(document, pd.DataFrame) or hasattr(document, "map_partitions")):
+    if summary is None and hasattr(document, "columns"):
         return _scored_frame(document, metric, model)
     found = _evaluated(document, summary, metric, model).evaluation.scores["score"].tolist()
     return found[0] if isinstance(summary, str) else found
@@ -106,6 +124,12 @@ _ADDED = {"score": "float64", "n_claims": "int64", "n_unparsed": "int64", "reaso
 
 
 def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
+    lazy = hasattr(frame, "map_partitions")
+    if not isinstance(frame, pd.DataFrame) and not lazy:
+        raise ClaimwiseError(
+            f"document: expected a data frame of pandas or Dask, got one of {type(frame).__module__.partition('.')[0]}; "
+            "give its to_pandas()"
+        )
     if lacking := [name for name in ("document", "summary") if name not in frame.columns]:
         raise ClaimwiseError(
             f"the data frame lacks the column {lacking[0]!r}; expected document and summary, got "
@@ -113,7 +137,7 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
         )
     if twice := [name for name in _ADDED if name in frame.columns]:
         raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
-    if isinstance(frame, pd.DataFrame):
+    if not lazy:
         return _scored_part(frame, metric, model)
     if not isinstance(model, str | Mapping):
         raise ClaimwiseError("model: of a Dask frame name it, or give its kind and options: each worker loads its own")
@@ -169,10 +193,10 @@ def explain(
     if not isinstance(summary, str):
         raise ClaimwiseError(f"summary: expected one text, got {shorten(summary)}; `score` takes several")
     found = _evaluated(document, summary, metric, model)
+    claims, claim_band = found.claims(), decisions.of_claims(found.spec, found.entry)
     value, reason = found.evaluation.scores.loc[0, ["score", "reason"]]
-    claims = output.claim_table(found.evaluation, found.examples, found.claim_band)
-    rows = found.examples.assign(score=value)
-    [word] = decisions.verdicts(rows, found.band, claims, found.claim_band) if found.band else [""]
+    band = decisions.of_summaries(metric, found.spec, found.entry)
+    [word] = decisions.verdicts(found.examples.assign(score=value), band, claims, claim_band) if band else [""]
     return Explanation(float(value), word, reason, claims[_CLAIM_COLUMNS])
 
 
@@ -181,10 +205,15 @@ _CLAIM_COLUMNS = ["claim", "support", "reason", "verdict", "evidence"]
 
 
 class _Found(NamedTuple):
+    """An evaluation, the examples table, and which metric and model made it (the entry of a default model, else empty)."""
+
     evaluation: Evaluation
     examples: pd.DataFrame
-    band: decisions.Band | None
-    claim_band: decisions.Band
+    spec: MetricSpec
+    entry: Mapping[str, Any]
+
+    def claims(self) -> pd.DataFrame:
+        return output.claim_table(self.evaluation, self.examples, decisions.of_claims(self.spec, self.entry))
 
 
 def _evaluated(
@@ -195,15 +224,26 @@ def _evaluated(
     claims: Sequence[str] | None = None,
 ) -> _Found:
     """What ``score`` scores by; ``claims`` are those of the one summary: they stand in the place of a decomposition."""
-    summaries, documents = _texts("summary", summary), _texts("document", document)
+    summaries = _texts("summary", summary)
     if isinstance(summary, str) or isinstance(document, str):
-        documents = [documents] * len(summaries)
-    documents = [joined(text) for text in documents]
+        text = joined(_texts("document", document))
+        if not isinstance(text, str):
+            raise ClaimwiseError(
+                f"document: expected a text, or a list of texts that are read as one, got {shorten(document)}"
+            )
+        documents = [text] * len(summaries)
+    else:
+        documents = [joined(text) for text in _texts("document", document)]
     if len(documents) != len(summaries):
         raise ClaimwiseError(
             f"as many documents as summaries are expected, got {len(documents)} and {len(summaries)}; several texts that "
             "one summary was made of (contexts) are a list in the list: [[first, second]]"
         )
+    for name, texts in (("document", documents), ("summary" if claims is None else "claims", claims or summaries)):
+        if broken := [text for text in texts if isinstance(text, str) and _UNWRITABLE.search(text)]:
+            raise ClaimwiseError(
+                f"{name}: half a character (a lone surrogate) or a NUL byte stands in {shorten(broken[0])}"
+            )
     ids = [str(number) for number in range(1, len(summaries) + 1)]
     examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
     spec, given = specification(metric, DEFAULT_METRICS), None
@@ -218,7 +258,7 @@ def _evaluated(
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warn(doubt)
-    return _Found(found, examples, *decisions.bands(metric, spec, entry))
+    return _Found(found, examples, spec, entry)
 
 
 def check(
@@ -252,19 +292,20 @@ def check(
         raise ClaimwiseError(f"claims: expected a text or several, got {shorten(wrong[0])}")
     if not texts:
         return pd.DataFrame(columns=_CLAIM_COLUMNS)
-    found = _evaluated(document, " ".join(texts), metric, model, texts)
-    return output.claim_table(found.evaluation, found.examples, found.claim_band)[_CLAIM_COLUMNS]
+    return _evaluated(document, "\n".join(texts), metric, model, texts).claims()[_CLAIM_COLUMNS]
 
 
-def own_claims(name: str, spec: MetricSpec) -> MetricSpec:
-    """The metric, called ``name``, on claims that are there: only its verifier is asked.
+def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
+    """The metric, called ``name``, on claims that are there: only its verifier is asked, by the user's prompts if any.
 
     Raises:
-        ClaimwiseError: it makes no claims.
+        ClaimwiseError: it makes no claims, or a prompt is for making some.
     """
     if spec.judge:
         having = ", ".join(known for known, entry in DEFAULT_METRICS.items() if "verify" in entry)
         raise ClaimwiseError(f"metric {name!r} judges whole summaries and verifies no claims; take one of {having}")
+    if unused := [one for one in prompt if prompts.load(one).role == "decompose"]:
+        raise ClaimwiseError(f"prompt {unused[0]!r} makes claims, and these examples have their own; leave it out")
     return spec.model_copy(update={"decompose": "recorded:given"})
 
 
@@ -325,15 +366,17 @@ def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | li
     >>> verdict(0.95), verdict([0.57, 0.1])
     ('faithful', ['not sure', 'not faithful'])
     """
-    band, _ = decisions.bands(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
+    band = decisions.of_summaries(metric, specification(metric, DEFAULT_METRICS), DEFAULT_MODELS[DEFAULT_MODEL])
     if band is None:
         raise ClaimwiseError(f"metric {metric!r}: no bounds are known; tune a threshold on labelled rows of your own")
     several = isinstance(score, Iterable) and not isinstance(score, str)
-    scores = list(score) if several else [score]
-    for value in scores:
-        if not (pd.api.types.is_scalar(value) and pd.isna(value)):
-            check_score("score", value)
-    found = [band.word(value, decisions.YES, decisions.NO) for value in scores]
+    try:
+        scores = pd.to_numeric(pd.Series(list(score) if several else [score], dtype=object)).astype(float)
+        found = [band.word(score, decisions.YES, decisions.NO) for score in scores]
+    except (TypeError, ValueError):
+        raise ClaimwiseError(f"score: expected a number or several, got {shorten(score)}") from None
+    for value in scores.dropna():
+        check_score("score", value)
     return found if several else found[0]
 
 
@@ -344,20 +387,26 @@ def _texts(name: str, given: str | Iterable[str]) -> list:
     single = bytes | Mapping | pd.DataFrame
     if isinstance(given, Iterable) and not isinstance(given, single) and getattr(given, "ndim", 1):
         return ["" if pd.api.types.is_scalar(text) and pd.isna(text) else text for text in given]
-    raise ClaimwiseError(f"{name}: expected a text or several (a list, a column of a data frame), got {shorten(given)}")
+    found = "a whole data frame; name the column" if isinstance(given, pd.DataFrame) else shorten(given)
+    raise ClaimwiseError(f"{name}: expected a text or several (a list, a column of a data frame), got {found}")
 
 
 def _model(model: AnyModel) -> Model:
     if isinstance(model, Mapping):
         return models.load(model)
-    if isinstance(model, str) and model in DEFAULT_MODELS:
-        return models.loaded(DEFAULT_MODELS[model])
-    if any(callable(getattr(model, role, None)) for role in prompts.ROLES):
-        return model
-    raise models.ModelError(
-        f"unknown model {shorten(model)}{near(str(model), DEFAULT_MODELS)}; expected a name ({', '.join(DEFAULT_MODELS)}), its "
-        "kind and options, such as {'kind': 'openai', 'base_url': ..., 'model': ...}, or what models.load made of one"
-    )
+    if isinstance(model, str):
+        if model in DEFAULT_MODELS:
+            return models.loaded(DEFAULT_MODELS[model])
+        raise models.ModelError(
+            f"unknown model {model!r}{near(model, DEFAULT_MODELS) or ';'} there are: {', '.join(DEFAULT_MODELS)}; for another "
+            f"give its kind and options: model={_ENTRY}"
+        )
+    if not any(callable(getattr(model, role, None)) for role in prompts.ROLES):
+        raise ClaimwiseError(
+            f"model: expected a name ({', '.join(DEFAULT_MODELS)}), a mapping {_ENTRY}, or what "
+            f"models.load made of one, got {shorten(model)}"
+        )
+    return model
 
 
 class UserSettings(BaseModel):

@@ -72,10 +72,26 @@ def score(
         ),
     ] = None,
     metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
-    model: Annotated[str | None, typer.Option(help="a model of params.yaml; default: the metric's, or `model`")] = None,
-    base_url: Annotated[list[str] | None, typer.Option(help="of an OpenAI-compatible server; may be repeated")] = None,
-    name: Annotated[str | None, typer.Option(help="the model's there; or a checkpoint's folder or hub id")] = None,
-    prompt: Annotated[list[str] | None, typer.Option(help="a name or file, for the metric's; may be repeated")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="a model of params.yaml; default: the metric's, or its `model`")
+    ] = None,
+    base_url: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="of an OpenAI-compatible server, for --model openai (no params.yaml needed); may be repeated: servers of "
+            "one model"
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="the model's name there, or for --model transformers a folder or hub id of a checkpoint"),
+    ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="instead of the metric's prompt of the same role: a name, or a file of yours; may be repeated"
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +99,12 @@ def score(
             "with the model or prompt that you chose. A folder (FOLDER/): files of any size, scored in parts (docs/scale.md)"
         ),
     ] = None,
-    claims: Annotated[Path | None, typer.Option(help="write every claim with support and evidence here, too")] = None,
+    claims: Annotated[
+        Path | None,
+        typer.Option(
+            help="write every claim here, too, with its support and the nearest of the sentences it was checked against"
+        ),
+    ] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
     threshold: Annotated[
         float | None,
@@ -91,29 +112,40 @@ def score(
     ] = None,
     fail_under: Annotated[
         float | None,
-        typer.Option(help="exit code 1 if the mean score is below; rows without a score count as 0", min=0, max=1),
+        typer.Option(
+            help="leave with exit code 1 if the mean score is below it; rows without a score count as 0", min=0, max=1
+        ),
     ] = None,
     safe_csv: Annotated[
         bool,
         typer.Option("--safe-csv", help="for spreadsheets: put a ' before cells that begin like a formula (= + - @)"),
     ] = False,
-    limit: Annotated[int | None, typer.Option(help="a trial: the first so many rows only", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="score the first so many rows only, for a trial: FILE.METRIC.first-N.csv", min=1)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     engine: Annotated[
         Literal["here", "dask"] | None,
         typer.Option(help="of a folder: what scores its parts, this process or Dask's workers", show_default=False),
     ] = None,
-    scheduler: Annotated[str | None, typer.Option(help="of Dask, its address; default: workers here")] = None,
-    workers: Annotated[int | None, typer.Option(help="of Dask, on this machine; default: one a core", min=1)] = None,
-    shard: Annotated[str | None, typer.Option(help="I/N: the I-th of N shares of a folder's parts")] = None,
-    part_tokens: Annotated[int | None, typer.Option(help="of a folder's part, about; default: 100,000", min=1)] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="address of a Dask scheduler; default: workers on this machine")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="how many workers on this machine; default: one a core", min=1)
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(help="I/N: only the I-th of N shares of a folder's parts, for the jobs of an array")
+    ] = None,
+    part_tokens: Annotated[
+        int | None, typer.Option(help="of a folder: about so many tokens a part; default: 100,000", min=1)
+    ] = None,
     params: Params = PARAMS,
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise.corpora.user import parse_columns
     from claimwise.user_file.score import score as score_file
 
-    options = {"base_url": base_url or None, "model": name}
     shared = {
         "files": file,
         "metric": metric,
@@ -122,7 +154,9 @@ def score(
         "dry_run": dry_run,
         "prompt": prompt or (),
         "columns": parse_columns(column or ()),
-        "options": {key: value for key, value in options.items() if value is not None},
+        "options": {
+            key: value for key, value in (("base_url", base_url or None), ("model", name)) if value is not None
+        },
     }
     folder = out is not None and (out.endswith("/") or Path(out).is_dir())
     of_files = {"claims": claims, "page": page, "threshold": threshold, "limit": limit, "safe_csv": safe_csv}
@@ -192,7 +226,11 @@ def list_models(params: Params = PARAMS) -> None:
     from claimwise.models import describe
 
     settings = read_settings(params)
-    for name in sorted(settings.models, key=lambda name: name != settings.model):
+    for name in dict.fromkeys([settings.model, *settings.models]):
+        if name not in settings.models:
+            raise ClaimwiseError(
+                f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}"
+            )
         typer.echo(f"{name:<20} {describe(settings.models[name])}")
     typer.echo(f"{'openai':<20} any of an OpenAI-compatible server: --base-url and --name")
     typer.echo(f"{'transformers':<20} any checkpoint: --name, a folder or hub id")

@@ -29,7 +29,7 @@ from claimwise.schema import TableError
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
 
-_TEXTS, _OPTIONAL = FIELDS[1:3], FIELDS[4:]
+_TEXTS = ("document", "summary")
 _DEFAULTS = {"system": "user", "origin": "user", "split": "test"}
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
 
@@ -41,6 +41,10 @@ _ALIASES = {
 
 #: A list of texts as Python, numpy or JSON write it into a csv.
 _LIST_AS_TEXT = re.compile(r"""\s*\[\s*(?:['"].*['"]\s*)?\]\s*""", re.DOTALL)
+
+#: Numbers that JSON has no word for, as Python writes them; a carried one stays a text rather than nothing.
+_NOT_JSON = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
+
 
 #: What people call the part of their data that a threshold is tuned on, in a file's column ``split``, in any case.
 VALIDATION = ("validation", "valid", "val", "dev")
@@ -60,8 +64,7 @@ class UserFile:
         carried: the file's columns beside id, document and summary (its own label, system, split and origin too, as
             they stand there, if under another name in the file by ours), a row an example in the same order: texts of a
             csv, of other files any JSON value; None where the row has none.
-        hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows,
-            and documents that are lists written as texts.
+        hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
         claims: by example, where the rows have claims of their own, else None.
     """
 
@@ -102,42 +105,31 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
 
 
 def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int) -> UserFile:
-    """What rows of a file hold, before which there are so many others; what a row lacks that others have is nothing."""
+    """What rows of a file hold, before which there are so many others."""
     path = Path(STDIN_NAME) if path == STDIN else path
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
-    table = pd.DataFrame([row for _, row in rows], dtype=object)
-    places, there = [place for place, _ in rows], list(table)
-    _check_columns(columns, there, path)
-    table = table.rename(columns={column: field for field, column in columns.items()})
-    own = "claims" in table and ("claims" in columns or "summary" not in table)
+    rows = _renamed(rows, columns, path)
+    known = {name for _, row in rows for name in row}
+    own = "claims" in known and ("claims" in columns or "summary" not in known)
     texts = ("document", "claims") if own else _TEXTS
-    if lacking := [name for name in texts if name not in table]:
-        raise TableError(f"{path}, {places[0]}: {_missing(lacking[0], columns, there, path)}")
-    carried = {name: _as_json(table[name]) for name in table if name not in ("id", *_TEXTS, *texts)}
-    hints = []
-    for column in carried:  # a misspelt label would silently be none; of an id the row's number does as well
-        close = None if column in FIELDS else nearest(column, set(_OPTIONAL) - set(table))
-        if close:
-            said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
-            hints.append(f"{said} Say so: {_how(close, column, path)}")
-    if listed := [place for place, text in zip(places, table["document"], strict=True) if _is_list_as_text(text)]:
-        more = f" (and {len(listed) - 1} more)" if listed[1:] else ""
-        hints.append(
-            f"{path}, {listed[0]}{more}, column 'document': a list written as a text, read with its brackets; write JSON "
-            "lines, which hold lists"
-        )
-    claims = None
-    if own:
-        claims = [_claims(value, f"{path}, {place}") for place, value in zip(places, table["claims"], strict=True)]
-        if "summary" not in table:  # what is shown as one
-            table["summary"] = [" ".join(group) for group in claims]
-    examples = _examples(table, places, path, before)
+    required = [name for name in FIELDS if name in texts or (name == "id" and name in known)]
+    for place, row in rows:
+        if lacking := [name for name in required if name not in row]:
+            raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
+    read = ("id", *_TEXTS, *texts)
+    carried = [{name: _carried(value) for name, value in row.items() if name not in read} for _, row in rows]
+    claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
+    if own:  # what is shown as the summary
+        summaries = ["\n".join(group) for group in claims]
+        rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
+    examples = _examples(rows, path, before)
+    beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
     return UserFile(
         examples=examples,
-        carried=pd.DataFrame(carried, index=examples.index, dtype=object),
-        hints=tuple(hints),
-        claims=None if claims is None else dict(zip(examples["id"], claims, strict=True)),
+        carried=beside.where(beside.notna(), None),
+        hints=tuple(_hints(rows, list(beside), set(FIELDS) - {"claims"} - known, path, claims)),
+        claims=dict(zip(examples["id"], claims, strict=True)) if own else None,
     )
 
 
@@ -200,7 +192,7 @@ def read_in_steps(
     That no id stands twice is checked within a step only.
 
     Raises:
-        TableError: as ``read_files``; or some rows of the files have claims of their own, and others do not.
+        TableError: as ``read_files``; or some rows of the files have an id, or claims of their own, and others do not.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.csv")
@@ -208,18 +200,20 @@ def read_in_steps(
     >>> [step.examples["id"].tolist() for step in read_in_steps([file], size=3)]
     [['1', '2', '3'], ['4', '5']]
     """
-    columns, own = columns or {}, None
+    columns, earlier = columns or {}, {}
     stems = Counter(map(stem, paths))
     for path in paths:
         name = STDIN_NAME if path == STDIN else stem(path) if stems[stem(path)] == 1 else str(path)
         rows, before = read_rows(path), 0
+        earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:
             found = _user_file(step, path, columns, before)
-            if own not in (None, found.claims is not None):
+            has = {"claims": found.claims is not None, "an id": any(columns.get("id", "id") in row for _, row in step)}
+            if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
                 raise TableError(
-                    f"{path}, {step[0][0]}: from here on rows differ in whether they have claims; score them apart"
+                    f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
                 )
-            own, before = found.claims is not None, before + len(step)
+            earlier, before = has, before + len(step)
             yield _among_others(found, path, name) if len(paths) > 1 else found
 
 
@@ -248,29 +242,37 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
     columns: dict[str, str] = {}
     for entry in entries:
         field, _, column = entry.partition("=")
-        if not field or not column or field in columns:
-            raise TableError(f"--column: expected FIELD=COLUMN, once a field, as in document=article, got {entry!r}")
+        if not field or not column:
+            raise TableError(f"--column: expected FIELD=COLUMN, as in document=article, got {entry!r}")
+        if field in columns:
+            raise TableError(f"--column: {field} is said to be {columns[field]!r} and {column!r}; keep one of them")
         columns[field] = column
     return columns
 
 
-def _examples(table: pd.DataFrame, places: list[str], path: Path, before: int) -> pd.DataFrame:
+def _examples(rows: list[Row], path: Path, before: int) -> pd.DataFrame:
     """The rows as a validated ``examples`` table; what cannot be filled in or read is left for the schema to refuse."""
-    numbers = [str(number) for number in range(before + 1, before + len(table) + 1)]
-    found = table.reindex(columns=[name for name in FIELDS if name != "claims"]).astype(object)
-    found["id"] = [str(key) if type(key) is int else key for key in table.get("id", numbers)]
+    fields = [name for name in FIELDS if name != "claims"]
+    table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in fields}, dtype=object)
     # null is what an empty field of a csv becomes on its way through a data frame: no text, unscored with that reason
+    table["document"] = table["document"].map(joined)
     for name in _TEXTS:
-        found[name] = ["" if _absent(value) else value for value in map(joined, found[name])]
+        table[name] = ["" if _absent(value) else value for value in table[name]]
     for name, default in _DEFAULTS.items():
-        found[name] = [default if _blank(value) else value for value in found[name]]
-    found["label"] = [
-        math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value) for value in found["label"]
+        table[name] = [default if _blank(value) else value for value in table[name]]
+    numbered = not any("id" in row for _, row in rows)
+    table["id"] = (
+        [str(number) for number in range(before + 1, before + len(rows) + 1)]
+        if numbered
+        else table["id"].map(lambda key: str(key) if type(key) is int else key)
+    )
+    table["label"] = [
+        math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value) for value in table["label"]
     ]
-    found = found.assign(corpus=stem(path), document_id="computed below, of valid documents")
-    found = schema.validate(found, "examples", str(path), places)
-    return found.assign(document_id=found["document"].map(schema.document_id)).astype(
-        {name: "str" for name in found if name != "label"}
+    table = table.assign(corpus=stem(path), document_id="computed below, of valid documents")
+    table = schema.validate(table, "examples", str(path), [place for place, _ in rows])
+    return table.assign(document_id=table["document"].map(schema.document_id)).astype(
+        {name: "str" for name in table if name != "label"}
     )
 
 
@@ -282,49 +284,93 @@ def _blank(value: Any) -> bool:
     return _absent(value) or (isinstance(value, str) and not value.strip())
 
 
-def _as_json(values: Iterable[Any]) -> list[Any]:
-    """Values as JSON can say them: of parquet's arrays lists, of its times and of infinities texts."""
+def _carried(value: Any) -> Any:
+    """A value as JSON can say it: of parquet's arrays lists, of its times texts."""
+    if _absent(value):
+        return None
+    text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
+    return json.loads(text, parse_constant=_NOT_JSON.get)
 
-    def said(value: Any) -> Any:
-        return value.tolist() if hasattr(value, "tolist") else str(value)
 
-    return [None if _absent(one) else json.loads(json.dumps(one, default=said), parse_constant=str) for one in values]
+def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Row]:
+    """The rows with the fields' names in the place of the columns'; all other columns as they stand.
 
+    A field beside which the file has a column of the field's own name is refused: whichever was taken, the other would
+    be lost.
 
-def _check_columns(columns: Mapping[str, str], there: Sequence[str], path: Path) -> None:
-    """Refuse columns that are said to be fields and cannot be.
-
-    Also where the file has a column of the field's own name: whichever was taken, the other would be lost.
+    >>> _renamed([("line 1", {"article": "It rained.", "n": 1})], {"document": "article"}, Path("mine.jsonl"))
+    [('line 1', {'document': 'It rained.', 'n': 1})]
     """
+    there = list(dict.fromkeys(name for _, row in rows for name in row))
     for field, column in columns.items():
-        said = f"{path}: {field!r} is said to be column {column!r}"
         if field not in FIELDS:
-            raise TableError(f"{said}; unknown field{near(field, FIELDS) or ';'} there are: {', '.join(FIELDS)}")
+            raise TableError(
+                f"{path}: unknown field {field!r}{near(field, FIELDS) or ';'} there are: {', '.join(FIELDS)}"
+            )
         if column not in there:
-            raise TableError(f"{said}; no such column{near(column, there) or ';'} the file has: {', '.join(there)}")
+            raise TableError(
+                f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there) or ';'} the file has: "
+                f"{', '.join(there)}"
+            )
         if twice := [other for other in columns if columns[other] == column and other != field]:
-            raise TableError(f"{said}, and so is {twice[0]!r}; keep one of them")
+            raise TableError(f"{path}: column {column!r} is said to be {field!r} and {twice[0]!r}; keep one of them")
         if field in there and field not in columns.values():
             raise TableError(
-                f"{said}, but the file has a column {field!r}, too; leave out {field}={column}, or rename that column"
+                f"{path}: {field!r} is said to be column {column!r}, but the file has a column {field!r}, too; leave out "
+                f"{field}={column}, or rename that column in the file"
             )
+    fields = {column: field for field, column in columns.items()}
+    return [(place, {fields.get(name, name): value for name, value in row.items()}) for place, row in rows]
 
 
-def _missing(field: str, columns: Mapping[str, str], there: Sequence[str], path: Path) -> str:
-    """What to say of a file that has no column for a text, and what to do."""
-    said = f"column {field!r} is missing, got {', '.join(there)}"
-    others = [name for name in there if name not in (*FIELDS, *columns.values())]
+def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path: Path) -> str:
+    """What to say of a row that has no column for a field, and what to do."""
+    for name, value in row.items():  # on one line, an object around the array passes for a row of JSON lines
+        objects = isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+        if objects and (len(row) == 1 or value[0].keys() & {columns.get(text, text) for text in _TEXTS}):
+            return (
+                f"expected an array of objects, [{{...}}, {{...}}], got one object with {shorten(', '.join(row))}; take "
+                f"the array out of {name!r}"
+            )
+    said = f"column {columns.get(field, field)!r} is missing, got {', '.join(columns.get(name, name) for name in row)}"
+    if field in columns:  # which other rows have
+        return f"{said}; give every row one"
+    if field == "id":
+        return f"{said}; give every row one, or none: the number of a row is its id then"
+    others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
         return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
-    guesses = {}
-    for name in _TEXTS:
-        aliases = [other for other in others if other.strip().lower() in _ALIASES[name]]
-        if name not in (*there, *columns):
-            guesses[name] = nearest(name, others) or next(iter(aliases), None)
+    aliases = {
+        name: next((other for other in others if other.strip().lower() in _ALIASES[name]), None) for name in _TEXTS
+    }
+    guesses = {name: nearest(name, others) or aliases[name] for name in _TEXTS if name == field or name not in row}
     close = guesses.pop(field, None)
     asked = f"did you mean {close!r}? Say so" if close else "say which one holds it"
     also = "".join(f", and --column {shlex.quote(f'{name}={guess}')}" for name, guess in guesses.items() if guess)
     return f"{said}; {asked}: {_how(field, close or 'NAME', path)}{also}, or add it"
+
+
+def _hints(
+    rows: Sequence[Row], columns: Sequence[str], absent: set[str], path: Path, claims: Iterable[list[str]]
+) -> Iterator[str]:
+    """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
+    if "claims" in columns:
+        how = _how("claims", "claims", path)
+        yield f"{path}: column 'claims' is carried through unread, the summaries are scored; to verify it say so: {how}"
+    if empty := sum(not claim.strip() for group in claims for claim in group):
+        yield f"{path}: claims without text, of which nothing is asked: {empty}"
+    for column in columns:
+        # so short a name as id is nearly too many others
+        close = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
+        if close and column not in FIELDS:
+            said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
+            yield f"{said} Say so: {_how(close, column, path)}"
+    if places := [place for place, row in rows if _is_list_as_text(row["document"])]:
+        more = f" (and {len(places) - 1} more)" if places[1:] else ""
+        yield (
+            f"{path}, {places[0]}{more}, column 'document': a list written as a text, read with its brackets; write JSON "
+            "lines, which hold lists"
+        )
 
 
 def _is_list_as_text(value: Any) -> bool:
@@ -427,21 +473,31 @@ def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
     rows = list(read_rows(path))
     if not rows:
         raise TableError(f"{path}: no rows in the file; expected {', '.join(_COMPARED)}")
-    places = [place for place, _ in rows]
-    table = pd.DataFrame([row for _, row in rows], dtype=object).filter([*_COMPARED, "rater"])
-    table = table.assign(rater=["user" if _blank(name) else name for name in table.get("rater", [None] * len(rows))])
-    table = table.map(lambda value: value if value is None else str(value))
-    table = table.assign(**{name: table[name].str.strip().str.lower() for name in table if name == "preferred"})
-    table = schema.validate(table, "preferences", str(path), places)
     documents = dict(zip(examples["id"], examples["document_id"], strict=True))
-    for place, first, second in zip(places, table["first_id"], table["second_id"], strict=True):
-        for name, key in (("first_id", first), ("second_id", second)):
-            if key not in documents:
-                close = nearest(key, documents)
-                hint = f"did you mean {close!r}?" if close else "expected a row's id (or number, in a file without ids)"
-                raise TableError(f"{path}, {place}, column {name!r}: no example {shorten(key)}; {hint}")
-        if first == second or documents[first] != documents[second]:
+    found = []
+    for place, row in rows:
+        where = f"{path}, {place}"
+        if lacking := next((name for name in _COMPARED if name not in row), None):
+            close = nearest(lacking, row.keys() - {*_COMPARED, "rater"})
+            hint = f"did you mean {close!r}? Rename it" if close else "rename the one that holds it, or add it"
+            raise TableError(f"{where}: column {lacking!r} is missing, got {', '.join(row)}; {hint}")
+        first, second = (_known(row[name], documents, f"{where}, column {name!r}") for name in _COMPARED[:2])
+        if first == second:
+            raise TableError(f"{where}: {first!r} is compared with itself; name two summaries of one document")
+        if documents[first] != documents[second]:
             raise TableError(
-                f"{path}, {place}: {first!r} and {second!r} are not two summaries of one document; name two that are"
+                f"{where}: {first!r} and {second!r} are summaries of different documents; name two of one document"
             )
-    return table
+        rater = "user" if _blank(row.get("rater")) else str(row["rater"])
+        found.append((first, second, rater, str(row["preferred"]).strip().lower()))
+    table = pd.DataFrame(found, columns=["first_id", "second_id", "rater", "preferred"])
+    return schema.validate(table, "preferences", str(path), [place for place, _ in rows])
+
+
+def _known(value: object, documents: Mapping[str, str], where: str) -> str:
+    key = str(value)
+    if key not in documents:
+        close = nearest(key, documents)
+        hint = f"did you mean {close!r}?" if close else "expected a row's id (or number, in a file without ids)"
+        raise TableError(f"{where}: no example {shorten(value)}; {hint}")
+    return key

@@ -7,15 +7,17 @@ written again: no halves of surrogate pairs, no numbers of thousands of digits.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,7 +27,8 @@ import pyarrow.parquet as pq
 from claimwise.errors import shorten
 from claimwise.schema import TableError
 
-KINDS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+KINDS = (".jsonl", ".json", *_SEPARATORS, ".parquet")
 EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
 #: The standard input where a file is expected, and what messages call it.
@@ -36,8 +39,7 @@ RECORD = ".run.json"
 #: A row and its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
 Row = tuple[str, dict[str, Any]]
 
-_JSON = "one object a line, or an array of objects"
-_SEPARATORS = ",;\t|"  # of columns; where a header has several of them, the first one of these
+_LINE = "\n"  # what ends a line of JSON: its texts may hold other separators, such as U+2028
 _BATCH = 1000  # rows of a parquet file that are Python objects at once
 
 # The csv module refuses fields of more than 131,072 characters; documents may be longer. (A C long, 32 bits on Windows.)
@@ -54,7 +56,7 @@ def stem(path: Path) -> str:
 
 
 def expanded(given: Sequence[Path]) -> list[Path]:
-    """The files that are given, each once, a folder as those in it, without results: scores with their record, their claims.
+    """The files that are given, a folder as those in it, without results: scores with their record, and their claims.
 
     Raises:
         FileNotFoundError: a folder has none.
@@ -74,7 +76,9 @@ def expanded(given: Sequence[Path]) -> list[Path]:
         scores = [file for file in files if file.with_name(file.name + RECORD).exists()]
         theirs = tuple(f"{stem(file)}." for file in scores)
         found += [file for file in files if file not in scores and not file.name.startswith(theirs)]
-    return list(dict.fromkeys(found))
+    if twice := [path for path, count in Counter(found).items() if count > 1]:
+        raise TableError(f"{twice[0]}: the file is named twice; name it once")
+    return found
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -86,94 +90,116 @@ def files_in(folder: Path) -> list[Path]:
 def read_rows(path: Path) -> Iterator[Row]:
     """Every row with its place, one after the other, so that a file may be larger than memory; an array of JSON may not.
 
-    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A file of JSON holds an object a line, or an
-    array of objects (a row's place is then ``item 3``). Fields of csv and tsv are text: nothing becomes a number, an empty
-    field is an empty text; in the place of commas there may be semicolons, tabs or bars.
+    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a
+    row's place is then ``item 3``), or, as many do, JSON lines. Fields of csv and tsv are text: nothing becomes a number, an
+    empty field is an empty text.
 
     Raises:
         IsADirectoryError: it is a folder.
         FileNotFoundError: there is no such file.
         TableError: the file is none of these kinds, or not what its name says.
     """
+    if path == STDIN:
+        path = Path(STDIN_NAME)
+        text = _utf_8(sys.stdin.buffer.read(), path)
+        json_text = text.lstrip()[:1] in ("{", "[")
+        yield from _json(text, path) if json_text else _separated(io.StringIO(text, newline=""), path, ",")
+        return
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name one {EXPECTED} file of examples")
-    if path != STDIN and not path.is_file():
+    if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file; expected a {EXPECTED} file of examples")
-    name = path.name.lower()
-    kind = Path(name.removesuffix(".gz")).suffix
-    if path != STDIN and (kind not in KINDS or name.endswith(".parquet.gz")):
+    if not path.name.isprintable():
+        raise TableError(f"{str(path)!a}: expected a name of printable characters; rename the file")
+    packed = path.suffix.lower() == ".gz"
+    kind = Path(path.stem if packed else path.name).suffix.lower()
+    if kind not in KINDS or (packed and kind == ".parquet"):
         saved = "; save the sheet as csv" if kind in (".xlsx", ".xls", ".ods") else ""
         raise TableError(f"{path}: expected a name that ends in {EXPECTED}, got {path.suffix!r}{saved}")
     if kind == ".parquet":
         yield from _parquet(path)
         return
-    with _opened(path) as stream:
-        if path == STDIN:
-            path, text = Path(STDIN_NAME), stream.read()
-            stream, kind = io.StringIO(text, newline=""), ".json" if text.lstrip()[:1] in ("{", "[") else ".csv"
-        yield from _json(stream, path) if kind.startswith(".json") else _separated(stream, path, kind)
+    with _opened(path, packed, _LINE if kind == ".jsonl" else "") as stream:
+        if kind in _SEPARATORS:
+            yield from _separated(stream, path, _SEPARATORS[kind])
+        else:
+            yield from _json_lines(stream, path) if kind == ".jsonl" else _json(stream.read(), path)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    """The text of a file, whose lines end as they stand there."""
-    packed = path.suffix.lower() == ".gz"
+def _opened(path: Path, packed: bool, newline: str) -> Iterator[TextIO]:
     try:
-        with (
-            io.BytesIO(sys.stdin.buffer.read())
-            if path == STDIN
-            else (gzip.open if packed else open)(path, "rb") as file,
-            io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as stream,
-        ):
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline=newline) as stream:
             yield stream
-    except UnicodeDecodeError as error:
-        byte, before = error.object[error.start], error.object[max(0, error.start - 20) : error.start]
-        raise TableError(
-            f"{STDIN_NAME if path == STDIN else path}: not UTF-8 (byte 0x{byte:02x} after "
-            f"{before.decode('utf-8', 'replace')!r}); save the file as UTF-8 (in Excel: CSV UTF-8)"
-        ) from None
+    except UnicodeDecodeError:
+        with (gzip.open if packed else open)(path, "rb") as stream:
+            _utf_8(stream.read(), path)  # says where in the file
+        raise
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise TableError(f"{path}: not a gzip file, or a truncated one ({error})") from None
 
 
-def _json(lines: Iterator[str], path: Path) -> Iterator[Row]:
-    begun = False
-    for number, line in enumerate(lines, start=1):
-        if not begun and line.lstrip().startswith("["):
-            for item, value in enumerate(_value("".join([line, *lines]), path, number), start=1):
-                yield _row(f"item {item}", value, path)
-        elif line.strip():
-            begun = True
-            yield _row(f"line {number}", _value(line.rstrip(), path, number), path)
-
-
-def _value(text: str, path: Path, line: int) -> Any:
-    """A JSON value that begins on this line of the file."""
+def _utf_8(content: bytes, path: Path) -> str:
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        found = "it is UTF-16, Excel's 'Unicode text'" if wide else f"byte 0x{error.object[error.start]:02x}"
+        raise TableError(f"{path}, byte {error.start}: not UTF-8 ({found}); save the file as UTF-8") from None
+
+
+def _json(text: str, path: Path) -> Iterator[Row]:
+    """An array, or as many files have it, an object a line."""
+    array = text.lstrip().startswith("[")
+    return _json_array(text, path) if array else _json_lines(io.StringIO(text, newline=_LINE), path)
+
+
+def _json_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
+    array = "; an array of objects goes into a .json file"
+    expected = "one object a line" + (", or an array of objects" if ".json" in path.suffixes else array)
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield _row(f"line {number}", _value(line.removesuffix("\n"), path, number, expected), path, expected)
+
+
+def _json_array(text: str, path: Path) -> Iterator[Row]:
+    for number, item in enumerate(_value(text, path, 1, "an array of objects"), start=1):
+        yield _row(f"item {number}", item, path, "an array of objects")
+
+
+def _value(text: str, path: Path, line: int, expected: str) -> Any:
+    """A JSON value that begins on this line of the file."""
+    where = f"{path}, line {line}"
+    try:
+        return json.loads(text, object_pairs_hook=partial(_object, where))
     except json.JSONDecodeError as error:
-        place, said = f"line {line + error.lineno - 1}, column {error.colno}", error.msg
-    except (ValueError, RecursionError) as error:  # a name twice, thousands of digits, or of lists in one another
-        place, said = f"line {line}", str(error)
-    raise TableError(f"{path}, {place}: not JSON that can be read ({said}); expected {_JSON}")
+        place = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
+        raise TableError(f"{place}: not JSON ({error.msg}); expected {expected}") from None
+    except TableError:
+        raise
+    except (ValueError, RecursionError) as error:  # thousands of digits, or of lists in one another
+        raise TableError(f"{where}: a value that Python cannot read ({error}); write it as a text, in quotes") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return dict(zip(_once([name for name, _ in pairs]), (value for _, value in pairs), strict=True))
+def _object(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _once([name for name, _ in pairs], where, "one object")
+    return dict(pairs)
 
 
-def _once(names: list[str]) -> list[str]:
+def _once(names: list[str], where: str, what: str) -> list[str]:
     """Names of which none stands twice: Python's readers keep the last of two values of one name, without a word."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice; rename or remove one")
+        raise TableError(f"{where}: {twice!r} stands twice in {what}; rename or remove one")
     return names
 
 
-def _row(place: str, row: Any, path: Path) -> Row:
+def _row(place: str, row: Any, path: Path, expected: str) -> Row:
     where = f"{path}, {place}"
     if not isinstance(row, dict):
-        raise TableError(f"{where}: expected an object with names and values, got {shorten(row)}; a file holds {_JSON}")
+        raise TableError(
+            f"{where}: expected an object with names and values, got {shorten(row)}; a file holds {expected}"
+        )
     for name, value in row.items():
         try:
             json.dumps([name, value], ensure_ascii=False).encode()
@@ -185,31 +211,42 @@ def _row(place: str, row: Any, path: Path) -> Row:
     return place, row
 
 
-def _separated(lines: Iterator[str], path: Path, kind: str) -> Iterator[Row]:
-    first = next(lines, "")
-    usual = "\t" if kind == ".tsv" else ","
-    separator = next((mark for mark in usual + _SEPARATORS if mark in first), usual)
-    reader = csv.reader(chain([first], lines), delimiter=separator, strict=True)
+def _separated(lines: Iterable[str], path: Path, separator: str) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     header: list[str] = []
     line = 1  # where the record begins: one with line breaks in quotes ends further down
     try:
         for fields in reader:
             if not header:
-                header = _once(fields)
+                header = _header(fields, path, separator)
             elif any(field.strip() for field in fields) or len(fields) > 1:  # a blank line is no row
                 if len(fields) != len(header):
-                    raise ValueError(f"expected {len(header)} fields ({', '.join(header)}), got {len(fields)}")
+                    long = f"put a field that holds {separator!r} between quotes"
+                    short = f"write a {separator!r} for each of the others, also where it is empty"
+                    raise TableError(
+                        f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}; "
+                        f"{long if len(fields) > len(header) else short}"
+                    )
                 yield f"line {line}", dict(zip(header, fields, strict=True))
             line = reader.line_num + 1
-    except UnicodeDecodeError:
-        raise
-    except (csv.Error, ValueError) as error:
+    except csv.Error as error:
         raise TableError(
-            f"{path}, line {line}: not a row of {kind[1:]}: {error}; put a field that holds {separator!r}, "
-            f"quotes or line breaks between quotes, double the quotes within, and write a {separator!r} for an empty one, too"
+            f"{path}, line {line}: not a row of {path.suffix.lstrip('.') or 'csv'} ({error}); put a field that holds "
+            f"{separator!r}, quotes or line breaks between quotes, and double the quotes within"
         ) from None
     if not header:
         raise TableError(f"{path}: no header; the first line must name the columns")
+
+
+def _header(fields: list[str], path: Path, separator: str) -> list[str]:
+    if len(fields) == 1 and (other := next((mark for mark in ";\t,|" if mark in fields[0]), None)):
+        kind = next((kind for kind, mark in _SEPARATORS.items() if mark == other), None)
+        what = f"name the file {kind}, or save it" if kind else "save it"
+        raise TableError(
+            f"{path}, line 1: expected columns with {separator!r} between them, got {shorten(fields[0])}; the file "
+            f"seems to have {other!r} there: {what} with {separator!r}"
+        )
+    return _once(fields, f"{path}, line 1", "the header")
 
 
 def _parquet(path: Path) -> Iterator[Row]:
@@ -218,10 +255,13 @@ def _parquet(path: Path) -> Iterator[Row]:
     try:
         file = pq.ParquetFile(path, pre_buffer=False)  # or it holds what it has read ahead: in the end all of the file
         # pandas writes a named index as a column, and one without a name (or of a column's name) under this one
-        names = _once([name for name in file.schema_arrow.names if not name.startswith("__index_level_")])
+        names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+        _once(names, str(path), "the header")
         for batch in file.iter_batches(_BATCH):
             for row in batch.select(names).to_pylist():
                 number += 1
                 yield f"row {number}", row
+    except TableError:
+        raise
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         raise TableError(f"{path}: not a parquet file, or one that cannot be read ({error})") from None

@@ -349,9 +349,10 @@ def own_claims(examples: pd.DataFrame) -> dict[str, Sequence[str]]:
 
 def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
     """Scores of a part's examples, one row each, with their claims and verdicts."""
-    band, claim_band = decisions.bands(job.metric, job.spec, job.entry)
+    claim_band = decisions.of_claims(job.spec, job.entry)
     claims = output.claim_table(found, examples, claim_band)
     claims = claims.assign(sentences=found.judged_claims()["evidence"])
+    band = decisions.of_summaries(job.metric, job.spec, job.entry)
     scores = found.scores.drop(columns=["example_id", "metric"])
     scores = examples.drop(columns=["document", "summary", "claims"]).assign(
         metric=job.metric,

@@ -108,7 +108,7 @@ def score_folder(
     examples = out / EXAMPLES
     parts = split(_rows(files, columns), origin, examples, part_tokens)
     if parts[0].claims:
-        spec = api.own_claims(metric, spec)
+        spec = api.own_claims(metric, spec, prompt)
     elif _looks_up(spec):
         decomposer(spec.decompose, models.loaded(entry))  # says that there are none
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from claimwise.analysis.bootstrap import bootstrap_interval
@@ -23,16 +24,25 @@ from claimwise.metrics import DEFAULT_METRICS, MetricSpec
 from claimwise.metrics.verify import SUPPORTED, probability
 from claimwise.user_file.warnings import english
 
-#: The columns of what the default bounds say, in words, and of what a threshold does: 1 above it, 0 not, empty without a score.
-VERDICT, DECISION = "verdict", "faithful"
+#: The column of what the default bounds say, in words.
+VERDICT = "verdict"
 
-#: What a summary is called, what a claim is, and what either is called whose value lies between the bounds.
 YES, NO = "faithful", "not faithful"
+
+#: What a claim's verdict is called, yes and no.
 SUPPORT = ("supported", "unsupported")
-NOT_SURE = "not sure"
+
+#: The column of decisions: 1 above the threshold, 0 not, empty without a score.
+DECISION = "faithful"
 
 _CHANCE = 0.5 + 1e-9  # of a balanced accuracy: one that is no more is a coin's, whatever its rounding
 _DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
+_SYSTEMS = 20  # systems whose means are shown, the best
+_TURNED = "label 1 means faithful: are the labels the other way round?"
+
+
+#: What a score or a support between the bounds says.
+NOT_SURE = "not sure"
 
 
 class Band(NamedTuple):
@@ -94,21 +104,31 @@ def _fitted() -> dict[str, Band]:
     return {name: Band(**row) for name, row in table.to_dict("index").items()}
 
 
-def bands(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> tuple[Band | None, Band]:
-    """The band of a metric's scores by a model (its entry in params.yaml), and that of its claims' support.
+def _is_measured(entry: Mapping[str, Any]) -> bool:
+    return entry.get("kind") == "embedded" and entry.get("weights", "supervised") == "supervised"
 
-    ``spec`` is what the metric is made of: with another prompt or aggregate its scores are others. Where none was fitted
-    there is None for scores, and one half for claims.
+
+def of_summaries(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> Band | None:
+    """The band of a metric's scores by a model (its entry in params.yaml); None where none was fitted.
+
+    ``spec`` is what the metric is made of: with another prompt or aggregate its scores are others.
 
     >>> acueval = MetricSpec(**DEFAULT_METRICS["acueval"])
-    >>> bands("acueval", acueval, {"kind": "embedded"})[0].n, bands("acueval", acueval, {"kind": "lexical"}) == (None, HALF)
-    (1722, True)
+    >>> of_summaries("acueval", acueval, {"kind": "embedded"}).n, of_summaries("acueval", acueval, {"kind": "lexical"})
+    (1722, None)
     """
-    if entry.get("kind") != "embedded" or entry.get("weights", "supervised") != "supervised":
-        return None, HALF
     shipped = metric in DEFAULT_METRICS and spec == MetricSpec(**DEFAULT_METRICS[metric])
-    of_claims = spec.verify == DEFAULT_METRICS["acueval"]["verify"]
-    return _fitted().get(metric) if shipped else None, _fitted()["claim"] if of_claims else HALF
+    return _fitted().get(metric) if shipped and _is_measured(entry) else None
+
+
+def of_claims(spec: MetricSpec, entry: Mapping[str, Any]) -> Band:
+    """The band of claims' support by a model: that of bands.csv, or one half for all else.
+
+    >>> of_claims(MetricSpec(**DEFAULT_METRICS["acueval"]), {"kind": "lexical"})[:2]
+    (0.5, 0.5)
+    """
+    measured = _is_measured(entry) and spec.verify == DEFAULT_METRICS["acueval"]["verify"]
+    return _fitted()["claim"] if measured else HALF
 
 
 def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: Band) -> list[str]:
@@ -131,30 +151,30 @@ def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: B
     return [NOT_SURE if word == YES and doubt else word for word, doubt in zip(words, doubted, strict=True)]
 
 
-def band_report(words: Sequence[str], band: Band) -> list[str]:
+def band_report(words: Sequence[str], band: Band) -> str:
     """How many verdicts there are of each kind, where their bounds come from, and how right they were there.
 
     ``words`` are those of the rows that have a score; one without a word is not in English.
 
-    >>> print("\\n".join(band_report(["faithful", "not sure", ""], Band(0.2, 0.9, 1722, "news", 0.5, 0.7))))
+    >>> print(band_report(["faithful", "not sure", ""], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
       verdicts: 1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure
       1 without a verdict: they seem not to be English, which is all that the embedded model reads
       These bounds are the embedded model's, from 1722 public validation rows. On a corpus left out they decided 50 % of
       the rows, 70 % of these rightly (a coin: 50). For texts of your own kind give labels, or --threshold
     """
     count = Counter(words)
-    below = f"{count[NO]} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
+    below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
     foreign = (
-        f"  {count['']} without a verdict: they seem not to be English, which is all that the embedded model reads"
+        f"  {count['']} without a verdict: they seem not to be English, which is all that the embedded model reads\n"
+        if count[""]
+        else ""
     )
-    return [
-        f"  verdicts: {count[YES]} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure",
-        *([foreign] if count[""] else []),
+    return (
+        f"  verdicts: {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n{foreign}"
         f"  These bounds are the embedded model's, from {band.n} public validation rows. On a corpus left out they decided "
-        f"{100 * band.decided:.0f} % of",
-        f"  the rows, {100 * band.right:.0f} % of these rightly (a coin: 50). For texts of your own kind give labels, or "
-        "--threshold",
-    ]
+        f"{100 * band.decided:.0f} % of\n  the rows, {100 * band.right:.0f} % of these rightly (a coin: 50). For texts of "
+        "your own kind give labels, or --threshold"
+    )
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -168,7 +188,7 @@ def _validation(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def tuned(rows: pd.DataFrame) -> float | None:
-    """The threshold of the file's labelled validation rows, in the fewest digits, three or more, that decide these rows.
+    """The threshold of the file's labelled validation rows, with no more digits than it takes.
 
     None without rows of both labels, and where it would decide them no better than a coin: labels may be the wrong way
     round, or the scores all equal, and every decision on other rows would be worth nothing.
@@ -183,51 +203,78 @@ def tuned(rows: pd.DataFrame) -> float | None:
     known = _validation(rows)
     if known["label"].nunique() < 2:
         return None
-    above = known["score"] > tuned_threshold(known["score"], known["label"])
-    if balanced_accuracy(known["label"], above) < _CHANCE:
+    best = tuned_threshold(known["score"], known["label"])
+    if balanced_accuracy(known["label"], known["score"] > best) < _CHANCE:
         return None
-    low, high = float(known["score"][~above].max()), float(known["score"][above].min())
-    rounded = (float(f"{(low + high) / 2:.{digits}g}") for digits in range(_DIGITS, 18))
-    return next((cut for cut in rounded if low <= cut < high), low)  # of neighbouring floats there is no middle
+    return shortened(centred(best, known["score"]), rows["score"].dropna())
 
 
-def untuned(rows: pd.DataFrame, carried: Collection[str]) -> list[str]:
+def centred(threshold: float, scores: pd.Series) -> float:
+    """The middle between the two scores around a threshold: it decides these scores alike, and is far from all of them.
+
+    No score is missing; where all are on one side of the threshold, it stays.
+
+    >>> centred(0.717, pd.Series([0.3, 0.7, 0.9, 0.2])), centred(0.9, pd.Series([0.9, 0.2]))
+    (0.8, 0.9)
+    """
+    above, below = scores[scores > threshold], scores[scores <= threshold]
+    if above.empty or below.empty:
+        return threshold
+    middle = (below.max() + above.min()) / 2
+    return float(middle) if middle < above.min() else threshold  # of neighbouring floats the middle is one of them
+
+
+def shortened(threshold: float, scores: pd.Series) -> float:
+    """The threshold rounded to the fewest digits, three or more, with which it decides every score as before.
+
+    >>> shortened(0.5092311, pd.Series([0.3004, 0.718])), shortened(0.33333, pd.Series([0.3332, 0.3334]))
+    (0.509, 0.3333)
+    """
+    rounded = (float(f"{threshold:.{digits}g}") for digits in range(_DIGITS, 18))
+    return next(near for near in rounded if np.array_equal(scores > near, scores > threshold))
+
+
+def untuned(rows: pd.DataFrame, carried: Collection[str]) -> str:
     """Why a file with labels, which has the columns ``carried``, has no threshold: ``tuned`` found none.
 
-    >>> [line] = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}), ["split"])
-    >>> line.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}), [])
-    ("labelled rows found: 2 of split 'test'", [])
-    >>> untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["dev"] * 2, "label": [1, 0]}), ["split"])[0].split("; ")[1]
+    >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}), ["split"])
+    >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}), [])
+    ("labelled rows found: 2 of split 'test'", '')
+    >>> rows = pd.DataFrame({"score": [0.2, 0.6], "split": ["dev"] * 2, "label": [1, 0]})
+    >>> untuned(rows, ["split"]).split("; ")[1]
     'label 1 means faithful: are the labels the other way round?'
     """
     labelled = _labelled(rows)
     if labelled.empty:
-        return []
+        return ""
     known = _validation(rows)
     if known["label"].nunique() == 2:
         area = auc(known["label"], known["score"])  # all scores equal: 0.5
-        turned = "label 1 means faithful: are the labels the other way round?"
         other = "give more of them, take another metric or model, or say a threshold with --threshold"
-        return [
-            f"  no threshold: the scores do not separate your {len(known)} labelled validation rows (AUC {area:.3f}); "
-            f"{turned if area < 0.5 else other}"
-        ]
-    splits = labelled["split"].value_counts() if "split" in carried else {}
-    found = ", ".join(f"{count} of split {name!r}" for name, count in splits.items())
-    return [
-        f"  no threshold: to tune one give some labelled rows of both kinds the split {VALIDATION[0]!r} (or "
-        f"{', '.join(VALIDATION[1:])}) in a column 'split', or say one with --threshold"
-        f"{'; labelled rows found: ' + found if found else ''}"
-    ]
+        return (
+            f"  no threshold: the scores do not separate your {len(known)} labelled validation rows (AUC "
+            f"{area:.3f}); {_TURNED if area < 0.5 else other}"
+        )
+    split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
+    if "split" not in carried:
+        return (
+            f"  no threshold: none is tuned on the rows that it is reported on. Give the file a column 'split', "
+            f"{split!r} {other} in some labelled rows of both kinds, or say one with --threshold"
+        )
+    found = ", ".join(f"{count} of split {name!r}" for name, count in labelled["split"].value_counts().items())
+    return (
+        f"  no threshold: to tune one give some labelled rows of both kinds the split {split!r} {other}, or say "
+        f"one with --threshold; labelled rows found: {found}"
+    )
 
 
-def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> list[str]:
+def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
     """What the threshold decided, and how right that is on the labelled rows that it was not tuned on.
 
     ``tuned`` says whether it was tuned, on the labelled validation rows, or given.
 
     >>> rows = pd.DataFrame({"split": "test", "label": [0, 1, 1], "document_id": ["a", "b", "c"], "score": [0.2, 0.6, 0.9]})
-    >>> print("\\n".join(report(rows, 0.5, tuned=False)))
+    >>> print(report(rows, 0.5, tuned=False))
       2 of 3 above the threshold 0.5
       balanced accuracy on 3 labelled rows: 100.0 % (50 is chance)
         2 of 2 faithful rows decided rightly, 15.8 to 100.0 % (exact 95 % interval, if the rows are independent)
@@ -243,15 +290,13 @@ def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> list[str]:
             "files: --threshold)"
         )
     if reported["label"].nunique() < 2:
-        return [f"{line}; how right that is only labelled {'rows of another split' if tuned else 'rows'} can say"]
-    own = f"  balanced accuracy on {len(reported)} labelled {'other ' if tuned else ''}rows: "
-    lines = [line, own + _accuracy(reported, threshold)]
+        return f"{line}; how right that is only labelled {'rows of another split' if tuned else 'rows'} can say"
+    line += f"\n  balanced accuracy on {len(reported)} labelled {'other ' if tuned else ''}rows: "
+    line += _accuracy(reported, threshold)
     shared = set(reported["document_id"]) & set(known["document_id"])
     if tuned and shared:
-        lines.append(
-            f"  {len(shared)} of their documents have validation rows too: the accuracy on new ones may be lower"
-        )
-    return lines
+        line += f"\n  {len(shared)} of their documents have validation rows too: the accuracy on new ones may be lower"
+    return line
 
 
 def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
@@ -299,5 +344,8 @@ def by_system(rows: pd.DataFrame) -> list[str]:
         several = len(set(part["document_id"])) > 1  # a bootstrap over one document has no width, and knows nothing
         interval = f"({own.low:.3f} to {own.high:.3f})" if several else "(one document: no interval)"
         found.append((own.value, f"  {printable(system)}: {own.value:.3f} {interval}, {len(part)} scored"))
+    if len(found) < 2:
+        return []
     lines = [line for _, line in sorted(found, key=lambda item: -item[0])]
-    return ["  mean by system (95 % bootstrap over documents):", *lines] if len(lines) > 1 else []
+    more = [f"  and {len(lines) - _SYSTEMS} systems more"] if len(lines) > _SYSTEMS else []
+    return ["  mean by system (95 % bootstrap over documents):", *lines[:_SYSTEMS], *more]

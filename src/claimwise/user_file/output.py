@@ -8,11 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pandas as pd
+import typer
 
 from claimwise import paths, text
 from claimwise.corpora.user_rows import RECORD, files_in, stem
@@ -30,13 +30,11 @@ SHOWN = 3
 #: What a spreadsheet takes for a formula: no number has more than one sign.
 _FORMULA = re.compile(r"[=@＝＠\t\r]|[+＋－-](?![\d.,]+%?$)")
 
+#: What would not be what its name says: only csv and JSON lines are written packed.
+_NEVER_PACKED = (".parquet.gz", ".html.gz", ".htm.gz")
+
 #: What a result's name may end in: a reader takes it for what its name says.
-_KINDS = {
-    "the scores": (".csv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz"),
-    "the claims": (".csv", ".csv.gz"),
-    "the page": (".html", ".htm"),
-    "what made the scores": (RECORD,),
-}
+_KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
 
 #: In the place of a file: the standard output.
 STDOUT = Path("-")
@@ -87,25 +85,42 @@ def check(
     ...
     claimwise.errors.ClaimwiseError: scores.csv: the claims would be written over the scores; name another file for the claims
     """
-    if page == STDOUT or out == claims == STDOUT:
-        raise ClaimwiseError("-: one of scores and claims can go to the standard output, no page can; name a file")
+    if page == STDOUT:
+        raise ClaimwiseError("--page -: the page goes into a file; name one that ends in .html")
+    if out == claims == STDOUT:
+        raise ClaimwiseError(
+            "--out - --claims -: only one of them can go to the standard output; name a file for the other"
+        )
     taken = {file.resolve(): what for file, what in {**dict.fromkeys(files, "the examples"), **(others or {})}.items()}
-    for path, what in zip((out, claims, page, record_beside(out)), _KINDS, strict=True):
+    for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
         if path in (None, STDOUT):
             continue
+        if not path.name.isprintable():
+            raise ClaimwiseError(f"{str(path)!a}: expected a name of printable characters for {what}")
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
         if other := taken.get(path.resolve()):
             raise ClaimwiseError(f"{path}: {what} would be written over {other}; name another file for {what}")
         place = next(parent for parent in (path, *path.parents) if parent.exists())
-        if (place != path and not place.is_dir()) or not os.access(place, os.W_OK):
+        if place != path and not place.is_dir():
+            raise ClaimwiseError(f"{path}: {what} cannot be written there, {place} is a file; name another folder")
+        if not os.access(place, os.W_OK):
             raise ClaimwiseError(
-                f"{path}: {what} cannot be written there, {place} is a file or read-only; name another place for {what}"
+                f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}"
             )
-        if path.suffix and not path.name.lower().endswith(_KINDS[what]):
-            kinds = " or ".join(_KINDS[what])
-            raise ClaimwiseError(f"{path}: {what} cannot be written in this form; name a file that ends in {kinds}")
+        name, kinds = path.name.lower(), _KINDS.get(what)
+        kind = next((end for end in _NEVER_PACKED if name.endswith(end)), Path(name.removesuffix(".gz")).suffix)
+        if kind and kinds and kind not in kinds:
+            raise ClaimwiseError(
+                f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}, got "
+                f"{kind!r}"
+            )
         taken[path.resolve()] = what
+    record = record_beside(out)
+    if record and (other := taken.get(record.resolve())):
+        raise ClaimwiseError(
+            f"{record}: what made the scores would be written over {other}; give the scores another name"
+        )
 
 
 def nests(path: Path) -> bool:
@@ -118,9 +133,12 @@ def nests(path: Path) -> bool:
 
 
 def write_record(record: Mapping[str, Any], path: Path) -> None:
-    """Write what made the scores."""
-    with paths.whole(path) as new:
-        new.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    """Write what made the scores; these are there already, so that a place that takes no file is only warned of."""
+    try:
+        with paths.whole(path) as new:
+            new.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        typer.echo(f"warning: what made the scores is not written: {error}", err=True)
 
 
 def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
@@ -135,21 +153,31 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     >>> (folder / "scores.csv").read_text().split(), (folder / "scores.jsonl").read_text().splitlines()[1]
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
-    with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
+    if path == STDOUT:
+        _write_csv(table, sys.stdout, safe)
+        return
+    with paths.whole(path) as new:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
                 for row in table.to_dict("records"):
                     values = {name: None if _missing(value) else value for name, value in row.items()}
                     lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
-            return
-        mixed = {name: column for name, column in table.items() if column.dtype == object}
-        cells = table.assign(**{name: column.map(_cell) for name, column in mixed.items()})
-        if path.suffix.lower() == ".parquet":
-            cells.to_parquet(new, index=False)
-            return
-        if safe:
-            cells = cells.rename(columns=_inert).map(_inert)
-        cells.to_csv(new, index=False, float_format="%.6g", quoting=quoting(cells))
+        elif path.suffix.lower() == ".parquet":
+            mixed = {name: column for name, column in table.items() if column.dtype == object}  # a column has one type
+            texts = {name: column.map(_cell, na_action="ignore") for name, column in mixed.items()}
+            table.assign(**texts).to_parquet(new, index=False)
+        else:
+            _write_csv(table, new, safe)
+
+
+def _write_csv(table: pd.DataFrame, path: Path | TextIO, safe: bool) -> None:
+    """Values that are no text as JSON; every cell is read back as it was written, but for the quotes that make it safe."""
+    cells = table.assign(**{name: column.map(_cell) for name, column in table.items() if column.dtype == object})
+    if safe:
+        cells = cells.rename(columns=_inert).assign(
+            **{_inert(name): cells[name].map(_inert) for name in cells.select_dtypes(["object", "str"])}
+        )
+    cells.to_csv(path, index=False, float_format="%.6g", quoting=quoting(cells))
 
 
 def _inert(text: Any) -> Any:
@@ -161,9 +189,10 @@ def _inert(text: Any) -> Any:
     return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
 
 
-def _cell(value: Any) -> str | None:
-    """A value among others of any type as a text: what is none as JSON."""
-    return value if isinstance(value, str) else None if _missing(value) else json.dumps(value, ensure_ascii=False)
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if _missing(value) else json.dumps(value, ensure_ascii=False)
 
 
 def _missing(value: Any) -> bool:

@@ -33,6 +33,7 @@ from claimwise.user_file.warnings import warnings
 _COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
 #: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
+_SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
 
 
 def score(
@@ -79,30 +80,31 @@ def score(
     read = expanded([fetched(path) for path in files])
     if len(read) > len(files):
         typer.echo(f"{len(read)} files: {', '.join(map(str, read))}", err=True)
+
     found = read_files(read, columns)
     # Now: at the end, perhaps hours later, a file may be another. Of a pipe there is nothing to read again.
     hashes = {str(path): pooch.file_hash(path) if path.is_file() and path != STDIN else None for path in read}
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
     if found.claims is not None:
-        spec = api.own_claims(metric, spec)
+        spec = api.own_claims(metric, spec, prompt)
         if claims is None and not output.nests(out) and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
-    band, claim_band = decisions.bands(metric, spec, entry)
-    band = band if threshold is None else None
-    ours = {
+    band = decisions.of_summaries(metric, spec, entry) if threshold is None else None
+    claim_band = decisions.of_claims(spec, entry)
+    ours = [
         *_COLUMNS,
         decisions.DECISION,
         *([decisions.VERDICT] if band else []),
         *(["claims"] if output.nests(out) else []),
-    }
+    ]
     if twice := [name for name in carried if name in ours]:
         raise TableError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
-    doubts = warnings(entry.get("kind"), examples, prompt) if asked and not dry_run else ()
-    for line in (*found.hints, *(f"warning: {doubt}" for doubt in doubts)):
+    doubts = warnings(entry.get("kind"), examples, prompt) if asked else ()
+    for line in (*found.hints, *(() if dry_run else (f"warning: {doubt}" for doubt in doubts))):
         typer.echo(line, err=True)
 
     engine = models.load(entry, cache)
@@ -128,6 +130,17 @@ def score(
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
     record = output.record_beside(out)
+    if record is not None:
+        made = {
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "files": hashes,
+            "columns": dict(columns or {}),
+            "limit": limit,
+            "examples": len(scores),
+            "threshold": cut,
+        }
+        output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
         output.write(output.claim_report(judged), claims, safe_csv)
         if spec.judge:
@@ -149,17 +162,6 @@ def score(
             )
             new.write_text(html, encoding="utf-8")
 
-    if record is not None:
-        made = {
-            "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "python": platform.python_version(),
-            "files": hashes,
-            "columns": dict(columns or {}),
-            "limit": limit,
-            "examples": len(scores),
-            "threshold": cut,
-        }
-        output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     beside = [path for path in (claims, page, record) if path is not None and path.is_file()]
     shown = file if out == output.STDOUT else out
     unscored = scores.loc[scores["score"].isna(), "reason"].value_counts()
@@ -167,15 +169,17 @@ def score(
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
     say(f"{shown}: {counted(len(scores), 'summary')}{by}, {mean}{unscored.sum()} without a score")
-    tuned = threshold is None
+    decided = (
+        decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
+    )
     said = scores.loc[scores["score"].notna(), decisions.VERDICT].tolist() if band else []
     for line in (
         *(f"  {count} x {reason}" for reason, count in unscored.items()),
         *(f"  {count} scored, but: {reason}" for reason, count in doubtful.items()),
         *decisions.by_system(rows),
         *decisions.ranking(rows),
-        *(decisions.untuned(rows, carried) if cut is None else decisions.report(rows, cut, tuned=tuned)),
-        *(decisions.band_report(said, band) if said else []),
+        *([decided] if decided else []),
+        *([decisions.band_report(said, band)] if said else []),
         *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):
         say(line)
@@ -196,23 +200,9 @@ def chosen(
         The metric's specification, the model's entry and name (empty of a metric without one), the file of finished calls.
     """
     settings = api.read_settings(params)
-    spec = _with_prompts(metric, specification(metric, settings.metrics), prompt)
+    spec = _specification(metric, settings.metrics, prompt)
     model = model or ("openai" if options else spec.model or settings.model)
-    if model in settings.models:
-        entry = settings.models[model] | dict(options)
-    elif model in ("openai", "transformers"):
-        if "model" not in options:
-            raise models.ModelError(
-                f"--model {model}: say which model with --name (the server's name for it, or the folder or hub id of a "
-                f"checkpoint), or make an entry {model!r} of `models` in {params}"
-            )
-        entry = {"kind": model, **options}
-    else:
-        place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
-        raise models.ModelError(
-            f"unknown model {model!r}{near(model, settings.models) or ';'} {place}: {', '.join(settings.models)}; or --model "
-            "openai (or transformers) with --name"
-        )
+    entry = _entry(model, settings, params, options)
     scorer = "" if spec.judge == WordOverlap.name else str(options.get("model", model))
     return spec, entry, scorer, settings.cache
 
@@ -243,17 +233,41 @@ def _called(files: Sequence[Path]) -> Path:
     return files[0].resolve() if files[0].name in ("", "..") else files[0]
 
 
-def _with_prompts(metric: str, spec: MetricSpec, names: Sequence[str]) -> MetricSpec:
-    """The metric with these prompts in the place of its own."""
-    has = [role for role in prompts.ROLES if getattr(spec, role, None) not in (None, WordOverlap.name)]
+def _entry(model: str, settings: api.UserSettings, params: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The model's entry of the settings, with the options of the command line."""
+    if model in settings.models:
+        return settings.models[model] | dict(options)
+    if model in ("openai", "transformers"):
+        if "model" in options:
+            return {"kind": model, **options}
+        raise models.ModelError(
+            f"--model {model}: say which model with --name (the server's name for it, or the folder or hub id of a "
+            f"checkpoint), or make an entry {model!r} of `models` in {params}"
+        )
+    place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
+    hint = "; or --model openai (or transformers) with --name"
+    raise models.ModelError(
+        f"unknown model {model!r}{near(model, settings.models) or ';'} {place}: {', '.join(settings.models)}{hint}"
+    )
+
+
+def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:
+    """The metric's specification, with these prompts in the place of its own."""
+    spec = specification(metric, metrics)
+    if names and spec.judge == WordOverlap.name:
+        raise prompts.PromptError(f"metric {metric!r} has no prompt, it counts words; leave out --prompt {names[0]}")
     chosen: dict[str, str] = {}
     for name in names:
         role = prompts.load(name).role
-        if role not in has or role in chosen:
-            takes = f"takes one prompt for {' and one for '.join(has)}" if has else "has no prompt, it counts words"
-            raise prompts.PromptError(f"--prompt {name}: it is for {role}; metric {metric!r} {takes}")
+        if role in chosen:
+            raise prompts.PromptError(f"--prompt: {chosen[role]} and {name} are both for {role}; give one")
+        if getattr(spec, role, None) is None:
+            has = [known for known in prompts.ROLES if getattr(spec, known, None) is not None]
+            raise prompts.PromptError(
+                f"prompt {name!r} is for {role}; metric {metric!r} has {' and '.join(has)}: name a metric that has {role}"
+            )
         chosen[role] = name
-    return specification(metric, {metric: spec.model_dump(exclude_unset=True) | chosen})
+    return specification(metric, {metric: {**metrics[metric], **chosen}})
 
 
 def advice(reasons: Sequence[str], file: Path, spec: MetricSpec) -> str:
@@ -264,21 +278,19 @@ def advice(reasons: Sequence[str], file: Path, spec: MetricSpec) -> str:
     >>> advice([Reason.REFUSAL], Path("mine.csv"), MetricSpec(judge="belugaeval-judge-consistency"))
     'take another prompt (--prompt) or another model (--model)'
     """
-    remedies = []
-    for reason in reasons:
-        if reason in _OF_THE_FILE:
-            remedy = f"correct {file}"
-        elif reason == Reason.CUT or reason.startswith(Reason.NO_TEXT):  # a server's thoughts may be all it sent
-            remedy = (
-                "give replies more room, or switch thinking off (docs/models.md, Models that think before they answer)"
-            )
-        elif reason in (Reason.TOO_LONG, Reason.REFUSED_AS_TOO_LONG):
-            shorter = " acueval-decompose-0shot" if spec.decompose in prompts.names("decompose") else ""
-            remedy = (
-                "the whole prompt, with its instructions and demonstrations, must fit: set the model's `context` in "
-                f"params.yaml to all that it has, or take a shorter prompt (--prompt{shorter})"
-            )
-        else:
-            remedy = "take another prompt (--prompt) or another model (--model)"
-        remedies.append(remedy)
-    return "; ".join(dict.fromkeys(remedies))
+    return "; ".join(dict.fromkeys(_remedy(str(reason), file, spec) for reason in reasons))
+
+
+def _remedy(reason: str, file: Path, spec: MetricSpec) -> str:
+    if reason in _OF_THE_FILE:
+        return f"correct {file}"
+    if reason == Reason.CUT or reason.startswith(Reason.NO_TEXT):  # a server's thoughts may be all it sent
+        return "give replies more room, or switch thinking off (docs/models.md, Models that think before they answer)"
+    if reason in (Reason.TOO_LONG, Reason.REFUSED_AS_TOO_LONG):
+        several = spec.decompose in prompts.names("decompose") and spec.decompose != _SHORTER
+        shorter = f"--prompt {_SHORTER}, which has no demonstrations" if several else "--prompt"
+        return (
+            "the whole prompt, with its instructions and demonstrations, must fit: set the model's `context` in "
+            f"params.yaml to all that it has, or take a shorter prompt ({shorter})"
+        )
+    return "take another prompt (--prompt) or another model (--model)"

@@ -1,10 +1,15 @@
-"""What to doubt of a user's file before a model that reads English prose, and of prompts none, has scored it."""
+"""What to doubt of a user's file before a model that reads English prose, and of prompts none, has scored it.
+
+Every line of a summary is read as one sentence or several (``text.sentences``), so that a layout which a person reads
+past changes claims and scores. Only what is rarely anything else is looked for: a warning of nothing costs trust.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import pandas as pd
 
@@ -12,7 +17,6 @@ from claimwise import text
 from claimwise.errors import counted
 from claimwise.words import FUNCTION_WORDS
 
-_TEXTS = ("document", "summary")
 #: What such a model takes of a prompt, by kind.
 _READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
 #: What programs write where nothing is.
@@ -39,9 +43,16 @@ _TAG = re.compile(
     r"|table|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-#: Of a line: a number before it, and what needs no warning, a bullet before it or a sentence's end behind it.
-_NUMBER = re.compile(r"\(?\d{1,2}[.)]\s")
-_SENTENCE = re.compile(r"[-*•–+]\s.*|.*[.!?;…。！？\"”'’)]")
+
+_ENDS = tuple(".!?:;…。！？\"”'’)]")  # of a line that says all it has to say
+_NARROWEST = 20  # characters; nobody breaks lines at fewer, and lists of words are as narrow
+_ITEM = re.compile(r"\s*(?:[-*•–+]|\d{1,2}[.)]|\(?[a-z][.)]|[ivx]{1,4}[.)])\s+(?=\S)")
+_NUMBERED = re.compile(r"\s*\(?(\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s+(?=\S)")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s+\S.*|(\*\*|__)[^*_]+\1:?)\s*")
+_LEAD_IN = re.compile(
+    r"(?:sure\W+|certainly\W+)?(?:here(?: is| are|['’]s)|below (?:is|are)|the following|in summary)\b", re.I
+)
+_LABEL_WORDS, _HEADING_WORDS = 3, 8  # the most of a label ("Key points:"), and of a heading without marks
 
 
 def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[str]:
@@ -52,32 +63,46 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
         examples: the examples table.
         prompts: the user's, by name or path.
     """
-    for name in _TEXTS:
+    for name in ("document", "summary"):
         if count := int(examples[name].str.strip().str.lower().isin(_EMPTY).sum()):
             yield (
-                f"{counted(count, name)} with only a word for nothing (NaN, None, null), which is scored as a text; leave "
-                "such cells empty"
+                f"{counted(count, name)} {'is' if count == 1 else 'are'} a word for nothing (NaN, None, null), which is scored "
+                "as a text; leave such cells empty"
             )
     if kind not in list(_READ):  # a language model, or a list from YAML, which is refused later
         return
-    another = "take a language model (--model, in Python model=)"
+    another, summaries = "take a language model (--model, in Python model=)", examples["summary"]
     if prompts:
         yield f"{', '.join(prompts)}: the {kind} model reads {_READ[kind]}; {another}, which reads all of it"
-    for name in _TEXTS:
-        if count := int(examples[name].str.contains(_TAG).sum()):
-            yield f"{counted(count, name)} with HTML (<p>, <br/> and such), which is read as text; take the tags out before"
-    if count := sum(map(laid_out, examples["summary"])):
+    tagged = {name: int(examples[name].str.contains(_TAG).sum()) for name in ("document", "summary")}
+    if any(tagged.values()):
+        found = " and ".join(counted(count, name) for name, count in tagged.items() if count)
         yield (
-            f"{counted(count, 'summary')} with lines that have a number before or no full stop behind them: every line is "
-            "read as a sentence; join lines that were broken at a width, take numbers, headings and lead-ins off"
+            f"{found} {'holds' if sum(tagged.values()) == 1 else 'hold'} HTML (<p>, <br/> and such), which is "
+            "read as text; take the tags out before"
+        )
+    if count := sum(map(wrapped, summaries)):
+        yield (
+            f"{counted(count, 'summary')} {'looks' if count == 1 else 'look'} hard-wrapped (a line goes on in the "
+            "next one): every line is read as a sentence; join the lines before"
+        )
+    if count := sum(map(marked, summaries)):
+        yield (
+            f"{counted(count, 'summary')} {'has' if count == 1 else 'have'} numbered lists, headings or lead-ins, "
+            "which are read as claims; take them off before"
         )
     if kind != "embedded":
         return
-    for name in _TEXTS:
-        if count := int((~english(examples[name])).sum()):
+    if count := sum(map(_not_latin, summaries)):
+        yield (
+            f"{count} of {len(summaries)} summaries are mostly not in Latin script; the embedded model is "
+            f"English only, do not trust its scores of these; {another} that reads them"
+        )
+    for name, several in (("document", "documents"), ("summary", "summaries")):
+        if _not_english(examples[name]):
             yield (
-                f"{counted(count, name)} of {len(examples)} not in English, it seems, which is all that the embedded model "
-                f"reads: do not trust its scores of these; {another}"
+                f"the {several} seem not to be English, which is all that the embedded model reads: do "
+                f"not trust its scores; {another}"
             )
 
 
@@ -94,16 +119,55 @@ def english(texts: pd.Series) -> pd.Series:
     return texts.map(lambda text: not (_not_latin(text) or _not_english([text]))).astype(bool)
 
 
-def laid_out(summary: str) -> bool:
-    """Whether a line before others may be no sentence: it has a number, or no full stop.
+def wrapped(summary: str) -> bool:
+    """Whether a program broke the lines at a width: a sentence goes on in the next line, whose first word had no room.
 
-    >>> laid_out("1. It rained.\\n2. It snowed."), laid_out("Key points:\\n- It rained."), laid_out("It rained in\\nRome.")
+    Of lines written one by one (highlights, turns of a dialogue, verse, lists) hardly any begins with a small letter,
+    or most had room for more.
+
+    >>> wrapped("The mayor said on Tuesday that the old\\nbridge would be closed for a year. Work\\nbegins in May.")
+    True
+    >>> wrapped("Mayor closes old bridge\\nWork begins in May"), wrapped("- the mayor spoke at\\n- people left")
+    (False, False)
+    """
+    paragraphs = re.split(r"\n\s*\n", "\n".join(summary.splitlines()).strip())
+    return any(_broken([line.strip() for line in paragraph.splitlines()]) for paragraph in paragraphs)
+
+
+def _broken(lines: list[str]) -> bool:
+    width = max(map(len, lines), default=0)
+    if len(lines) < 2 or width < _NARROWEST or lines[0][:1].islower() or any(map(_ITEM.match, lines)):
+        return False
+    pairs = [(line, after) for line, after in pairwise(lines) if not line.endswith(_ENDS)]
+    full = all(len(line) + 1 + len(after.split()[0]) > width for line, after in pairs)
+    small = sum(after[0].islower() for _, after in pairs)
+    return full and 2 * len(pairs) >= len(lines) - 1 and 2 * small >= len(pairs)
+
+
+def marked(summary: str) -> bool:
+    """Whether a summary has a list with numbers or letters, a heading, or a lead-in on a line of its own.
+
+    >>> marked("1. It rained.\\n2. It snowed."), marked("Key points:\\n- It rained."), marked("# Weather\\nIt rained.")
     (True, True, True)
-    >>> laid_out("It rained.\\nIt snowed."), laid_out("- the mayor spoke\\n- people left"), laid_out("Mayor speaks")
+    >>> marked("- It rained.\\n- It snowed."), marked("2. Mai war es.\\nIt rained."), marked("Ann: hello\\nBob: bye")
     (False, False, False)
     """
-    lines = [line.strip() for line in summary.splitlines() if line.strip()]
-    return any(_NUMBER.match(line) or not _SENTENCE.fullmatch(line) for line in lines[:-1])
+    lines = summary.strip().splitlines()
+    numbers = {found[1] for line in lines if (found := _NUMBERED.match(line))}
+    return len(numbers) > 1 or any(
+        _announces(line.strip(), lines[at + 1 :]) for at, line in enumerate(lines[:-1]) if line.strip()
+    )
+
+
+def _announces(line: str, after: list[str]) -> bool:
+    """Whether a line only leads to those that follow."""
+    if _HEADING.fullmatch(line):
+        return True
+    words = line.split()
+    if line.endswith(":"):
+        return len(words) <= _LABEL_WORDS or bool(_LEAD_IN.match(line))
+    bare = not line.endswith(_ENDS) and not _ITEM.match(line)
+    return bare and len(words) <= _HEADING_WORDS and not after[0].strip() and after[-1].rstrip().endswith(_ENDS)
 
 
 def _not_english(texts: Iterable[str]) -> bool:
