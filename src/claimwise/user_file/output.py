@@ -8,8 +8,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pandas as pd
 import typer
@@ -153,31 +154,21 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     >>> (folder / "scores.csv").read_text().split(), (folder / "scores.jsonl").read_text().splitlines()[1]
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
-    if path == STDOUT:
-        _write_csv(table, sys.stdout, safe)
-        return
-    with paths.whole(path) as new:
+    with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
                 for row in table.to_dict("records"):
                     values = {name: None if _missing(value) else value for name, value in row.items()}
                     lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
-        elif path.suffix.lower() == ".parquet":
-            mixed = {name: column for name, column in table.items() if column.dtype == object}  # a column has one type
-            texts = {name: column.map(_cell, na_action="ignore") for name, column in mixed.items()}
-            table.assign(**texts).to_parquet(new, index=False)
-        else:
-            _write_csv(table, new, safe)
-
-
-def _write_csv(table: pd.DataFrame, path: Path | TextIO, safe: bool) -> None:
-    """Values that are no text as JSON; every cell is read back as it was written, but for the quotes that make it safe."""
-    cells = table.assign(**{name: column.map(_cell) for name, column in table.items() if column.dtype == object})
-    if safe:
-        cells = cells.rename(columns=_inert).assign(
-            **{_inert(name): cells[name].map(_inert) for name in cells.select_dtypes(["object", "str"])}
-        )
-    cells.to_csv(path, index=False, float_format="%.6g", quoting=quoting(cells))
+            return
+        mixed = {name: column for name, column in table.items() if column.dtype == object}
+        cells = table.assign(**{name: column.map(_cell) for name, column in mixed.items()})
+        if path.suffix.lower() == ".parquet":
+            cells.to_parquet(new, index=False)
+            return
+        if safe:
+            cells = cells.rename(columns=_inert).map(_inert)
+        cells.to_csv(new, index=False, float_format="%.6g", quoting=quoting(cells))
 
 
 def _inert(text: Any) -> Any:
@@ -189,10 +180,9 @@ def _inert(text: Any) -> Any:
     return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if _missing(value) else json.dumps(value, ensure_ascii=False)
+def _cell(value: Any) -> str | None:
+    """A value among others of any type as a text: what is none as JSON."""
+    return value if isinstance(value, str) else None if _missing(value) else json.dumps(value, ensure_ascii=False)
 
 
 def _missing(value: Any) -> bool:
