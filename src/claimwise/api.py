@@ -27,35 +27,20 @@ from claimwise.paths import PARAMS
 from claimwise.user_file import decisions, output
 from claimwise.user_file.warnings import warnings as doubts
 
-#: Of Qwen2.5-Coder by size: the revision, and the SHA-256 of its file.
-_CHECKPOINTS = {
-    "0.5b": (
-        "ebb2015119c907b064c512bf053e945850b5875f",
-        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-    ),
-    "1.5b": (
-        "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
-        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    ),
+#: Checkpoints that adapters ship for: as in params.yaml, which is no part of the package.
+_QWEN = {"kind": "transformers", "only_verifies": True, "context": 32768}
+_SMALL = _QWEN | {
+    "model": "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+    "revision": "ebb2015119c907b064c512bf053e945850b5875f",
+    "file": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
 }
-
-
-def _fine_tuned(size: str, variant: str = "", **more: Any) -> dict[str, Any]:
-    """An entry of ``models``: Qwen2.5-Coder of a size with an adapter that ships for it."""
-    revision, sha256 = _CHECKPOINTS[size]
-    return {
-        "kind": "transformers",
-        "model": f"Qwen/Qwen2.5-Coder-{size.upper()}-Instruct-GGUF",
-        "revision": revision,
-        "file": f"qwen2.5-coder-{size}-instruct-q4_k_m.gguf",
-        "sha256": sha256,
-        "adapter": f"claimwise-{size}{variant}",
-        "only_verifies": True,
-        "context": 32768,
-        **more,
-    }
-
-
+_LARGE = _QWEN | {
+    "model": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    "revision": "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
+    "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+}
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
 #: The models that need no settings.
@@ -63,9 +48,9 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     DEFAULT_MODEL: {"kind": "embedded"},
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
-    "claimwise-0.5b": _fine_tuned("0.5b", calibration=[0.52, 0.84]),
-    "claimwise-1.5b": _fine_tuned("1.5b", calibration=[1.05, 0.53]),
-    "claimwise-1.5b-zero-shot": _fine_tuned("1.5b", "-zero-shot"),
+    "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
+    "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53]},
+    "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
 }
 _UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
