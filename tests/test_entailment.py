@@ -263,3 +263,12 @@ def test_of_a_model_for_entailment_options_are_checked():
         load({"kind": "model", "model": {"kind": "lexical"}, "promt": "x"})
     with pytest.raises(ModelError, match="unknown kind of model 'nothing'"):
         load({"kind": "model", "model": {"kind": "nothing"}})
+
+
+def test_a_verifying_model_is_loaded_once_whatever_remembers_its_calls(tmp_path):
+    """Variants of an ablation share a checkpoint, and each evaluation may bring a cache of its own."""
+    entry = {"kind": "model", "model": {"kind": "embedded"}}
+    caches = [ResponseCache(tmp_path / name) for name in ("a.sqlite", "b.sqlite")]
+    first, second = (load(entry, cache)._model for cache in caches)
+    assert first.model is second.model
+    assert (first.cache, second.cache) == tuple(caches)

@@ -500,3 +500,5 @@ def test_nothing_is_made_of_a_refusal_or_of_a_second_reply_without_answer(first,
     assert found.support == 1.0 if "Yes" in first else math.isnan(found.support)
     assert found.reason != Reason.CONCLUDED
     assert len(asked.language_model.asked) == asked_for
+    # what could not be read is set aside: a mended server is asked for all of it anew
+    assert asked.cache.prune("scripted:unread") == (0 if "Yes" in first else asked_for)

@@ -6,6 +6,7 @@ verifier in that role, for runs without a checkpoint; and any model that verifie
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -15,7 +16,6 @@ from pydantic import Field
 
 from claimwise import prompts
 from claimwise.errors import ClaimwiseError
-from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.options import Options, of_kind
 
@@ -189,18 +189,31 @@ class ModelEntailment:
 
     A premise that the model cannot read, or an answer that cannot be read, is a row of NaN.
 
-    >>> from claimwise import models
-    >>> nli = ModelEntailment(models.load({"kind": "lexical"}))
+    Args:
+        model: an entry of ``models`` in params.yaml.
+        prompt: for verification; it shows the premise as the document.
+
+    >>> nli = ModelEntailment({"kind": "lexical"})
     >>> nli.entail(["It rained.", "Ann left."], ["It rained.", "It rained."]).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
 
     limit = None
 
-    def __init__(self, model: Model, prompt: str = "acueval-verify-zeroshot") -> None:
-        self._model, self._prompt = model, prompts.load(prompt, "verify")
-        self.name = model.name
-        self.fingerprint = f"verifier:{model.fingerprint}:{self._prompt.fingerprint}"
+    def __init__(self, model: Mapping[str, Any], prompt: str = "acueval-verify-zeroshot") -> None:
+        from claimwise import models
+
+        self._model, self._prompt = models.loaded(model), prompts.load(prompt, "verify")
+        self.name = self._model.name
+        self.fingerprint = f"verifier:{self._model.fingerprint}:{self._prompt.fingerprint}"
+
+    def remembering(self, calls: ResponseCache) -> ModelEntailment:
+        """The same with these finished calls; the weights are shared."""
+        from claimwise import models
+
+        other = copy.copy(self)
+        other._model = models.remembering(self._model, calls)
+        return other
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """See ``Entailment.count``; nothing is counted: the model itself says what it cannot read."""
@@ -282,14 +295,17 @@ class CheckpointOptions(Options):
 
 
 class ModelOptions(Options):
-    """The options of ``kind: model``; see ``ModelEntailment``. ``model`` is an entry of ``models`` in params.yaml."""
+    """The options of ``kind: model``; see ``ModelEntailment``."""
 
     model: dict[str, Any]
     prompt: str = "acueval-verify-zeroshot"
 
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
+
 
 def load(settings: Mapping[str, Any], cache: ResponseCache | None = None) -> Entailment:
-    """The entailment model that a metric's ``entailment`` entry describes; of the first two kinds for equal entries the same.
+    """The entailment model that a metric's ``entailment`` entry describes; its weights are loaded once for equal entries.
 
     A checkpoint is large, and the variants of an ablation read with one.
 
@@ -306,17 +322,13 @@ def load(settings: Mapping[str, Any], cache: ResponseCache | None = None) -> Ent
     ...
     claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers or model
     """
-    if settings.get("kind") == "model":
-        from claimwise import models
-
-        options = ModelOptions.read("model (entailment)", {key: settings[key] for key in settings if key != "kind"})
-        return ModelEntailment(models.load(options.model, cache), options.prompt)
     kinds = {
         "embedded": _embedded,
         "transformers": lambda: (SequenceClassifier, CheckpointOptions),
         "model": lambda: (ModelEntailment, ModelOptions),
     }
-    return of_kind("entailment", settings, kinds, EntailmentError)
+    found = of_kind("entailment", settings, kinds, EntailmentError)
+    return found.remembering(cache) if cache is not None and isinstance(found, ModelEntailment) else found
 
 
 def _embedded() -> tuple[Callable[..., Entailment], type[Options]]:

@@ -234,44 +234,41 @@ class PromptedModel:
         rendered = [one for group in groups for one in group]
         replies = self._ask(rendered, prompt)
         found = [_read(reply, prompt) for reply in replies]
-        again = [place for place, parsed in enumerate(found) if parsed.value is None and replies[place].answered]
-        begun: dict[str, Reply] = {}
-        if prompt.begin and again:
-            seconds = [f"{rendered[place]}\n\n{prompt.begin}" for place in again]
-            for place, second, reply in zip(again, seconds, self._ask(seconds, prompt), strict=True):
-                found[place] = _read(reply, prompt) if _begun(reply, prompt.begin) else found[place]
-                if found[place].value is None and reply.answered:
-                    begun[second] = reply
-        for place, answer in self._concluded(rendered, replies, again, prompt):
-            found[place] = answer
+        unread = [place for place, parsed in enumerate(found) if parsed.value is None and replies[place].answered]
+        seconds, asking = self._seconds(rendered, replies, unread, prompt)
+        kept: dict[str, Reply] = {}
+        for (place, second), reply in zip(seconds.items(), self._ask(list(seconds.values()), asking), strict=True):
+            parsed = _read_second(reply, prompt, asking)
+            if parsed.value is not None:
+                found[place] = parsed
+            elif reply.answered:
+                kept |= zip(self._keys([second], asking), [reply], strict=True)
         lost = [place for place, parsed in enumerate(found) if parsed.value is None]
         if lost:
             keys = self._keys(rendered, prompt)
-            kept = {keys[place]: asdict(replies[place]) for place in lost if replies[place].answered}
-            kept |= zip(self._keys(list(begun), prompt), map(asdict, begun.values()), strict=True)
-            self.cache.put(kept, model=unread_name(self.name), role=prompt.role)
+            kept |= {keys[place]: replies[place] for place in lost if replies[place].answered}
+            values = {key: asdict(reply) for key, reply in kept.items()}
+            self.cache.put(values, model=unread_name(self.name), role=prompt.role)
             self.cache.note(self.name, prompt.role, Usage(unparsed=len(lost), unread=len(kept)))
         self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
         each = iter(found)
         return [[next(each) for _ in group] for group in groups]
 
-    def _concluded(
+    def _seconds(
         self, rendered: list[str], replies: list[Reply], unread: list[int], prompt: Prompt
-    ) -> Iterator[tuple[int, Parsed]]:
-        """The more probable answer after the reasoning of replies that have none; a refusal is not asked again."""
+    ) -> tuple[dict[int, str], Prompt]:
+        """What is asked once more about unread replies, by place, and the prompt by which it is asked."""
+        if prompt.begin:
+            return {place: f"{rendered[place]}\n\n{prompt.begin}" for place in unread}, prompt
         if not prompt.conclude:
-            return
+            return {}, prompt
         alone = prompt.model_copy(update={"reply": "yes-no", "max_tokens": 5, "stop": ()})
         asked = {
             place: f"{rendered[place]}\n\n{replies[place].text}\n\n{prompt.conclude}"
             for place in unread
             if not parsers.texts.is_refusal(replies[place].text or "")
         }
-        asked = {place: one for place, one in asked.items() if self.language_model.fits(one, alone.decoding)}
-        for place, reply in zip(asked, self._ask(list(asked.values()), alone), strict=True):
-            value = _read(reply, alone).value
-            if value is not None:
-                yield place, Parsed(float(value >= 0.5), Reason.CONCLUDED)
+        return {place: one for place, one in asked.items() if self.language_model.fits(one, alone.decoding)}, alone
 
     def _warn(self, improbable: int, asked: int) -> None:
         """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""
@@ -295,6 +292,14 @@ def _stored(value: Any, choices: int) -> Reply:
     if found is not None and not (len(found) == choices and all(0 <= one < math.inf for one in found)):
         raise ValueError(f"expected {choices} probabilities, found {found}")
     return reply
+
+
+def _read_second(reply: Reply, prompt: Prompt, asking: Prompt) -> Parsed:
+    """A list that begins as it should; or after reasoning the more probable of Yes and No."""
+    if prompt.begin:
+        return _read(reply, prompt) if _begun(reply, prompt.begin) else Parsed(None)
+    value = _read(reply, asking).value
+    return Parsed(None) if value is None else Parsed(float(value >= 0.5), Reason.CONCLUDED)
 
 
 def _begun(reply: Reply, begin: str) -> bool:

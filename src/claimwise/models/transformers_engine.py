@@ -20,10 +20,10 @@ from claimwise.prompts import Decoding
 
 _log = logging.getLogger(__name__)
 _CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
-_CPU_ROW = 1024  # of a packed row: in longer ones a CPU, too, spends its time on attention to what a mask hides
+_CPU_ROW, _GPU_ROW = 1024, 4096  # tokens: in longer rows attention to what a mask hides costs more than another pass
 _CPU_REPLIES = 32_768  # more rows at once pay when replies are written: a step reads all weights in any case
 _CPU_MEMORY = 2**30  # bytes that keys and values of all replies written at once may take, without what they share
-_CPU_HELD = 5 * 2**29  # with it: every row has a copy, so that a step copies nothing
+_CPU_HELD = 5 * 2**29  # the same with what they share, of which every row has a copy
 _GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
 _BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
 #: What sharing is tried on: two documents under common instructions, and after each two endings with different answers.
@@ -36,7 +36,6 @@ _BEGINNINGS = [
 ]
 _ENDS = ["Ann Lee voted for the tram line.\nAnswer:", "The bridge was"]
 _GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain nothing
-_GPU_ROW = 4096  # the same there
 
 
 class Engine:
