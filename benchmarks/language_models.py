@@ -5,7 +5,8 @@
 
 ``alone``: one claim at a time; ``padded``: in padded batches; ``shared``: the document read once, as the engine does;
 ``server`` (with ``--server``): llama.cpp's server on the same file, with its prompt cache (a word of its own begins every
-repeat, so that no earlier one helps). With as many documents as claims nothing but the instructions is shared. Times are of one thread for all ways; the best of several repeats counts.
+repeat, so that no earlier one helps). With as many documents as claims nothing but the instructions is shared. Times are
+of one thread for all ways; the best of several repeats counts.
 
 With ``--replies`` so many of the sample's summaries are decomposed (five demonstrations, replies of up to 200 tokens):
 by the engine, by ``generate`` in batches of as many rows that wait for their longest reply, and, for a bound, by
