@@ -11,8 +11,6 @@ sets the threads. All loops and scores are in float32 but for the rows that say 
 far their scores are from the loop's is printed).
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import random

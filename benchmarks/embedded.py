@@ -7,8 +7,6 @@ them. Memory is the process's peak after everything. Public corpora (aggrefact_f
 or the network. ``--csv`` writes the table that the notebook ``embedded_model`` shows.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

@@ -14,8 +14,6 @@ by the engine, by ``generate`` in batches of as many rows that wait for their lo
 Tokens a second are of the processor's time, which others on the machine disturb less.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import math

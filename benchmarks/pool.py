@@ -8,8 +8,6 @@ latency calls a second; "of the ideal of those that are left" is over the claims
 last one. Servers note what they are asked, so that lost, doubled and scattered calls are counted, not assumed.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -7,8 +7,6 @@ so many workers: reading, splitting, Dask, files. Its share is that of the time 
 many workers (``--pace`` summaries a second and worker; 15 is the embedded model's). Memory is the driver's.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import multiprocessing

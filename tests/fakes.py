@@ -1,7 +1,5 @@
 """A model that plays every role by rules one can work out by hand, and counts its calls."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

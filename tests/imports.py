@@ -1,7 +1,5 @@
 """What the modules of the project import of each other, found by walking the imports without running them."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

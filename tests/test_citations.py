@@ -1,7 +1,5 @@
 """Citations in prose: a hand-written list by format, the sample's labelled sentences, and properties."""
 
-from __future__ import annotations
-
 from itertools import chain
 from pathlib import Path
 

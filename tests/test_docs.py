@@ -1,7 +1,5 @@
 """docs/ names every option with its default, its settings are settings, and its links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

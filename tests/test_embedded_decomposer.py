@@ -1,7 +1,5 @@
 """The embedded decomposer: what its claims say, where they come from, and that demonstrations and scope matter."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

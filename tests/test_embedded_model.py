@@ -1,7 +1,5 @@
 """The embedded model as a whole: every role on real sentences, minimal revisions, bad input, kill and resume."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

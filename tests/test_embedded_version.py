@@ -3,8 +3,6 @@
 If this fails, answers changed: raise ``claimwise_embedded.VERSION`` and run ``python tests/test_embedded_version.py``.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Algorithm 1 on models whose every reply is known: what is checked, what is fed back, when the rounds end."""
 
-from __future__ import annotations
-
 import pytest
 from fakes import MUMBLE, FakeModel
 

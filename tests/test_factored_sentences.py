@@ -1,7 +1,5 @@
 """Which sentences are checked, against what, and what is counted of the verdicts, on a verifier of known replies."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

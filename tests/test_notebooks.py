@@ -4,8 +4,6 @@ The project is a small one that the test makes: models are word overlap under th
 checkpoint, so that nothing is slow and the numbers of models mean nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The contracts that hold the compendium together: names, imports, packages, committed results, environments."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

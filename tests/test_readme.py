@@ -1,7 +1,5 @@
 """The README's and docs/results.md's numbers are those of the committed tables, and links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

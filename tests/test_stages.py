@@ -1,7 +1,5 @@
 """The stages: corpora prepared, metrics run over them, notebooks executed, each in a project of its own."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`data: own`: the notebooks that rank metrics and systems, executed on a user's labelled file with the shipped settings."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

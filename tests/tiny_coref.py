@@ -1,7 +1,5 @@
 """A checkpoint of fastcoref with weights set by hand: it knows who is who in a few words, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

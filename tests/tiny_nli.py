@@ -1,7 +1,5 @@
 """A tiny random three-way NLI checkpoint, made on the spot: no download, the same weights for the same seed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

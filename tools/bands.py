@@ -8,8 +8,6 @@ of these, both on a corpus or origin whose rows the band was not fitted on (the 
 The row ``claim`` is the same of labelled claims and their support.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Write environment.yml from pyproject.toml, and requirements.lock from what a fresh environment of it installs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

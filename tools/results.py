@@ -1,7 +1,5 @@
 """Write docs/results.md: prose by hand, whose numbers are taken out of the committed tables of the public run."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from pathlib import Path

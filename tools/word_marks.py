@@ -7,8 +7,6 @@ CLAIMWISE_MIRROR or the network. ``right``: the share of the marked words that s
 ``found``: the share of the words in spans that are marked. docs/model_card.md and the page of a scored file say these figures.
 """
 
-from __future__ import annotations
-
 from claimwise import corpora
 from claimwise_embedded import DOUBTED
 from claimwise_embedded.localisation import Localiser, marked_words

@@ -6,8 +6,6 @@ and with parts of them (``learning_curve.csv``). What is made lies in ``data/emb
 run that is killed leaves weights and tables of the run before, all of one training.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Corpora that only training reads: most of them are labelled so that they teach more than they measure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from pathlib import PurePosixPath

@@ -4,8 +4,6 @@ Every corpus becomes rows: a document, a text, its statements (sentences, and re
 any), a label of the whole, and, where known, the spans of the text that the document does not support.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import random

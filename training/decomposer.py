@@ -4,8 +4,6 @@ Deterministic: the same corpus gives the same file. A fifth of the documents cho
 balance; the shipped weights are then fitted on all of them. Test parts are never read.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -6,8 +6,6 @@ EXF's from XSum, so that whoever tells the two apart would have .88 there. No te
 tables to ``data/embedded``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

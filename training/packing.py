@@ -6,8 +6,6 @@ Judged rows, sentences of documents and their edits, the same in other words, wh
 and pairs of premise and hypothesis. Making them takes minutes and the public corpora; learning from the file needs neither.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -4,8 +4,6 @@ Edits of sentences that were copied from a document teach that whatever differs 
 right: other words for the same thing, digits for number words, an opening phrase moved or left out, a shorter name.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

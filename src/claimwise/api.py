@@ -3,8 +3,6 @@
 Neither this nor ``claimwise score`` needs a project: metrics, models and the cache have defaults.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

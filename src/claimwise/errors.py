@@ -1,7 +1,5 @@
 """Errors that are messages for users, not defects (the command line prints them plainly), and what such messages share."""
 
-from __future__ import annotations
-
 import difflib
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Files on Hugging Face's hub; those of a dataset are named as pandas names them: ``hf://datasets/OWNER/NAME/FILE``."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from pathlib import Path

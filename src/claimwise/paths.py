@@ -1,7 +1,5 @@
 """Where the project's files lie, whatever folder a notebook or a command starts in."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A progress bar with an estimate of the time left, also from within a notebook that papermill runs."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a notebook loads: the settings, a model of them, and the tables that the stages ``corpora`` and ``score`` wrote."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Why there is no value: a failure is NaN or nothing with a reason, never a guess."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any, NamedTuple
 

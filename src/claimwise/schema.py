@@ -16,8 +16,6 @@ All are pandas frames, parquet on disk. ``validate`` is called where a table ent
 loader, a user's file) and where it leaves (before it is written).
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 from collections.abc import Sequence

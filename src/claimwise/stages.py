@@ -1,7 +1,5 @@
 """The pipeline's stages: ``corpora`` prepares tables, ``score`` runs a metric over them, ``notebook`` executes a notebook."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

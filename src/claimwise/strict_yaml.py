@@ -1,7 +1,5 @@
 """YAML as this project reads it: safely, and no key twice."""
 
-from __future__ import annotations
-
 import yaml
 from yaml.constructor import ConstructorError
 

@@ -1,7 +1,5 @@
 """For tests of a program that writes summaries: an assertion for pytest, or any other runner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from claimwise.api import DEFAULT_MODEL, AnyModel, explain

@@ -3,8 +3,6 @@
 Everything returns character offsets into the text it was given, so that evidence can be shown in place.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Words: those without content, those that tell who a pronoun may stand for, and what two spellings have in common."""
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any

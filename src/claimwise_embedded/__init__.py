@@ -1,7 +1,5 @@
 """The embedded model: every role on a laptop's CPU, offline, with weights that ship with the package."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property

@@ -5,8 +5,6 @@ A candidate is a list of pieces, token indices or inserted words, with what dist
 (``traits``), which the selector weighs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """All weights, held to their checksums: a flipped byte would move scores, and nobody would see it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clauses of a parse: who does what, what the verb cannot do without, and what may be told beside it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

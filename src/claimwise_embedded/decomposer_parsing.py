@@ -2,8 +2,6 @@
 noun, what may follow it, and what "and" joins.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

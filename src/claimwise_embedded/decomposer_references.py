@@ -4,8 +4,6 @@ The rules are few and strict: agreement in number and gender, and then either a 
 was said so far, or the subject of the sentence before. See ``claimwise.words`` for the words they know.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

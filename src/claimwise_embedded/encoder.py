@@ -6,8 +6,6 @@ transformers takes longer than loading all weights and judging a page. Its state
 ``transformers.BertModel`` (a test compares them).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, groupby

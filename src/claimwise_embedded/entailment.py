@@ -1,7 +1,5 @@
 """The embedded model in the role of NLI: its verifier reads a premise as if that were the whole document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 

@@ -1,7 +1,5 @@
 """Where in a summary is the error? The word checkers' doubts, with their places in the text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple

@@ -6,8 +6,6 @@ none, a sentence with next to no support is dropped and any other stays. A summa
 neither changed nor lost while its sentence stands; an edit has a subject and a verb where the sentence has.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

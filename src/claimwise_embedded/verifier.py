@@ -7,8 +7,6 @@ are that they see, checkers what holds elsewhere as well. A whole summary is rea
 judged by trees of its own alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path

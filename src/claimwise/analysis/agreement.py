@@ -1,7 +1,5 @@
 """How well scores order summaries and systems as people do: Kendall's tau-b and Spearman's rho."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Draws are seeded: the same input gives the same output, and the same seed draws 
 so that the draws of two metrics can be subtracted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple

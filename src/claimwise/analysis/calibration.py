@@ -1,7 +1,5 @@
 """Whether supports are probabilities: their expected calibration error, and how much of it so few claims would have anyway."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ ROUGE-1 F1 with Porter stemming (the rouge-score package's tokens), best match, 
 measure is the precision side alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache

@@ -6,8 +6,6 @@ the project: the same matching in another space, so that orders can be compared 
 cannot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ a group is tuned on its validation rows; test rows are only reported. Metrics ar
 scored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd

@@ -5,8 +5,6 @@ says how often each row stands in each bootstrap draw (``bootstrap.bootstrap_int
 one value a draw, NaN where the draw has rows of one class only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plots that several notebooks draw: values with their intervals, beside what the papers published."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Mapping

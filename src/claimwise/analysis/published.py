@@ -1,7 +1,5 @@
 """The papers' own numbers, typed from their tables into ``data/published``, to stand beside ours."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from claimwise import paths

@@ -1,7 +1,5 @@
 """What every notebook says besides its results: what was run, on what, and whether the model had learned from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources

@@ -1,7 +1,5 @@
 """Where a notebook's tables and figures go, and how they are written: the same result gives the same bytes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

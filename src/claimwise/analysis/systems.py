@@ -1,7 +1,5 @@
 """Which replies of systems are compared: answers, of the documents that all of them summarised."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from claimwise import text

@@ -1,7 +1,5 @@
 """Tables as a notebook shows them: escaped HTML that is the same bytes in every run."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from html import escape

@@ -3,8 +3,6 @@
 Each loader reads published files (``registry``: download, checksum, mirror) into the tables of ``claimwise.schema``.
 """
 
-from __future__ import annotations
-
 from claimwise.corpora import aggrefact, news, papers, sample, wice
 from claimwise.corpora.base import Corpus, CorpusError, Loader, filled, read, write
 from claimwise.corpora.registry import Registry

@@ -3,8 +3,6 @@
 FtSota is BART, Pegasus and T5; EXF are early Transformers (BertSum, GPT-2 and others).
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Summaries of news and dialogues that people labelled, rated, compared or marked: one function a dataset."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping

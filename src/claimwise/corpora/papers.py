@@ -1,7 +1,5 @@
 """Summaries of scientific papers: of several abstracts that they cite, and of long articles, one function a dataset."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from statistics import mean
 from string import ascii_lowercase

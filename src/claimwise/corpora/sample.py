@@ -5,8 +5,6 @@ reference is checked against a system's summary, which may or may not state it; 
 and summaries that cite them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

@@ -4,8 +4,6 @@
 (``data: own`` in params.yaml), with the preferences beside it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -5,8 +5,6 @@ document where the summary belongs, and every score that follows is about someth
 written again: no halves of surrogate pairs, no numbers of thousands of digits.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

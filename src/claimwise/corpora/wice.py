@@ -1,7 +1,5 @@
 """WiCE (Kamoi et al. 2023): claims of Wikipedia checked against the web articles that they cite."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

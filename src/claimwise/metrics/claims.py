@@ -4,8 +4,6 @@ Besides the prompted models there are two that need none (the sentences, the who
 must be read against, and one that looks up claims that a published system made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

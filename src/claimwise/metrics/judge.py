@@ -1,7 +1,5 @@
 """Holistic judges: one look at the whole summary, one score. What claim-level metrics are compared with."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial

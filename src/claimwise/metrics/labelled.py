@@ -1,7 +1,5 @@
 """Verdicts on claims that people labelled one by one (ACUEval section 5.3 and Table 3): no metric's claims, but given ones."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import pandas as pd

@@ -4,8 +4,6 @@ A recorded reply is a language model that looks its answer up (``models.replies.
 a metric, or a verifying prompt, like any other. Nothing is asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

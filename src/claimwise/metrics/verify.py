@@ -1,7 +1,5 @@
 """Verifiers: from a document and claims to the probability that the document supports each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pandas as pd

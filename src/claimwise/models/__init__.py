@@ -1,7 +1,5 @@
 """Models behind one interface: embedded, lexical (both offline), transformers checkpoints, OpenAI-compatible servers."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ A *model* decomposes, verifies, judges, critiques, revises and summarises. Noteb
 returns a list of n results in the same order: a backend may batch, sort and cache as it likes inside.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -120,7 +118,6 @@ class Model(Protocol):
 
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """Break each passage into claims (ACUEval sec. 3, "ACU generation")."""
-        ...
 
     def verify(
         self,
@@ -133,25 +130,20 @@ class Model(Protocol):
 
         ``extras`` are the other documents that a prompt with context ``document+extra`` shows beside.
         """
-        ...
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """Score each whole summary at once (ACUEval appendix A, BelugaEval)."""
-        ...
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
         """Say what is wrong with each statement given its document (Factored Verification, Algorithm 1)."""
-        ...
 
     def revise(
         self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
     ) -> list[Text]:
         """Revise each summary as the feedback asks, changing nothing else (ACUEval sec. 5.4)."""
-        ...
 
     def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
         """Answer each question from its sources, citing them (Factored Verification sec. 3.1)."""
-        ...
 
 
 class WordMarker(Protocol):
@@ -164,4 +156,3 @@ class WordMarker(Protocol):
 
     def unsupported_words(self, documents: Sequence[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """For each text the characters (start, end) of such words, in order."""
-        ...

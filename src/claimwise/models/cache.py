@@ -4,8 +4,6 @@ One SQLite file in WAL mode, one row a call, each committed as it is finished: s
 one asks a call at a time, and under ``kill -9``. The key is a hash over everything that changes the answer.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

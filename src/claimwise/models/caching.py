@@ -5,8 +5,6 @@ models that implement the roles directly. A verification is remembered per claim
 decomposition recomputes the new claims only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, is_dataclass
 from functools import partialmethod

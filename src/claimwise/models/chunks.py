@@ -1,7 +1,5 @@
 """Parts of a document: those that fit a model's context, and those that a claim is about."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import Counter

@@ -4,8 +4,6 @@ On a CPU a step of one row takes nearly as long as one of ten, since the weights
 for its longest reply writes fewer and fewer tokens a step.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

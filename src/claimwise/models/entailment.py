@@ -41,18 +41,15 @@ class Entailment(Protocol):
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; of texts joined by spaces at most the sum."""
-        ...
 
     def scope(self, document: str) -> str:
         """The part of the model that may read premises of a document; empty where that is all of it.
 
         A model that was trained on some documents names the part here that has not seen this one.
         """
-        ...
 
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """(n, 3) p_entail, p_neutral, p_contradict of n pairs, rows summing to 1; no pair is longer than ``limit``."""
-        ...
 
 
 def label_order(labels: Mapping[int, str], checkpoint: str) -> list[int]:

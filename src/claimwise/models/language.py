@@ -4,8 +4,6 @@ What is remembered is the reply to a rendered prompt, not what was read from it:
 call, and a changed prompt repeats its own calls only.
 """
 
-from __future__ import annotations
-
 import copy
 import logging
 import math

@@ -4,8 +4,6 @@ It plays all roles without a prompt's help: claims are sentences, support is the
 that the document has, and a revision drops what the feedback names.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

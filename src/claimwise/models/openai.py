@@ -4,8 +4,6 @@ vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor. The ``opena
 attempts that fail, ``server_pool`` chooses the server; here are the budget, and what is asked of servers that differ.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

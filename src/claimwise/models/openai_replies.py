@@ -1,7 +1,5 @@
 """What an OpenAI-compatible server answers: failed attempts, refusals, texts, probabilities, counts."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

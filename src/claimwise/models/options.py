@@ -3,8 +3,6 @@
 What each option means says the table of its kind in docs/models.md; a test holds the tables to these fields.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

@@ -76,19 +76,15 @@ class LanguageModel(Protocol):
             (index of the prompt, its reply) as replies finish, in any order and each index once, so that the caller can
             store what is finished before a later call fails.
         """
-        ...
 
     def fits(self, prompt: str, how: Decoding) -> bool:
         """Whether the prompt can be read beside the longest reply; so too where the context is not known."""
-        ...
 
     def count(self, text: str) -> int:
         """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above."""
-        ...
 
     def longest_reply(self, how: Decoding) -> int:
         """The most tokens that a reply may have; options may give it another limit than ``how`` does."""
-        ...
 
 
 class RecordedReplies:

@@ -5,8 +5,6 @@ with the least to do, once it has room. A server that does not serve is taken ou
 documents move; the last one is never taken out. All of it runs in one event loop, so nothing is locked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """A checkpoint and its tokenizer (``kind: transformers``): loading, prompts as token ids, tokens that spell an answer."""
 
-from __future__ import annotations
-
 import logging
 import re
 import timeit

@@ -1,7 +1,5 @@
 """The computation of a local checkpoint: batched greedy generation, and answers read from the logits."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property

@@ -3,8 +3,6 @@
 Where a reply leaves open which answer is meant ("Yes/No", "4 or 5", "No doubt it is so"), it has none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -28,8 +28,6 @@ text                anything                                            str
 ==================  ==================================================  ===================================
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ cited ones (Factored Verification sec. 3.2: only the cited abstracts are shown).
 which summaries cite it, "Ling and Roy (2009)"; ``claimwise.metrics.factored.citations`` finds such names in prose.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

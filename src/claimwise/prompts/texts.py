@@ -3,8 +3,6 @@
 Lists have bullets and numbers of every kind, or are JSON that is nearly JSON.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Parts scored by Dask: on workers that are started here, or on those of a scheduler that is there."""
 
-from __future__ import annotations
-
 import logging
 import socket
 from collections.abc import Callable, Iterator, Mapping

@@ -6,8 +6,6 @@ file: a row is an example with its score and, nested, its claims and verdicts. I
 that one that is there is whole, and its manifest says whether what it holds is what would be asked now.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

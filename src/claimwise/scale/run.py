@@ -1,7 +1,5 @@
 """``claimwise score FILE --out FOLDER/``: split, score what is not finished yet (here or by Dask), say what came of it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@
 are what ``tools/bands.py`` fitted on public validation rows; of another model or metric nothing is known.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

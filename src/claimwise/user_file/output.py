@@ -1,7 +1,5 @@
 """Where ``claimwise score`` writes, and what: checked before anything is asked, for it may take an hour."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -3,8 +3,6 @@
 The page is one file that opens from disk. Texts are data: all of them are escaped, and no script runs but the page's own.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections import Counter

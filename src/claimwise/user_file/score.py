@@ -1,7 +1,5 @@
 """``claimwise score``: read a user's own file, evaluate a metric on it, write the scores and say what to read of them."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

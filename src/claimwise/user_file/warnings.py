@@ -4,8 +4,6 @@ Every line of a summary is read as one sentence or several (``text.sentences``),
 past changes claims and scores. Only what is rarely anything else is looked for: a warning of nothing costs trust.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

@@ -9,8 +9,6 @@ finding of its own.
 A capitalised word before a year in brackets is taken for a name: "the Helsinki Declaration (1964)" is a citation here.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The critiques of the unsupported sentences, one under the other, are the factore
 ``sentences.statements`` says which sentences are checked, and against what.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -5,8 +5,6 @@ the abstracts that it cites, and a cited paper that is not among the sources is 
 sentence says. Where it is one source, every sentence is checked against it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

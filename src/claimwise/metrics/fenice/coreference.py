@@ -5,8 +5,6 @@ news-like English: parts of names, "the plane" after "a small plane", pronouns. 
 chain lets a claim about one person rest on a sentence about another.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +37,6 @@ class Resolver(Protocol):
 
     def chains(self, document: str) -> list[Chain]:
         """Groups of at least two mentions of one entity, in the order of their first mentions."""
-        ...
 
 
 class NeuralResolver:
