@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
 
-.PHONY: repro public test lint lab html lock bench train adapter clean help
+.PHONY: repro public test lint lab html lock bench train adapter extractor clean help
 
 help:      ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -41,7 +41,11 @@ adapter: build/packs.jsonl ## fine-tune the language model anew, both variants, 
 	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b --most 3584
 	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b-zero-shot --most 3584 \
 		--without aggrefact_ summac_ wice halueval
-	cd src/claimwise/models/adapters && sha256sum claimwise-*/* > SHA256SUMS
+	cd src/claimwise/models/adapters && sha256sum */* > SHA256SUMS
+
+extractor: .venv/ready ## teach the smallest language model to write claims, into the package
+	python -m training.distillation src/claimwise/models/adapters/claim-extractor data/embedded/claim_extractor.csv
+	cd src/claimwise/models/adapters && sha256sum */* > SHA256SUMS
 
 build/packs.jsonl: | .venv/ready
 	python -m training.packing build/packs.jsonl

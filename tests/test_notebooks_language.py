@@ -4,8 +4,6 @@ The loopback server gives canned replies, and in two notebooks that make it writ
 numbers mean nothing. What is tested is that every experiment runs to its end, whatever a language model replies.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -15,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 import tiny_nli
 import yaml
@@ -145,7 +144,8 @@ def small(kind: str, entries: dict, nli: str) -> dict:
             metric["alignment"] = {"entailment": {"kind": "transformers", "checkpoint": nli, "device": "cpu"}}
     for name in NOTEBOOKS:
         given[name] |= {key: 20 for key in ("draws",) if key in given[name]}
-    given["acu_verification"]["shots"] = 2
+    given["acu_verification"] |= {"shots": 2, "others": ["lexical"]}
+    given["datasets"]["sample"]["acu_generation"]["others"] = {"lexical": "acueval-decompose-5shot"}
     given["refinement"]["per_origin"] = 2
     given["verifier"]["tuned"] = kind
     backbones = {"by words": {"kind": "model", "model": {"kind": "lexical"}}}
@@ -209,6 +209,17 @@ loaded = pytest.mark.parametrize("project", ["transformers"], indirect=True, sco
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebooks_code_runs_with_a_server(project, name):
     run(project, name)
+
+
+@served
+@pytest.mark.parametrize(
+    ("name", "table", "column"),
+    [("acu_generation", "easiness", "decomposer"), ("acu_verification", "prompts", "prompt")],
+)
+def test_a_further_model_has_a_row_of_its_own(project, name, table, column):
+    run(project, name)
+    rows = pd.read_csv(Path("tables/sample", project.model, name, f"{table}.csv"))
+    assert (rows[column] == "lexical").any()
 
 
 @served

@@ -12,7 +12,7 @@ from claimwise.models import weights
 from claimwise.models.options import ModelError, TransformersOptions
 from claimwise.models.weights import learned_documents
 from claimwise.schema import document_id
-from training import adapter, left_out, packing
+from training import adapter, left_out, lora, packing
 from training.data import Row
 from training.packing import Labelled, Pack, read, without, write
 
@@ -47,7 +47,7 @@ def learned(options, tmp_path_factory):
     folder = tmp_path_factory.mktemp("adapter")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adapter, "RATE", 3e-3)
-        patch.setattr(adapter, "WARM_UP", 1)
+        patch.setattr(lora, "WARM_UP", 1)
         patch.setattr(adapter, "_PACKS_PER_STEP", len(PACKS))
         adapter.train(options, PACKS * 4, folder)
     return folder
@@ -82,7 +82,7 @@ def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_a
 
 
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tmp_path, monkeypatch):
-    monkeypatch.setattr(adapter, "_STEPS_PER_SAVE", 1)
+    monkeypatch.setattr(lora, "_STEPS_PER_SAVE", 1)
     monkeypatch.setattr(adapter, "_PACKS_PER_STEP", 1)
     adapter.train(options, PACKS, tmp_path / "whole")
 
@@ -160,7 +160,7 @@ def test_every_judged_row_is_in_some_pack_and_a_summary_is_a_statement_itself():
 def test_a_folder_without_an_adapter_is_refused(smollm2, tmp_path):
     with pytest.raises(
         ModelError,
-        match=r"there is no .*adapter_config.json; expected a folder that peft's .* or one of claimwise-0.5b, claimwise-1.5b",
+        match=r"there is no .*adapter_config.json; expected a folder that peft's .* or one of claim-extractor, claimwise-0.5b, claimwise-1.5b",
     ):
         models.load(smollm2 | {"adapter": str(tmp_path)})
 
@@ -219,7 +219,7 @@ def test_of_corpora_left_out_only_what_was_asked_is_compared(tmp_path):
 def test_what_ships_is_held_to_its_checksums(tmp_path, monkeypatch):
     here = weights._ADAPTERS
     assert {line.split()[1] for line in (here / "SHA256SUMS").read_text().splitlines()} == {
-        file.relative_to(here).as_posix() for file in here.glob("claimwise-*/*")
+        file.relative_to(here).as_posix() for file in here.glob("*/*")
     }
     shutil.copytree(here, tmp_path / "adapters")
     monkeypatch.setattr(weights, "_ADAPTERS", tmp_path / "adapters")

@@ -8,8 +8,6 @@ Groups, rows and what is compared are those of the embedded model's ``held_out.c
 ``ask`` a checkpoint and best a GPU. An adapter's strength is what its weights are multiplied by: 0 is the untaught model.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import defaultdict
@@ -27,10 +25,11 @@ from tqdm import tqdm
 from claimwise.models.options import TransformersOptions
 from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
-from training.adapter import Asked, options_of, read_together
+from training.adapter import Asked, read_together
 from training.corpora import load
 from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, Row, training_rows
 from training.evaluation import as_table, each_summary, interval, one_auc, pooled
+from training.lora import options_of
 
 STRENGTHS = (0.0, 0.5, 1.0)
 _TOGETHER = 16  # statements that are read with their document at once

@@ -3,8 +3,6 @@
 A stage reads the settings first, so that a wrong value is a line and nothing has been removed or asked for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -163,11 +161,16 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "revise_whole": Revise,
         "rounds": Count,
     },
-    "acu_generation": {"corpora": dict[Corpus, Grouping], "prompts": list[Decompose]},
+    "acu_generation": {
+        "corpora": dict[Corpus, Grouping],
+        "prompts": list[Decompose],
+        "others": dict[Model, Decompose],
+    },
     "acu_verification": {
         "corpora": dict[Literal["support", "presence"], list[Corpus]],
         "prompts": list[Verify],
         "reference": Annotated[str, _one_of("prompts")],
+        "others": list[Model],
         "shots": Annotated[int, Field(ge=0)],
     },
     "embedded_model": {
