@@ -287,7 +287,7 @@ def test_anli_and_control_are_pairs_to_learn_from():
     assert load("anli").examples["document"].str.split().str.len().median() > 40
 
 
-@pytest.mark.parametrize("adapter", ["claimwise-0.5b", "claimwise-1.5b", "claimwise-1.5b-zero-shot"])
+@pytest.mark.parametrize("adapter", ["claimwise-0.5b", "claimwise-1.5b", "claimwise-1.5b-zero-shot", "claim-extractor"])
 def test_an_adapter_that_ships_learned_from_no_document_that_is_reported_on(adapter):
     learned = learned_documents(adapter)
     for name, splits in TEST_SPLITS.items():

@@ -145,7 +145,7 @@ def small(kind: str, entries: dict, nli: str) -> dict:
     for name in NOTEBOOKS:
         given[name] |= {key: 20 for key in ("draws",) if key in given[name]}
     given["acu_verification"] |= {"shots": 2, "others": ["lexical"]}
-    given["datasets"]["sample"]["acu_generation"]["others"] = {"lexical": "acueval-decompose-5shot"}
+    given["datasets"]["sample"]["acu_generation"]["others"] = ["lexical"]
     given["refinement"]["per_origin"] = 2
     given["verifier"]["tuned"] = kind
     backbones = {"by words": {"kind": "model", "model": {"kind": "lexical"}}}

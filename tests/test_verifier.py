@@ -1,4 +1,4 @@
-"""A language model that only verifies: what it is asked, and what another model does for it."""
+"""A language model that was taught one role: what it is asked, and what another model does for it."""
 
 import math
 
@@ -11,7 +11,7 @@ from claimwise import models, prompts
 from claimwise.metrics import MetricSpec, estimate, evaluate
 from claimwise.models.base import Verdict
 from claimwise.models.cache import ResponseCache
-from claimwise.models.language import PromptedModel, Verifier
+from claimwise.models.language import Decomposer, PromptedModel, Verifier
 from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply
 
@@ -109,3 +109,31 @@ def test_an_entry_of_any_language_model_may_only_verify():
     [claims] = model.decompose(["It rained in Rome."], DECOMPOSE)
     assert [claim.text for claim in claims.claims] == ["It rained in Rome"]
     assert models.describe(entry) == "m at http://localhost:1/v1; it verifies, and the embedded model does the rest"
+
+
+def test_a_model_that_only_decomposes_reads_the_bare_summary_and_the_other_verifies():
+    model = Decomposer(
+        Scripted(lambda prompt: Reply("It rained. It snowed.")), ResponseCache(":memory:"), None, FakeModel()
+    )
+    examples = pd.DataFrame({"document": [DOCUMENT], "summary": ["Rain, then snow."]})
+    found = evaluate("a", MetricSpec(decompose=DECOMPOSE.name, verify=ZERO.name), model, examples, progress=False)
+    assert found.claims["claim"].tolist() == CLAIMS
+    assert model.language_model.asked == ["Rain, then snow."]  # no demonstrations, and nothing else
+    others = FakeModel().verify([DOCUMENT], [CLAIMS], ZERO)
+    assert found.verdicts["support"].tolist() == [verdict.support for verdict in others[0]]
+    assert model.judge([DOCUMENT], ["It rained."], JUDGE) == FakeModel().judge([DOCUMENT], ["It rained."], JUDGE)
+    assert len(model.language_model.asked) == 1
+
+
+def test_an_entry_may_only_decompose_but_not_verify_as_well():
+    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_decomposes": True}
+    model = models.load(entry)
+    [[verdict]] = model.verify(["It rained in Rome."], [["It rained in Rome."]], ZERO)
+    assert verdict.support > 0.5
+    assert (
+        models.describe(entry) == "m at http://localhost:1/v1; it writes claims, and the embedded model does the rest"
+    )
+    with pytest.raises(
+        ModelError, match="option 'only_decomposes': found True; it cannot go with `only_verifies: true`"
+    ):
+        models.check(entry | {"only_verifies": True})

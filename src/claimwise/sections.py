@@ -161,11 +161,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "revise_whole": Revise,
         "rounds": Count,
     },
-    "acu_generation": {
-        "corpora": dict[Corpus, Grouping],
-        "prompts": list[Decompose],
-        "others": dict[Model, Decompose],
-    },
+    "acu_generation": {"corpora": dict[Corpus, Grouping], "prompts": list[Decompose], "others": list[Model]},
     "acu_verification": {
         "corpora": dict[Literal["support", "presence"], list[Corpus]],
         "prompts": list[Verify],

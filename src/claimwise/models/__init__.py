@@ -12,7 +12,7 @@ from claimwise import paths
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import usage
-from claimwise.models.language import PromptedModel, Verifier
+from claimwise.models.language import Decomposer, PromptedModel, Verifier
 from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, without_credentials
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
@@ -60,8 +60,10 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
-    if options.only_verifies:
+    if options.only_verifies or options.only_decomposes:
         other = load({"kind": "embedded"}, store)
+        if options.only_decomposes:
+            return Decomposer(Backend(options), store, options.prices, other)
         return Verifier(Backend(options), store, options.prices, other, options.calibration or (1.0, 0.0))
     return PromptedModel(Backend(options), store, options.prices)
 
@@ -90,7 +92,7 @@ def remembering(model: Model, calls: ResponseCache) -> Model:
         return model
     other = copy.copy(model)
     other.cache = calls
-    if hasattr(other, "other"):  # what plays the other roles of a verifier
+    if hasattr(other, "other"):  # what plays the other roles
         other.other = remembering(other.other, calls)
     return other
 
@@ -124,8 +126,9 @@ def describe(settings: Mapping[str, Any]) -> str:
     'm at https://one.org/v1, https://two.org/v1'
     """
     kind = settings.get("kind")
-    if settings.get("only_verifies"):
-        return f"{describe({**settings, 'only_verifies': False})}; it verifies, and the embedded model does the rest"
+    for role, does in (("only_verifies", "verifies"), ("only_decomposes", "writes claims")):
+        if settings.get(role):
+            return f"{describe({**settings, role: False})}; it {does}, and the embedded model does the rest"
     if kind == "embedded":
         learned = settings.get("weights", "supervised")
         return (

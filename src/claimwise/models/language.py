@@ -38,6 +38,7 @@ from claimwise.reasons import Parsed, Reason
 _log = logging.getLogger(__name__)
 _LEAST_MASS = 0.1  # answers with less of the probability are marked: the model would say something else
 _QUESTION = "acueval-verify-zeroshot"  # what a model that only verifies is asked of a whole summary
+_BARE = "fenice-decompose-t5"  # what a model that only decomposes is asked
 
 
 class PromptedModel:
@@ -361,17 +362,57 @@ def _kindest(found: list[Parsed]) -> Critique:
 # -- a model that only verifies ------------------------------------------------------------------------
 
 
-class Verifier(PromptedModel):
-    """A language model that was taught to verify and nothing else: another model plays the other roles.
+class _Taught(PromptedModel):
+    """A language model that was taught one role and nothing else: another model plays the other roles.
+
+    Args:
+        language_model, cache, prices: as in ``PromptedModel``.
+        other: plays the other roles.
+        options: of the role; they are in the fingerprint.
+    """
+
+    role: str
+
+    def __init__(
+        self, language_model: LanguageModel, cache: ResponseCache, prices: Prices | None, other: Model, **options: Any
+    ):
+        super().__init__(language_model, cache, prices)
+        self.fingerprint = call_key(**{self.role: language_model.fingerprint}, other=other.fingerprint, **options)
+        self.other = other
+
+    def _by_other(self, role: str, *given: Any) -> list:
+        return getattr(self.other, role)(*given)
+
+    critique = partialmethod(_by_other, "critique")
+    revise = partialmethod(_by_other, "revise")
+    summarise = partialmethod(_by_other, "summarise")
+
+
+class Decomposer(_Taught):
+    """A language model that was taught to write a summary's claims as sentences, as FENICE's T5 was (section 3.1)."""
+
+    role = "decomposer"
+
+    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+        """See ``Model.decompose``; the prompt is not read: the model knows the bare summary."""
+        return super().decompose(passages, prompts.load(_BARE))
+
+    verify = partialmethod(_Taught._by_other, "verify")
+    judge = partialmethod(_Taught._by_other, "judge")
+
+
+class Verifier(_Taught):
+    """A language model that was taught to verify.
 
     A summary is judged as one claim. Of the sentences that support a claim a language model does not say which: the other
     model's evidence stands in their place.
 
     Args:
-        language_model, cache, prices: as in ``PromptedModel``.
-        other: decomposes, critiques, revises and summarises, and names the evidence.
+        language_model, cache, prices, other: as in ``_Taught``.
         calibration: slope and intercept of the log odds of support (Platt scaling), fitted to validation rows.
     """
+
+    role = "verifier"
 
     def __init__(
         self,
@@ -381,20 +422,10 @@ class Verifier(PromptedModel):
         other: Model,
         calibration: tuple[float, float] = (1.0, 0.0),
     ):
-        super().__init__(language_model, cache, prices)
-        self.fingerprint = call_key(
-            verifier=language_model.fingerprint, other=other.fingerprint, calibration=calibration
-        )
+        super().__init__(language_model, cache, prices, other, calibration=calibration)
         self._slope, self._intercept = calibration
-        self.other = other
 
-    def _by_other(self, role: str, *given: Any) -> list:
-        return getattr(self.other, role)(*given)
-
-    decompose = partialmethod(_by_other, "decompose")
-    critique = partialmethod(_by_other, "critique")
-    revise = partialmethod(_by_other, "revise")
-    summarise = partialmethod(_by_other, "summarise")
+    decompose = partialmethod(_Taught._by_other, "decompose")
 
     def verify(
         self,

@@ -86,7 +86,15 @@ class LanguageModelOptions(Options):
     context: int | None = Field(default=None, gt=0)
     recorded: str | None = None
     only_verifies: bool = False
+    only_decomposes: bool = False
     calibration: tuple[Annotated[float, Field(gt=0)], float] | None = None
+
+    @field_validator("only_decomposes")
+    @classmethod
+    def _plays_one_role(cls, found: bool, others: ValidationInfo) -> bool:
+        if found and others.data.get("only_verifies"):
+            raise ValueError("it cannot go with `only_verifies: true`")
+        return found
 
     @field_validator("calibration")
     @classmethod
