@@ -73,8 +73,10 @@ def lessons(corpus: Corpus, teacher: str, model: Model) -> tuple[list[Lesson], l
             f"{teacher} made no claims of {len(examples)} summaries whose documents have none in a test split; name another "
             "teacher or corpus"
         )
-    held_out = [lesson for lesson in found if int(lesson.document_id[-8:], 16) % _HELD_OUT == 0]
-    return [lesson for lesson in found if lesson not in held_out], held_out
+    parts: tuple[list[Lesson], list[Lesson]] = [], []
+    for lesson in found:
+        parts[int(lesson.document_id[-8:], 16) % _HELD_OUT == 0].append(lesson)
+    return parts
 
 
 def target(texts: Sequence[str]) -> str:
