@@ -90,6 +90,56 @@ def test_a_calibration_that_is_none_is_refused(calibration):
         models.check(entry | {"calibration": [1.0, 0.0]})
 
 
+def averaged(store=None):
+    return Verifier(answers(), store or ResponseCache(":memory:"), None, FakeModel(), averaged=True)
+
+
+def test_two_models_log_odds_are_averaged():
+    [[theirs, others]] = FakeModel().verify([DOCUMENT], [CLAIMS], ZERO)
+    assert (theirs.support, others.support) == (1.0, 0.5)
+    [[rained, snowed]] = averaged().verify([DOCUMENT], [CLAIMS], ZERO)
+    assert snowed.support == pytest.approx(1 / 3)  # odds of 1/4 and 1, whose geometric mean is 1/2
+    assert rained.support == pytest.approx(1 / (1 + math.exp(-(math.log(9) + 14) / 2)))  # certainty counts as 14
+    assert rained.evidence == theirs.evidence
+
+
+def test_a_summary_as_one_claim_is_averaged_with_the_other_ones_judgement():
+    [judgement] = averaged().judge([DOCUMENT], [" ".join(CLAIMS)], JUDGE)
+    [other] = FakeModel().judge([DOCUMENT], [" ".join(CLAIMS)], JUDGE)
+    odds = math.sqrt(0.3 / 0.7 * other.score / (1 - other.score))
+    assert judgement.score == pytest.approx(odds / (1 + odds))
+
+
+def test_what_one_of_two_averaged_models_cannot_say_has_no_mean():
+    class Silent(FakeModel):
+        def verify(self, documents, claims, prompt, extras=None):
+            return [[Verdict(math.nan, "no words") for _ in group] for group in claims]
+
+    model = Verifier(answers(), ResponseCache(":memory:"), None, Silent(), averaged=True)
+    [[verdict]] = model.verify([DOCUMENT], [CLAIMS[:1]], ZERO)
+    assert math.isnan(verdict.support) and verdict.reason == "no words"
+
+
+def test_a_written_verdict_does_not_silence_the_other_model():
+    sure = Verifier(Scripted(lambda prompt: Reply("Yes.")), ResponseCache(":memory:"), None, FakeModel(), averaged=True)
+    [[rained, snowed]] = sure.verify([DOCUMENT], [CLAIMS], ZERO)
+    [[theirs, others]] = FakeModel().verify([DOCUMENT], [CLAIMS], ZERO)
+    assert (rained.support > snowed.support) == (theirs.support > others.support)
+    assert rained.reason == "sampled"
+
+
+def test_an_entry_names_the_model_that_it_is_averaged_with():
+    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
+    zero_shot = {"kind": "embedded", "weights": "zero-shot"}
+    model = models.load(entry | {"averaged_with": zero_shot})
+    assert model.other.name == "embedded-zero-shot"
+    assert models.describe(entry | {"averaged_with": zero_shot}).endswith(models.describe(zero_shot))
+    with pytest.raises(ModelError, match="it goes with `only_verifies: true`"):
+        models.check(entry | {"only_verifies": False, "averaged_with": zero_shot})
+    with pytest.raises(ModelError, match="unknown kind of model 'embeded'"):
+        models.check(entry | {"averaged_with": {"kind": "embeded"}})
+
+
 def test_with_other_finished_calls_neither_it_nor_the_other_keeps_the_first_ones():
     entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
     model, calls = models.load(entry), ResponseCache(":memory:")

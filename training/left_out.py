@@ -20,14 +20,16 @@ import pandas as pd
 import torch
 from peft import PeftModel
 from peft.tuners.lora import LoraLayer
+from scipy.special import logit
 from tqdm import tqdm
 
+from claimwise import models, prompts
 from claimwise.models.options import TransformersOptions
 from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
 from training.adapter import Asked, read_together
 from training.corpora import load
-from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, Row, training_rows
+from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, VARIANTS, Row, training_rows
 from training.evaluation import as_table, each_summary, interval, one_auc, pooled
 from training.lora import options_of
 
@@ -87,7 +89,9 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
 def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
     """Columns as in ``held_out.csv``, without ``ece``, of the summaries that were asked about.
 
-    ``model`` is an adapter's strength; ``pooling`` min or mean over sentences, or whole: the summary as one statement.
+    ``model`` is an adapter's strength; on corpora that the embedded zero-shot model left out as well, ``embedded`` is that
+    model, and a strength ``averaged`` the mean of both models' log odds. ``pooling`` is min or mean over sentences, or whole:
+    the summary as one statement.
     """
     found = []
     if strange := [file.name for file in files if not file.stem.endswith(tuple(f"-{group}" for group in HELD_OUT))]:
@@ -108,7 +112,31 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
             found += _compared(group, own, odds, [row.statements for row in own], ["min", "mean"])
             wholes = _compared(group, own, odds, [(row.summary,) for row in own], ["mean"])
             found += [one | {"pooling": "whole"} for one in wholes]
+        read = _embedded([row for row in own if row.corpus.startswith(VARIANTS["zero-shot"])])
+        own = [row for row in own if all((row.document, one) in read for one in row.statements)]
+        if own:
+            both = {f"{strength} averaged": _mean(known, read) for strength, known in odds.items()}
+            statements = [row.statements for row in own]
+            found += _compared(group, own, {"embedded": read} | both, statements, ["min", "mean"])
     return as_table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high"])
+
+
+def _embedded(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+    """Log odds of the statements by the embedded model that left out these corpora, too; without those it cannot read."""
+    by_document: dict[str, dict[str, None]] = defaultdict(dict)
+    for row in rows:
+        by_document[row.document] |= dict.fromkeys(row.statements)
+    model = models.load({"kind": "embedded", "weights": "zero-shot"})
+    prompt = prompts.load("acueval-verify-zeroshot")
+    verdicts = model.verify(list(by_document), [list(every) for every in by_document.values()], prompt)
+    asked = [(document, statement) for document, every in by_document.items() for statement in every]
+    supports = [verdict.support for group in verdicts for verdict in group]
+    return {key: float(logit(support)) for key, support in zip(asked, supports, strict=True) if support == support}
+
+
+def _mean(known: dict[tuple[str, str], float], read: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """Of what both have said: what ``averaged_with`` makes of it."""
+    return {key: (known[key] + odds) / 2 for key, odds in read.items() if key in known}
 
 
 def _compared(group: str, rows: Sequence[Row], odds: dict, texts: Sequence[Sequence[str]], poolings: list[str]) -> list:

@@ -33,6 +33,8 @@ _LANGUAGE_MODELS = {
     "claimwise": "claimwise 0.5B",
     "claimwise-1-5b": "claimwise 1.5B",
     "claimwise-1-5b-zero-shot": "claimwise 1.5B zero-shot",
+    "claimwise-ensemble": "claimwise 1.5B + embedded",
+    "claimwise-ensemble-zero-shot": "claimwise 1.5B + embedded zero-shot",
 }
 _WHOLE = {
     "summary": "summary as one claim",

@@ -61,10 +61,17 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
     if options.only_verifies or options.only_decomposes:
-        other = load({"kind": "embedded"}, store)
+        other = load(options.averaged_with or {"kind": "embedded"}, store)
         if options.only_decomposes:
             return Decomposer(Backend(options), store, options.prices, other)
-        return Verifier(Backend(options), store, options.prices, other, options.calibration or (1.0, 0.0))
+        return Verifier(
+            Backend(options),
+            store,
+            options.prices,
+            other,
+            calibration=options.calibration or (1.0, 0.0),
+            averaged=bool(options.averaged_with),
+        )
     return PromptedModel(Backend(options), store, options.prices)
 
 
@@ -114,7 +121,10 @@ def check(settings: Mapping[str, Any]) -> Any:
         from claimwise_embedded import EmbeddedOptions
 
         kinds["embedded"] = EmbeddedOptions
-    return kinds[kind].read(kind, options)
+    found = kinds[kind].read(kind, options)
+    if other := getattr(found, "averaged_with", None):
+        check(other)
+    return found
 
 
 def describe(settings: Mapping[str, Any]) -> str:
@@ -126,6 +136,9 @@ def describe(settings: Mapping[str, Any]) -> str:
     'm at https://one.org/v1, https://two.org/v1'
     """
     kind = settings.get("kind")
+    if other := settings.get("averaged_with"):
+        alone = {key: value for key, value in settings.items() if key not in ("averaged_with", "only_verifies")}
+        return f"{describe(alone)}; its verdicts are averaged with those of the following, which does the rest: {describe(other)}"
     for role, does in (("only_verifies", "verifies"), ("only_decomposes", "writes claims")):
         if settings.get(role):
             return f"{describe({**settings, role: False})}; it {does}, and the embedded model does the rest"

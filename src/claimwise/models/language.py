@@ -12,6 +12,8 @@ from dataclasses import asdict, replace
 from functools import partial, partialmethod
 from typing import Any
 
+import numpy as np
+
 from claimwise import prompts, text
 from claimwise.models import chunks
 from claimwise.models.base import (
@@ -39,6 +41,7 @@ _log = logging.getLogger(__name__)
 _LEAST_MASS = 0.1  # answers with less of the probability are marked: the model would say something else
 _QUESTION = "acueval-verify-zeroshot"  # what a model that only verifies is asked of a whole summary
 _BARE = "fenice-decompose-t5"  # what a model that only decomposes is asked
+_SUREST = 14.0  # log odds, of one in a million, where two models' are averaged
 
 
 class PromptedModel:
@@ -405,11 +408,13 @@ class Verifier(_Taught):
     """A language model that was taught to verify.
 
     A summary is judged as one claim. Of the sentences that support a claim a language model does not say which: the other
-    model's evidence stands in their place.
+    model's evidence stands in their place. Two models that err about different claims are together better than either: their
+    log odds may be averaged.
 
     Args:
         language_model, cache, prices, other: as in ``_Taught``.
         calibration: slope and intercept of the log odds of support (Platt scaling), fitted to validation rows.
+        averaged: whether support is the mean of the log odds of both models, with equal weights.
     """
 
     role = "verifier"
@@ -421,9 +426,11 @@ class Verifier(_Taught):
         prices: Prices | None,
         other: Model,
         calibration: tuple[float, float] = (1.0, 0.0),
+        averaged: bool = False,
     ):
-        super().__init__(language_model, cache, prices, other, calibration=calibration)
+        super().__init__(language_model, cache, prices, other, calibration=calibration, averaged=averaged)
         self._slope, self._intercept = calibration
+        self._averaged = averaged
 
     decompose = partialmethod(_Taught._by_other, "decompose")
 
@@ -435,25 +442,37 @@ class Verifier(_Taught):
         extras: Sequence[str] | None = None,
     ) -> list[list[Verdict]]:
         """See ``Model.verify``."""
-        verdicts = self._calibrated(documents, claims, prompt, extras)
+        verdicts = super().verify(documents, claims, prompt, extras)
         read = self.other.verify(documents, claims, prompt, extras)
         return [
-            [replace(ours, evidence=theirs.evidence) for ours, theirs in zip(*group, strict=True)]
+            [
+                Verdict(*self._support(ours.support, ours.reason, theirs.support, theirs.reason), theirs.evidence)
+                for ours, theirs in zip(*group, strict=True)
+            ]
             for group in zip(verdicts, read, strict=True)
         ]
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
-        """See ``Model.judge``; the prompt is not read."""
-        verdicts = self._calibrated(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
-        return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]
+        """See ``Model.judge``; the prompt is the other model's only."""
+        verdicts = super().verify(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
+        read = self.other.judge(documents, summaries, prompt) if self._averaged else [Judgement(NAN)] * len(summaries)
+        return [
+            Judgement(*self._support(ours.support, ours.reason, theirs.score, theirs.reason))
+            for [ours], theirs in zip(verdicts, read, strict=True)
+        ]
 
-    def _calibrated(self, *asked: Any) -> list[list[Verdict]]:
+    def _support(
+        self, support: float, reason: str | None, others: float, others_reason: str | None
+    ) -> tuple[float, str | None]:
+        """Calibrated, and averaged where that is wanted: what one of the two cannot say, their mean does not, either."""
         from scipy.special import expit, logit  # takes a while, and most models need none of it
 
-        return [
-            [replace(one, support=float(expit(self._slope * logit(one.support) + self._intercept))) for one in group]
-            for group in super().verify(*asked)
-        ]
+        odds = self._slope * logit(support) + self._intercept
+        if not self._averaged:
+            return float(expit(odds)), reason
+        # No verdict is so sure that the other one does not count.
+        both = np.clip([odds, logit(others)], -_SUREST, _SUREST)
+        return float(expit(both.mean())), reason or others_reason
 
 
 # -- what a run would ask ------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ class LanguageModelOptions(Options):
     only_verifies: bool = False
     only_decomposes: bool = False
     calibration: tuple[Annotated[float, Field(gt=0)], float] | None = None
+    averaged_with: dict[str, JsonValue] | None = None
 
     @field_validator("only_decomposes")
     @classmethod
@@ -96,9 +97,9 @@ class LanguageModelOptions(Options):
             raise ValueError("it cannot go with `only_verifies: true`")
         return found
 
-    @field_validator("calibration")
+    @field_validator("calibration", "averaged_with")
     @classmethod
-    def _verifies(cls, found: tuple[float, float] | None, others: ValidationInfo) -> tuple[float, float] | None:
+    def _verifies(cls, found: Any, others: ValidationInfo) -> Any:
         if found and not others.data.get("only_verifies"):
             raise ValueError("it goes with `only_verifies: true`")
         return found
