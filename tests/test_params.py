@@ -208,7 +208,8 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
             "leaderboard.metric: found 'acuval', expected one of the metrics that `score` runs on sample: acueval, "
             "factored, sentences, holistic, word-overlap, fenice, acueval-qwen, sentences-qwen, holistic-qwen, "
             "sentences-claimwise, weakest-claimwise, summary-claimwise, summary-qwen, sentences-claimwise-1-5b, "
-            "weakest-claimwise-1-5b, summary-claimwise-1-5b; did you mean 'acueval'?",
+            "weakest-claimwise-1-5b, summary-claimwise-1-5b, sentences-claimwise-ensemble, "
+            "holistic-claimwise-ensemble; did you mean 'acueval'?",
         ),
         ("leaderboard.metrik", "x", "leaderboard: unknown key 'metrik'; did you mean 'metric'?"),
         ("leaderboard", 5, "leaderboard: Input should be a valid dictionary, found 5"),
