@@ -226,14 +226,15 @@ def list_models(params: Params = PARAMS) -> None:
     from claimwise.models import describe
 
     settings = read_settings(params)
+    width = max(map(len, settings.models), default=20)
     for name in dict.fromkeys([settings.model, *settings.models]):
         if name not in settings.models:
             raise ClaimwiseError(
                 f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}"
             )
-        typer.echo(f"{name:<20} {describe(settings.models[name])}")
-    typer.echo(f"{'openai':<20} any of an OpenAI-compatible server: --base-url and --name")
-    typer.echo(f"{'transformers':<20} any checkpoint: --name, a folder or hub id")
+        typer.echo(f"{name:<{width}} {describe(settings.models[name])}")
+    typer.echo(f"{'openai':<{width}} any of an OpenAI-compatible server: --base-url and --name")
+    typer.echo(f"{'transformers':<{width}} any checkpoint: --name, a folder or hub id")
 
 
 @app.command("prompts")

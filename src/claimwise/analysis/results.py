@@ -22,6 +22,7 @@ METHODS = {
     "sentences": "sentences",
     "holistic": "whole summary",
     "word-overlap": "word overlap",
+    "fenice-student": "FENICE (SmolLM2's claims)",
 }
 #: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False)) | {"word overlap": "black"}
