@@ -117,7 +117,8 @@ def test_what_one_of_two_averaged_models_cannot_say_has_no_mean():
 
     model = Verifier(answers(), ResponseCache(":memory:"), None, Silent(), averaged=True)
     [[verdict]] = model.verify([DOCUMENT], [CLAIMS[:1]], ZERO)
-    assert math.isnan(verdict.support) and verdict.reason == "no words"
+    assert math.isnan(verdict.support)
+    assert verdict.reason == "no words"
 
 
 def test_a_written_verdict_does_not_silence_the_other_model():
