@@ -220,7 +220,7 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys, rows, pa
             ["score", "mine.jsonl", "--model", "gpt"],
             [
                 "unknown model 'gpt'",
-                "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, claimwise-1.5b, claimwise-1.5b-zero-shot, claim-extractor, other",
+                "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, claimwise-1.5b, claimwise-1.5b-zero-shot, claimwise-ensemble, claimwise-ensemble-zero-shot, claim-extractor, other",
             ],
         ),
         (["score", "mine.jsonl", "--model", "other"], ["unknown kind of model 'magic'", "expected embedded"]),
@@ -421,11 +421,13 @@ def test_what_there_is_is_listed_a_line_each():
         "claimwise-0.5b",
         "claimwise-1.5b",
         "claimwise-1.5b-zero-shot",
+        "claimwise-ensemble",
+        "claimwise-ensemble-zero-shot",
         "claim-extractor",
         "openai",
         "transformers",
     ]
-    assert "lexical              lexical (word overlap, nothing learned)" in lines("models")
+    assert ["lexical", "lexical (word overlap, nothing learned)"] in [line.split(maxsplit=1) for line in lines("models")]
 
 
 def test_several_files_and_a_folder_are_one_table_with_a_system_a_file():

@@ -119,6 +119,9 @@ def test_what_one_of_two_averaged_models_cannot_say_has_no_mean():
     [[verdict]] = model.verify([DOCUMENT], [CLAIMS[:1]], ZERO)
     assert math.isnan(verdict.support)
     assert verdict.reason == "no words"
+    written = Verifier(Scripted(lambda prompt: Reply("Yes.")), ResponseCache(":memory:"), None, Silent(), averaged=True)
+    [[verdict]] = written.verify([DOCUMENT], [CLAIMS[:1]], ZERO)
+    assert verdict.reason == "no words"  # why there is none, not how the other one answered
 
 
 def test_a_written_verdict_does_not_silence_the_other_model():
@@ -131,14 +134,14 @@ def test_a_written_verdict_does_not_silence_the_other_model():
 
 def test_an_entry_names_the_model_that_it_is_averaged_with():
     entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
-    zero_shot = {"kind": "embedded", "weights": "zero-shot"}
-    model = models.load(entry | {"averaged_with": zero_shot})
-    assert model.other.name == "embedded-zero-shot"
-    assert models.describe(entry | {"averaged_with": zero_shot}).endswith(models.describe(zero_shot))
+    ensemble = entry | {"averaged_with": "embedded-zero-shot"}
+    assert models.load(ensemble).other.name == "embedded-zero-shot"
+    assert models.load(entry | {"averaged_with": "embedded"}).other.name == "embedded"
+    assert "it verifies, averaged with embedded-zero-shot, and the embedded model does the rest" in models.describe(ensemble)
     with pytest.raises(ModelError, match="it goes with `only_verifies: true`"):
-        models.check(entry | {"only_verifies": False, "averaged_with": zero_shot})
-    with pytest.raises(ModelError, match="unknown kind of model 'embeded'"):
-        models.check(entry | {"averaged_with": {"kind": "embeded"}})
+        models.check(ensemble | {"only_verifies": False})
+    with pytest.raises(ModelError, match="option 'averaged_with': found 'lexical'"):
+        models.check(entry | {"averaged_with": "lexical"})
 
 
 def test_with_other_finished_calls_neither_it_nor_the_other_keeps_the_first_ones():

@@ -112,9 +112,9 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
             found += _compared(group, own, odds, [row.statements for row in own], ["min", "mean"])
             wholes = _compared(group, own, odds, [(row.summary,) for row in own], ["mean"])
             found += [one | {"pooling": "whole"} for one in wholes]
-        read = _embedded([row for row in own if row.corpus.startswith(VARIANTS["zero-shot"])])
-        own = [row for row in own if all((row.document, one) in read for one in row.statements)]
-        if own:
+        if own := [row for row in own if row.corpus.startswith(VARIANTS["zero-shot"])]:
+            read = _embedded(own)
+            own = [row for row in own if all((row.document, one) in read for one in row.statements)]
             both = {f"{strength} averaged": _mean(known, read) for strength, known in odds.items()}
             statements = [row.statements for row in own]
             found += _compared(group, own, {"embedded": read} | both, statements, ["min", "mean"])
@@ -135,7 +135,7 @@ def _embedded(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
 
 
 def _mean(known: dict[tuple[str, str], float], read: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Of what both have said: what ``averaged_with`` makes of it."""
+    """Of what both have said, as ``averaged_with`` takes it (where neither is surer than one in a million)."""
     return {key: (known[key] + odds) / 2 for key, odds in read.items() if key in known}
 
 

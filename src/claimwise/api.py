@@ -50,9 +50,9 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53]},
     "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
     "claimwise-ensemble": _LARGE
-    | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53], "averaged_with": {"kind": "embedded"}},
+    | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53], "averaged_with": "embedded"},
     "claimwise-ensemble-zero-shot": _LARGE
-    | {"adapter": "claimwise-1.5b-zero-shot", "averaged_with": {"kind": "embedded", "weights": "zero-shot"}},
+    | {"adapter": "claimwise-1.5b-zero-shot", "averaged_with": "embedded-zero-shot"},
     "claim-extractor": {
         "kind": "transformers",
         "only_decomposes": True,

@@ -29,7 +29,11 @@ def learned_from(corpus: str, model: Mapping[str, Any]) -> str:
 
     >>> learned_from("wice", {"kind": "embedded"}), learned_from("qags", {"kind": "embedded"})
     ('verifier: the dev part', '')
+    >>> learned_from("wice", {"adapter": "claimwise-1.5b-zero-shot", "averaged_with": "embedded-zero-shot"})
+    'verifier: the dev part'
     """
+    if model.get("averaged_with") == "embedded-zero-shot":  # of the two averaged models the one that left out less
+        model = {"kind": "embedded", "weights": "zero-shot"}
     ours = model.get("kind") == "embedded" or model.get("adapter") in SHIPPED
     if not ours or corpus.startswith(UNKNOWN.get(model.get("weights"), ("/",))):
         return ""

@@ -61,7 +61,8 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
     if options.only_verifies or options.only_decomposes:
-        other = load(options.averaged_with or {"kind": "embedded"}, store)
+        weights = "zero-shot" if options.averaged_with == "embedded-zero-shot" else "supervised"
+        other = load({"kind": "embedded", "weights": weights}, store)
         if options.only_decomposes:
             return Decomposer(Backend(options), store, options.prices, other)
         return Verifier(
@@ -121,10 +122,7 @@ def check(settings: Mapping[str, Any]) -> Any:
         from claimwise_embedded import EmbeddedOptions
 
         kinds["embedded"] = EmbeddedOptions
-    found = kinds[kind].read(kind, options)
-    if other := getattr(found, "averaged_with", None):
-        check(other)
-    return found
+    return kinds[kind].read(kind, options)
 
 
 def describe(settings: Mapping[str, Any]) -> str:
@@ -136,11 +134,10 @@ def describe(settings: Mapping[str, Any]) -> str:
     'm at https://one.org/v1, https://two.org/v1'
     """
     kind = settings.get("kind")
-    if other := settings.get("averaged_with"):
-        alone = {key: value for key, value in settings.items() if key not in ("averaged_with", "only_verifies")}
-        return f"{describe(alone)}; its verdicts are averaged with those of the following, which does the rest: {describe(other)}"
     for role, does in (("only_verifies", "verifies"), ("only_decomposes", "writes claims")):
         if settings.get(role):
+            if other := settings.get("averaged_with"):
+                does += f", averaged with {other}"
             return f"{describe({**settings, role: False})}; it {does}, and the embedded model does the rest"
     if kind == "embedded":
         learned = settings.get("weights", "supervised")

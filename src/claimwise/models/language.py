@@ -472,7 +472,7 @@ class Verifier(_Taught):
             return float(expit(odds)), reason
         # No verdict is so sure that the other one does not count.
         both = np.clip([odds, logit(others)], -_SUREST, _SUREST)
-        return float(expit(both.mean())), reason or others_reason
+        return float(expit(both.mean())), others_reason if np.isnan(both[1]) and not np.isnan(both[0]) else reason
 
 
 # -- what a run would ask ------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ class LanguageModelOptions(Options):
     only_verifies: bool = False
     only_decomposes: bool = False
     calibration: tuple[Annotated[float, Field(gt=0)], float] | None = None
-    averaged_with: dict[str, JsonValue] | None = None
+    averaged_with: Literal["embedded", "embedded-zero-shot"] | None = None
 
     @field_validator("only_decomposes")
     @classmethod
