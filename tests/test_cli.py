@@ -427,7 +427,9 @@ def test_what_there_is_is_listed_a_line_each():
         "openai",
         "transformers",
     ]
-    assert ["lexical", "lexical (word overlap, nothing learned)"] in [line.split(maxsplit=1) for line in lines("models")]
+    assert ["lexical", "lexical (word overlap, nothing learned)"] in [
+        line.split(maxsplit=1) for line in lines("models")
+    ]
 
 
 def test_several_files_and_a_folder_are_one_table_with_a_system_a_file():

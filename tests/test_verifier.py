@@ -137,7 +137,9 @@ def test_an_entry_names_the_model_that_it_is_averaged_with():
     ensemble = entry | {"averaged_with": "embedded-zero-shot"}
     assert models.load(ensemble).other.name == "embedded-zero-shot"
     assert models.load(entry | {"averaged_with": "embedded"}).other.name == "embedded"
-    assert "it verifies, averaged with embedded-zero-shot, and the embedded model does the rest" in models.describe(ensemble)
+    assert "it verifies, averaged with embedded-zero-shot, and the embedded model does the rest" in models.describe(
+        ensemble
+    )
     with pytest.raises(ModelError, match="it goes with `only_verifies: true`"):
         models.check(ensemble | {"only_verifies": False})
     with pytest.raises(ModelError, match="option 'averaged_with': found 'lexical'"):
