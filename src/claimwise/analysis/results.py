@@ -33,9 +33,9 @@ _LANGUAGE_MODELS = {
     "smollm2": "SmolLM2 135M",
     "claimwise": "claimwise 0.5B",
     "claimwise-1-5b": "claimwise 1.5B",
-    "claimwise-1-5b-zero-shot": "claimwise 1.5B zero-shot",
+    "claimwise-1-5b-zero-shot": "zero-shot 1.5B",
     "claimwise-ensemble": "claimwise 1.5B + embedded",
-    "claimwise-ensemble-zero-shot": "claimwise 1.5B + embedded zero-shot",
+    "claimwise-ensemble-zero-shot": "zero-shot 1.5B + embedded",
 }
 _WHOLE = {
     "summary": "summary as one claim",
