@@ -26,6 +26,7 @@ METHODS = {
 }
 #: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False)) | {"word overlap": "black"}
+COLOURS[METHODS["fenice-student"]] = COLOURS[METHODS["fenice-t5"]]
 # By language models beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
 _LANGUAGE_MODELS = {
     "qwen": "Qwen 1.5B",
