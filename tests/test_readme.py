@@ -83,7 +83,8 @@ def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
 
 
 @pytest.mark.parametrize(
-    ("notebook", "metric", "digits"), [("meta_evaluation", "sentences-qwen", 2), ("verifier", "sentences-claimwise-1-5b", 3)]
+    ("notebook", "metric", "digits"),
+    [("meta_evaluation", "sentences-qwen", 2), ("verifier", "sentences-claimwise-1-5b", 3)],
 )
 def test_the_language_models_findings_are_those_of_the_sample(notebook, metric, digits):
     tables = ROOT / "tables" / "sample" / "embedded" / notebook
