@@ -216,6 +216,28 @@ def test_of_corpora_left_out_only_what_was_asked_is_compared(tmp_path):
     assert found.loc["1.0", "auc"].to_dict() == {"min": 1.0, "mean": 0.875, "whole": 0.25}
 
 
+def test_with_an_embedded_model_that_left_the_corpus_out_as_well_both_are_averaged(tmp_path):
+    rows = [
+        row(document, statement, label=label, corpus="summac_factcc")
+        for document, right, wrong in zip(DOCUMENTS, RIGHT, WRONG, strict=True)
+        for statement, label in ((right, 1), (wrong, 0))
+    ]
+    rows.append(row(DOCUMENTS[0], "...", label=1, corpus="summac_factcc"))  # no word for the embedded model to look at
+    with (tmp_path / "asked-A.jsonl").open("w") as file:
+        for one in rows:
+            odds = {"0.0": [0.0], "1.0": [20.0 if one.label else -20.0]}
+            line = {"document": one.document, "statements": one.statements, "log_odds": odds}
+            file.write(json.dumps(line) + "\n")
+
+    found = left_out.table(rows, [tmp_path / "asked-A.jsonl"]).set_index(["model", "pooling"])
+
+    assert found.loc[("1.0", "mean"), "n"] == len(rows)
+    assert set(found.loc[["embedded", "0.0 averaged", "1.0 averaged"], "n"]) == {len(rows) - 1}
+    # With a model that knows nothing the order is the embedded one's, with one that is sure it is its own.
+    assert found.loc[("0.0 averaged", "mean"), "auc"] == found.loc[("embedded", "mean"), "auc"] > 0.5
+    assert found.loc[("1.0 averaged", "mean"), "auc"] == 1.0
+
+
 def test_what_ships_is_held_to_its_checksums(tmp_path, monkeypatch):
     here = weights._ADAPTERS
     assert {line.split()[1] for line in (here / "SHA256SUMS").read_text().splitlines()} == {
