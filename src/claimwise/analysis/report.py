@@ -11,10 +11,15 @@ from IPython.display import HTML
 
 from claimwise.analysis.tables import show
 
-#: Variants of the embedded model (``weights``), and how the names of the corpora that they do not know start.
-UNKNOWN = {"zero-shot": ("aggrefact", "summac_", "frank")}
-#: Adapters that learned from the same corpora as the embedded model (``training``).
-SHIPPED = ("claimwise-0.5b", "claimwise-1.5b")
+_AGGREFACT = ("aggrefact", "summac_", "frank")
+#: What learned to verify here (``training``), and how the names of the corpora start that it left out.
+LEFT_OUT = {
+    "embedded": (),
+    "embedded-zero-shot": _AGGREFACT,
+    "claimwise-0.5b": (),
+    "claimwise-1.5b": (),
+    "claimwise-1.5b-zero-shot": (*_AGGREFACT, "wice", "halueval"),
+}
 
 
 @cache
@@ -29,13 +34,13 @@ def learned_from(corpus: str, model: Mapping[str, Any]) -> str:
 
     >>> learned_from("wice", {"kind": "embedded"}), learned_from("qags", {"kind": "embedded"})
     ('verifier: the dev part', '')
-    >>> learned_from("wice", {"adapter": "claimwise-1.5b-zero-shot", "averaged_with": "embedded-zero-shot"})
-    'verifier: the dev part'
+    >>> zero_shot = {"kind": "transformers", "adapter": "claimwise-1.5b-zero-shot"}
+    >>> learned_from("wice", zero_shot), learned_from("wice", zero_shot | {"averaged_with": "embedded-zero-shot"})
+    ('', 'verifier: the dev part')
     """
-    if model.get("averaged_with") == "embedded-zero-shot":  # of the two averaged models the one that left out less
-        model = {"kind": "embedded", "weights": "zero-shot"}
-    ours = model.get("kind") == "embedded" or model.get("adapter") in SHIPPED
-    if not ours or corpus.startswith(UNKNOWN.get(model.get("weights"), ("/",))):
+    own = "embedded-zero-shot" if model.get("weights") == "zero-shot" else "embedded"
+    names = [own if model.get("kind") == "embedded" else model.get("adapter"), model.get("averaged_with")]
+    if all(corpus.startswith(LEFT_OUT[name]) for name in names if name in LEFT_OUT):
         return ""
     return _about().get(corpus, {}).get("learned", "")
 

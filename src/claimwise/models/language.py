@@ -203,7 +203,7 @@ class PromptedModel:
             for place, reply in model.replies(asked, how):
                 if self.on_reply:
                     self.on_reply()
-                yield place, asdict(reply)
+                yield place, reply.stored
 
         before = model.tally
         try:
@@ -249,7 +249,7 @@ class PromptedModel:
         if lost:
             keys = self._keys(rendered, prompt)
             kept |= {keys[place]: replies[place] for place in lost if replies[place].answered}
-            values = {key: asdict(reply) for key, reply in kept.items()}
+            values = {key: reply.stored for key, reply in kept.items()}
             self.cache.put(values, model=unread_name(self.name), role=prompt.role)
             self.cache.note(self.name, prompt.role, Usage(unparsed=len(lost), unread=len(kept)))
         self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
@@ -468,11 +468,11 @@ class Verifier(_Taught):
         from scipy.special import expit, logit  # takes a while, and most models need none of it
 
         odds = self._slope * logit(support) + self._intercept
-        if not self._averaged:
-            return float(expit(odds)), reason
-        # No verdict is so sure that the other one does not count.
-        both = np.clip([odds, logit(others)], -_SUREST, _SUREST)
-        return float(expit(both.mean())), others_reason if np.isnan(both[1]) and not np.isnan(both[0]) else reason
+        if self._averaged and not math.isnan(odds):
+            # No verdict is so sure that the other one does not count.
+            odds = np.clip([odds, logit(others)], -_SUREST, _SUREST).mean()
+            reason = others_reason if math.isnan(odds) else reason
+        return float(expit(odds)), reason
 
 
 # -- what a run would ask ------------------------------------------------------------------------------

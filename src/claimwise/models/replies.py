@@ -6,8 +6,8 @@ It knows nothing of claims. ``language.PromptedModel`` turns any of these into a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
 
 from claimwise.models.cache import call_key
 from claimwise.models.cost import Usage
@@ -30,6 +30,15 @@ class Reply:
     probabilities: tuple[float, ...] | None = None
     cut: bool = False
     reason: str | None = None
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """What is remembered of it: the fields that say something.
+
+        >>> Reply(probabilities=(0.9, 0.1)).stored
+        {'probabilities': (0.9, 0.1)}
+        """
+        return {name: value for name, value in asdict(self).items() if value}
 
     @property
     def answered(self) -> bool:
