@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from claimwise import prompts
-from claimwise.models.base import NAN, Model, Verdict
+from claimwise.models.base import NAN, Model, Texts, Verdict
 from claimwise.reasons import Reason
 
 #: A claim that is supported with less probability counts as unsupported (the papers do not say; decided here).
@@ -13,11 +13,7 @@ SUPPORTED = 0.5
 
 
 def verify(
-    model: Model,
-    prompt: prompts.Prompt,
-    documents: Sequence[str],
-    claims: Sequence[Sequence[str]],
-    extras: Sequence[str] | None = None,
+    model: Model, prompt: prompts.Prompt, documents: Texts, claims: Sequence[Texts], extras: Texts | None = None
 ) -> list[list[Verdict]]:
     """A model's verdicts on every claim, in order (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
 
@@ -52,8 +48,8 @@ def probability(verdicts: pd.DataFrame) -> pd.Series:
 
 
 def skip_blank(
-    documents: Sequence[str],
-    claims: Sequence[Sequence[str]],
+    documents: Texts,
+    claims: Sequence[Texts],
     ask: Callable[[list[int], list[list[str]]], Sequence[Sequence[Verdict]]],
 ) -> list[list[Verdict]]:
     """Verdicts on every claim, in order, where blank documents and claims need no asking.

@@ -16,6 +16,9 @@ from claimwise.reasons import Reason
 
 NAN = math.nan
 
+#: Several texts: documents, their summaries, or the claims of one.
+Texts = Sequence[str]
+
 #: Replies that are worked out in words before the answer.
 _REASONED = frozenset({"final-yes-no", "supported-reasoning", "claims-supported"})
 
@@ -116,33 +119,27 @@ class Model(Protocol):
     name: str
     fingerprint: str
 
-    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+    def decompose(self, passages: Texts, prompt: Prompt) -> list[Decomposition]:
         """Break each passage into claims (ACUEval sec. 3, "ACU generation")."""
 
     def verify(
-        self,
-        documents: Sequence[str],
-        claims: Sequence[Sequence[str]],
-        prompt: Prompt,
-        extras: Sequence[str] | None = None,
+        self, documents: Texts, claims: Sequence[Texts], prompt: Prompt, extras: Texts | None = None
     ) -> list[list[Verdict]]:
         """For each document, say of each of its claims how probable it is that the document supports it.
 
         ``extras`` are the other documents that a prompt with context ``document+extra`` shows beside.
         """
 
-    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+    def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
         """Score each whole summary at once (ACUEval appendix A, BelugaEval)."""
 
-    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+    def critique(self, documents: Texts, statements: Texts, prompt: Prompt) -> list[Critique]:
         """Say what is wrong with each statement given its document (Factored Verification, Algorithm 1)."""
 
-    def revise(
-        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
-    ) -> list[Text]:
+    def revise(self, documents: Texts, summaries: Texts, feedback: Sequence[Feedback], prompt: Prompt) -> list[Text]:
         """Revise each summary as the feedback asks, changing nothing else (ACUEval sec. 5.4)."""
 
-    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Texts, prompt: Prompt) -> list[Text]:
         """Answer each question from its sources, citing them (Factored Verification sec. 3.1)."""
 
 
@@ -154,5 +151,5 @@ class WordMarker(Protocol):
 
     words_measured: str
 
-    def unsupported_words(self, documents: Sequence[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    def unsupported_words(self, documents: Texts, texts: Texts) -> list[list[tuple[int, int]]]:
         """For each text the characters (start, end) of such words, in order."""

@@ -10,7 +10,7 @@ from dataclasses import asdict, is_dataclass
 from functools import partialmethod
 from typing import Any
 
-from claimwise.models.base import Critique, Decomposition, Judgement, Model, Text, Verdict
+from claimwise.models.base import Critique, Decomposition, Judgement, Model, Text, Texts, Verdict
 from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.cost import Usage
 from claimwise.prompts import Prompt
@@ -59,11 +59,7 @@ class CachedModel:
     summarise = partialmethod(_rows, "summarise", Text)
 
     def verify(
-        self,
-        documents: Sequence[str],
-        claims: Sequence[Sequence[str]],
-        prompt: Prompt,
-        extras: Sequence[str] | None = None,
+        self, documents: Texts, claims: Sequence[Texts], prompt: Prompt, extras: Texts | None = None
     ) -> list[list[Verdict]]:
         """See ``Model.verify``."""
         flat = [(i, claim) for i, group in enumerate(claims) for claim in group]
@@ -84,7 +80,7 @@ class CachedModel:
         found = iter(self._look_up("verify", prompt, Verdict, inputs, compute))
         return [[next(found) for _ in group] for group in claims]
 
-    def unsupported_words(self, documents: Sequence[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    def unsupported_words(self, documents: Texts, texts: Texts) -> list[list[tuple[int, int]]]:
         """See ``WordMarker``."""
         role = "unsupported_words"
         pairs = list(zip(documents, texts, strict=True))

@@ -16,25 +16,14 @@ import numpy as np
 
 from claimwise import prompts, text
 from claimwise.models import chunks
-from claimwise.models.base import (
-    NAN,
-    Claim,
-    Critique,
-    Decomposition,
-    Feedback,
-    Judgement,
-    Model,
-    Source,
-    Text,
-    Verdict,
-)
+from claimwise.models.base import NAN, Claim, Critique, Decomposition, Feedback, Judgement, Model, Text, Texts, Verdict
 from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.chunks import Chunk
 from claimwise.models.cost import CLAIMS, Usage, unread_name
 from claimwise.models.options import Prices
 from claimwise.models.replies import LanguageModel, Reply
 from claimwise.prompts import Decoding, Prompt, parsers
-from claimwise.prompts.sources import references
+from claimwise.prompts.sources import Source, references
 from claimwise.reasons import Parsed, Reason
 
 _log = logging.getLogger(__name__)
@@ -74,7 +63,7 @@ class PromptedModel:
 
     # -- the roles ---------------------------------------------------------------------------------
 
-    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+    def decompose(self, passages: Texts, prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``; a prompt of scope ``sentence`` is asked about every sentence of a passage."""
         groups = [self._parts(passage, prompt) for passage in passages]
         rendered = [[prompt.render(Summary=part.text) for part in group] for group in groups]
@@ -86,11 +75,7 @@ class PromptedModel:
         ]
 
     def verify(
-        self,
-        documents: Sequence[str],
-        claims: Sequence[Sequence[str]],
-        prompt: Prompt,
-        extras: Sequence[str] | None = None,
+        self, documents: Texts, claims: Sequence[Texts], prompt: Prompt, extras: Texts | None = None
     ) -> list[list[Verdict]]:
         """See ``Model.verify``: p(Yes) / (p(Yes) + p(No)) (ACUEval sec. 3), or the verdict that was written.
 
@@ -107,43 +92,34 @@ class PromptedModel:
         verdicts = map(_best, self._parsed(rendered, prompt), parts)
         return [[next(verdicts) for _ in group] for group in claims]
 
-    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+    def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: sum k p(k) over the ratings k, as (s - 1) / 4, or the rating that was written."""
         seen, rendered = self._pairs(documents, summaries, prompt, "Summary")
         best = map(_best, self._parsed(rendered, prompt), seen)
         return [Judgement(verdict.support, verdict.reason) for verdict in best]
 
-    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+    def critique(self, documents: Texts, statements: Texts, prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``; of a document in chunks, the critique that supports the statement most."""
         _, rendered = self._pairs(documents, statements, prompt, "Statement")
         return [_kindest(found) for found in self._parsed(rendered, prompt)]
 
-    def revise(
-        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
-    ) -> list[Text]:
+    def revise(self, documents: Texts, summaries: Texts, feedback: Sequence[Feedback], prompt: Prompt) -> list[Text]:
         """See ``Model.revise``; a document that does not fit the context gives no revision, and a reason."""
-        return self._texts(
-            [
-                prompt.render(Document=document, Summary=summary, Unsupported=told.unsupported, Comment=told.comment)
-                for document, summary, told in zip(documents, summaries, feedback, strict=True)
-            ],
-            prompt,
-        )
+        rendered = [
+            prompt.render(Document=document, Summary=summary, Unsupported=told.unsupported, Comment=told.comment)
+            for document, summary, told in zip(documents, summaries, feedback, strict=True)
+        ]
+        return self._texts(rendered, prompt)
 
-    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Texts, prompt: Prompt) -> list[Text]:
         """See ``Model.summarise``; sources that do not fit the context give no summary, and a reason."""
-        return self._texts(
-            [
-                prompt.render(Sources=group, Question=question)
-                for group, question in zip(sources, questions, strict=True)
-            ],
-            prompt,
-        )
+        both = zip(sources, questions, strict=True)
+        return self._texts([prompt.render(Sources=group, Question=question) for group, question in both], prompt)
 
     # -- rendering ---------------------------------------------------------------------------------
 
     def _pairs(
-        self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt, variable: str
+        self, documents: Texts, statements: Texts, prompt: Prompt, variable: str
     ) -> tuple[list[list[Chunk]], list[list[str]]]:
         seen: list[list[Chunk]] = []
         rendered: list[list[str]] = []
@@ -396,7 +372,7 @@ class Decomposer(_Taught):
 
     role = "decomposer"
 
-    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+    def decompose(self, passages: Texts, prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``; the prompt is not read: the model knows the bare summary."""
         return super().decompose(passages, prompts.load(_BARE))
 
@@ -435,11 +411,7 @@ class Verifier(_Taught):
     decompose = partialmethod(_Taught._by_other, "decompose")
 
     def verify(
-        self,
-        documents: Sequence[str],
-        claims: Sequence[Sequence[str]],
-        prompt: Prompt,
-        extras: Sequence[str] | None = None,
+        self, documents: Texts, claims: Sequence[Texts], prompt: Prompt, extras: Texts | None = None
     ) -> list[list[Verdict]]:
         """See ``Model.verify``."""
         verdicts = super().verify(documents, claims, prompt, extras)
@@ -452,7 +424,7 @@ class Verifier(_Taught):
             for group in zip(verdicts, read, strict=True)
         ]
 
-    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+    def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``; the prompt is the other model's only."""
         verdicts = super().verify(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
         read = self.other.judge(documents, summaries, prompt) if self._averaged else [Judgement(NAN)] * len(summaries)

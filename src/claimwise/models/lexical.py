@@ -16,6 +16,7 @@ from claimwise.models.base import (
     Judgement,
     Source,
     Text,
+    Texts,
     Verdict,
     needs_language_model,
 )
@@ -45,7 +46,7 @@ class LexicalModel:
     name = "lexical"
     fingerprint = f"lexical-1:{EVEN}"
 
-    def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
+    def decompose(self, passages: Texts, prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``: the sentences."""
         return [
             Decomposition(tuple(Claim(span.text, span.start, span.end) for span in text.sentences(passage)))
@@ -53,11 +54,7 @@ class LexicalModel:
         ]
 
     def verify(
-        self,
-        documents: Sequence[str],
-        claims: Sequence[Sequence[str]],
-        prompt: Prompt,
-        extras: Sequence[str] | None = None,
+        self, documents: Texts, claims: Sequence[Texts], prompt: Prompt, extras: Texts | None = None
     ) -> list[list[Verdict]]:
         """See ``Model.verify``; the evidence is the sentence that has most of the claim's words."""
         if reason := needs_language_model(prompt):
@@ -68,12 +65,12 @@ class LexicalModel:
             results.append([_verdict(content(claim), lines) for claim in group])
         return results
 
-    def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
+    def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one statement."""
         verdicts = self.verify(documents, [[summary] for summary in summaries], prompt)
         return [Judgement(verdict.support, verdict.reason) for [verdict] in verdicts]
 
-    def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
+    def critique(self, documents: Texts, statements: Texts, prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``: the words that the document does not have."""
         results = []
         for document, statement, judged in zip(
@@ -85,9 +82,7 @@ class LexicalModel:
             results.append(Critique(comment, judged.score, reason=judged.reason))
         return results
 
-    def revise(
-        self, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: Prompt
-    ) -> list[Text]:
+    def revise(self, documents: Texts, summaries: Texts, feedback: Sequence[Feedback], prompt: Prompt) -> list[Text]:
         """See ``Model.revise``: drops the sentences that the feedback names, unless that would leave none."""
         results = []
         for summary, told in zip(summaries, feedback, strict=True):
@@ -95,7 +90,7 @@ class LexicalModel:
             results.append(Text(" ".join(kept) if kept else summary))
         return results
 
-    def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
+    def summarise(self, sources: Sequence[Sequence[Source]], questions: Texts, prompt: Prompt) -> list[Text]:
         """See ``Model.summarise``: of each source the sentence that shares most words with the question."""
         results = []
         for group, question in zip(sources, questions, strict=True):
