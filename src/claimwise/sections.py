@@ -144,6 +144,7 @@ _COMPARED = {
     "corpora": dict[Corpus, Grouping],
     "metrics": list[ScoredMetric],
     "further": Annotated[dict[Corpus, list[Metric]], AfterValidator(_were_scored)],
+    "by_documents": list[Corpus],
     "pairs": list[Annotated[list[Metric], Field(min_length=2, max_length=2)]],
 }
 _PARAMETERS: dict[str, dict[str, Any]] = {
@@ -187,7 +188,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "shown": list[Annotated[str, _one_of("methods", "style")]],
     },
     "leaderboard": {"corpus": Corpus, "metric": ScoredMetric, "beside": list[ScoredMetric]},
-    "meta_evaluation": _COMPARED | {"baseline": Annotated[str, _one_of("metrics")], "by_documents": list[Corpus]},
+    "meta_evaluation": _COMPARED | {"baseline": Annotated[str, _one_of("metrics")]},
     "nli_alignment": {
         "corpora": dict[Corpus, Grouping],
         "metric": Metric,

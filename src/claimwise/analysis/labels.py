@@ -13,6 +13,7 @@ from claimwise.analysis.agreement import kendall_summary, kendall_system
 from claimwise.analysis.bootstrap import bootstrap_interval, paired_bootstrap, published_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, tuned_accuracy, tuned_threshold
 from claimwise.corpora import Corpus
+from claimwise.schema import document_id
 
 #: Between the means of fewer systems an order says too little.
 LEAST_SYSTEMS = 8
@@ -57,6 +58,17 @@ def labelled_scores(
 def validation_and_test(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of the two splits."""
     return rows[rows["split"] == "validation"], rows[rows["split"] == "test"]
+
+
+def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows split anew: about half of the documents, by a hash, validate, and the others test, with all their rows.
+
+    >>> rows = pd.DataFrame({"document_id": ["a", "d", "a"], "split": "test"})
+    >>> split_by_documents(rows)["split"].tolist()
+    ['validation', 'test', 'validation']
+    """
+    half = rows["document_id"].map(lambda key: int(document_id(key), 16) % 2)
+    return rows.assign(split=half.map({0: "validation", 1: "test"}))
 
 
 def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], pd.DataFrame]:
