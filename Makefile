@@ -5,10 +5,12 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
 
-.PHONY: repro public test lint lab html lock bench train adapter extractor clean help
+.PHONY: setup repro public test lint lab html lock bench train adapter extractor clean help
 
 help:      ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+setup: .venv/ready ## only set up: then `source .venv/bin/activate`
 
 repro: .venv/ready ## set up, then regenerate every table and figure of the corpora that `data` in params.yaml chooses
 	dvc repro

@@ -45,7 +45,7 @@ def html(result, table, threshold=None, band=None, claim_band=HALF, marker=None)
             "" if pd.isna(score) else "faithful" if score > threshold else "not faithful" for score in rows["score"]
         ]
     elif band:
-        called = decisions.verdicts(rows, band, claims, claim_band)
+        called = decisions.verdicts(rows, band, claims)
     return pages.render(
         result.scores,
         claims,
@@ -289,6 +289,8 @@ def test_of_a_text_in_another_language_the_page_says_that_there_is_no_verdict():
     assert "no verdict: this seems not to be English" in page.select("article")[1].header.get_text()
     assert "1 without a verdict: they seem not to be English" in page.select_one(".about").get_text()
     assert [claim for _, claim in marker.asked] == ["Lee won."]
+    assert [li["class"] for li in page.select("li")] == [["unsupported"], ["no-verdict"]]
+    assert "hardly better than a coin" not in page.get_text()  # nobody measured this band
 
 
 class Marker:

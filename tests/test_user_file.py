@@ -795,10 +795,36 @@ def test_a_summary_is_not_called_faithful_while_a_claim_of_it_is_doubted():
     assert pd.read_csv("claims.csv")["verdict"].tolist() == ["not sure", "supported"]
 
 
+def test_a_denial_that_the_model_overlooks_keeps_every_claim_metric_from_calling_it_faithful(capsys):
+    write(
+        [{"document": "The trial found that the drug did not lower blood pressure.", "summary": "The drug lowered it."}]
+    )
+    for metric in ("acueval", "sentences", "factored"):
+        scores = score(metric=metric, claims=Path("claims.csv"))
+        assert scores["verdict"].tolist() == ["not sure"]
+        [support] = pd.read_csv("claims.csv")["support"]
+        assert 0.5 < support < 0.89  # neither the claim's own bounds nor one half would say so
+        said = capsys.readouterr().out
+        assert "what a claim is called was right of 53 % of the claims of QAGS and WiCE (a coin: 50)" in said
+
+
+def test_claims_of_ones_own_are_rows_and_no_summaries(capsys):
+    write([{"document": "It rained in Rome.", "claims": ["It rained.", "The sun shone."]}])
+    score(metric="acueval", model="lexical", page=Path("mine.html"))
+    assert ": 1 row by model lexical, mean 0.500" in capsys.readouterr().out
+    page = Path("mine.html").read_text(encoding="utf-8")
+    assert "<p>1 row of claims by model lexical" in page
+    assert "<h3>Summary</h3>" not in page
+    assert page.count('class="claim"') == 2
+
+
 def test_a_file_in_another_language_has_no_verdicts_however_short_its_rows():
     rows = ["Der Hund schläft.", *(f"Der Regen ist nicht für die Stadt Nummer {i} gekommen." for i in range(9))]
     write([{"document": text, "summary": text} for text in rows])
-    assert set(score(metric="acueval")["verdict"]) == {""}
+    assert set(score(metric="acueval", claims=Path("claims.csv"))["verdict"]) == {""}
+    claims = pd.read_csv("claims.csv")
+    assert claims["support"].notna().all()
+    assert claims["verdict"].isna().all()
 
 
 def test_two_results_beside_each_other_have_records_of_their_own():

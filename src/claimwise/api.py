@@ -168,6 +168,15 @@ class Explanation:
     reason: str | None
     claims: pd.DataFrame
 
+    def __str__(self) -> str:
+        found = "no score" if self.score != self.score else f"{self.score:.3f} {self.verdict}".rstrip()
+        lines = [f"{found} ({self.reason})" if self.reason else found]
+        for claim in self.claims.itertuples():
+            word = claim.verdict or claim.reason or "no verdict"
+            lines.append(f"  {word} ({claim.support:.2f}): {claim.claim}")
+            lines += [f"    nearest in the document: {sentence}" for sentence in claim.evidence[:1]]
+        return "\n".join(lines)
+
 
 def explain(
     document: str | Iterable[str], summary: str, metric: str = "acueval", model: AnyModel = DEFAULT_MODEL
@@ -184,16 +193,22 @@ def explain(
         ClaimwiseError: as ``score``; or the summary is no text.
 
     >>> found = explain("The cat sat on the mat.", "The cat sat. It rained.", model="lexical")
-    >>> found.score, found.claims[["claim", "verdict"]].values.tolist()
-    (0.5, [['The cat sat.', 'supported'], ['It rained.', 'unsupported']])
+    >>> found.score, found.claims["verdict"].tolist()
+    (0.5, ['supported', 'unsupported'])
+    >>> print(found)
+    0.500
+      supported (1.00): The cat sat.
+        nearest in the document: The cat sat on the mat.
+      unsupported (0.00): It rained.
+        nearest in the document: The cat sat on the mat.
     """
     if not isinstance(summary, str):
         raise ClaimwiseError(f"summary: expected one text, got {shorten(summary)}; `score` takes several")
     found = _evaluated(document, summary, metric, model)
-    claims, claim_band = found.claims(), decisions.of_claims(found.spec, found.entry)
+    claims = found.claims()
     value, reason = found.evaluation.scores.loc[0, ["score", "reason"]]
     band = decisions.of_summaries(metric, found.spec, found.entry)
-    [word] = decisions.verdicts(found.examples.assign(score=value), band, claims, claim_band) if band else [""]
+    [word] = decisions.verdicts(found.examples.assign(score=value), band, claims) if band else [""]
     return Explanation(float(value), word, reason, claims[_CLAIM_COLUMNS])
 
 

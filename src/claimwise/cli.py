@@ -214,9 +214,11 @@ def metrics(params: Params = PARAMS) -> None:
     """List the metrics, a line each: how claims are made and verified, and what makes a score of the verdicts."""
     from claimwise.api import read_settings
 
-    for name, entry in read_settings(params).metrics.items():
+    found = read_settings(params).metrics
+    width = max(map(len, found))
+    for name, entry in found.items():
         parts = entry.get("judge") or ", ".join(str(entry.get(key)) for key in ("decompose", "verify", "aggregate"))
-        typer.echo(f"{name:<16} {parts}{', by model ' + entry['model'] if 'model' in entry else ''}")
+        typer.echo(f"{name:<{width}}  {parts}{', by model ' + entry['model'] if 'model' in entry else ''}")
 
 
 @app.command("models")

@@ -356,7 +356,7 @@ def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
         metric=job.metric,
         scorer=job.scorer,
         **scores,
-        verdict=decisions.verdicts(examples.assign(score=scores["score"]), band, claims, claim_band) if band else None,
+        verdict=decisions.verdicts(examples.assign(score=scores["score"]), band, claims) if band else None,
     )
     columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else [])
     rows = output.with_claims(scores, claims, [name for name, _ in columns])

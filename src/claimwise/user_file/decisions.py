@@ -129,22 +129,26 @@ def of_claims(spec: MetricSpec, entry: Mapping[str, Any]) -> Band:
     return _fitted()["claim"] if measured else HALF
 
 
-def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame, claim_band: Band) -> list[str]:
+def in_english(rows: pd.DataFrame) -> pd.Series:
+    """Of which rows document and summary seem to be English, as far as so much text can tell."""
+    return english(rows["document"]) & english(rows["summary"])
+
+
+def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame) -> list[str]:
     """What scored rows are called where no threshold is known: faithful, not faithful, not sure, or nothing.
 
     Nothing without a score, and of texts in another language, for the bounds were fitted on English. No score makes a row
-    faithful of which a claim (``output.claim_table``) has a support under one half, or is not sure although its support is
-    high enough.
+    faithful of which a claim (``output.claim_table``) has a support under one half, or has a "not" where its nearest
+    sentence has none, or the other way round.
 
-    >>> rows = pd.DataFrame({"id": ["a", "b", "c"], "score": 0.95, "document": ["It rained.", "It rained.", "雨が降った。"]})
-    >>> claims = pd.DataFrame({"example_id": ["a", "a", "b"], "verdict": ["supported", "not sure", "not sure"]})
-    >>> rows, claims = rows.assign(summary=rows["document"]), claims.assign(support=[0.95, 0.5, 0.4])
-    >>> verdicts(rows, Band(0.2, 0.9), claims, Band(0.2, 0.9))
-    ['faithful', 'not sure', '']
+    >>> rows = pd.DataFrame({"id": ["a", "b", "c", "d"], "score": 0.95})
+    >>> rows = rows.assign(document=["It rained."] * 3 + ["雨が降った。"], summary="It rained.")
+    >>> claims = pd.DataFrame({"example_id": ["a", "b", "c"], "support": [0.6, 0.4, 0.9], "one_denies": [False, False, True]})
+    >>> verdicts(rows, Band(0.2, 0.9), claims)
+    ['faithful', 'not sure', 'not sure', '']
     """
-    known = rows["score"].where(english(rows["document"]) & english(rows["summary"]))
-    unsure = (claims["verdict"] == NOT_SURE) & (probability(claims) >= claim_band.high)
-    doubted = rows["id"].isin(claims.loc[(probability(claims) < SUPPORTED) | unsure, "example_id"])
+    known = rows["score"].where(in_english(rows))
+    doubted = rows["id"].isin(claims.loc[(probability(claims) < SUPPORTED) | claims["one_denies"], "example_id"])
     words = (band.word(score, YES, NO) for score in known)
     return [NOT_SURE if word == YES and doubt else word for word, doubt in zip(words, doubted, strict=True)]
 
@@ -173,6 +177,21 @@ def band_report(words: Sequence[str], band: Band) -> str:
         f"{100 * band.decided:.0f} % of\n  the rows, {100 * band.right:.0f} % of these rightly (a coin: 50). For texts of "
         "your own kind give labels, or --threshold"
     )
+
+
+def claim_report(band: Band) -> list[str]:
+    """How right verdicts on single claims were, where that was measured.
+
+    >>> claim_report(Band(0.2, 0.9, 709, "QAGS; WiCE", 0.95, 0.53)), claim_report(HALF)
+    (['  what a claim is called was right of 53 % of the claims of QAGS and WiCE (a coin: 50): read its evidence'], [])
+    """
+    if not band.n:
+        return []
+    corpora = band.fitted_on.replace("; ", " and ")
+    return [
+        f"  what a claim is called was right of {100 * band.right:.0f} % of the claims of {corpora} (a coin: 50): read its "
+        "evidence"
+    ]
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from claimwise.metrics.verify import probability
 from claimwise.models.base import Verdict
 from claimwise.models.chunks import ranked
 from claimwise.schema import quoting
-from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band, only_one_denies
+from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band, in_english, only_one_denies
 
 #: Sentences of a claim's evidence that are shown and written, the nearest ones.
 SHOWN = 3
@@ -191,8 +191,9 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first.
 
     ``nearest`` has their places in the document, ``singled_out`` whether the model named any sentence. ``evaluation`` is
-    what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure", and of the
-    embedded model also where only one of claim and nearest sentence has a "not".
+    what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure". Of the embedded
+    model it is so, too, where only one of claim and nearest sentence has a "not" (``one_denies``), and there is none of
+    texts that are not English.
 
     >>> from claimwise import metrics, models
     >>> examples = pd.DataFrame({"id": ["1"], "document": ["It rained."], "summary": ["It rained. Ann left."]})
@@ -212,13 +213,18 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
         sentences = text.sentences(documents[row.example_id])
         places.append(nearest(documents[row.example_id], row.claim, row))
         evidence.append([sentences[i].text for i in places[-1]])
-    words = [band.word(value, *SUPPORT) for value in probability(rows)]
-    verdicts = [
-        NOT_SURE if band != HALF and word == SUPPORT[0] and read and only_one_denies(claim, read[0]) else word
-        for word, claim, read in zip(words, rows["claim"], evidence, strict=True)
+    denies = [
+        band != HALF and bool(read) and only_one_denies(claim, read[0])
+        for claim, read in zip(rows["claim"], evidence, strict=True)
     ]
+    words = [band.word(value, *SUPPORT) for value in probability(rows)]
+    verdicts = [NOT_SURE if word == SUPPORT[0] and one else word for word, one in zip(words, denies, strict=True)]
+    if band != HALF:
+        read_at_all = dict(zip(examples["id"], in_english(examples), strict=True))
+        verdicts = [word if read_at_all[key] else "" for word, key in zip(verdicts, rows["example_id"], strict=True)]
     return rows.assign(
         verdict=verdicts,
+        one_denies=denies,
         singled_out=[named is not None and len(named) > 0 for named in rows["evidence"]],
         nearest=pd.Series(places, rows.index, dtype=object),
         evidence=pd.Series(evidence, rows.index, dtype=object),

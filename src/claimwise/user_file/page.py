@@ -36,14 +36,15 @@ def render(
     threshold: float | None = None,
     band: Band | None = None,
     claim_band: Band = HALF,
+    own_claims: bool = False,
     marker: WordMarker | None = None,
 ) -> str:
     """The page of examples and what was found of them, lowest scores first.
 
     ``scores`` are an evaluation's, a row an example in the examples' order, ``claims`` its ``output.claim_table``, and
     ``called`` what each summary is called, by the threshold or, without one, by the band. The title says metric, model
-    (empty where none was asked) and where the examples came from. ``claim_band`` is what claims were called by, and
-    ``marker`` is asked for the words that a document does not support, of the claims shown that are not called supported.
+    (empty where none was asked) and where the examples came from. ``claim_band`` is what claims were called by; the user's
+    ``own_claims`` stand in the place of a summary. ``marker`` is asked for the words that a document does not support, of the claims shown that are not called supported.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})
@@ -61,7 +62,10 @@ def render(
     ).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
     shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
-    judged = claims.assign(probability=probability(claims), verdict=claims["verdict"].replace("", "unread"))
+    judged = claims.assign(
+        probability=probability(claims),
+        verdict=claims["verdict"].where(claims["verdict"] != "", claims["support"].map(_without_verdict)),
+    )
     judged["unsupported_words"] = _marked(judged, shown, marker) if marker else None
     by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
     found = [_example(row, by_example.get(row.id)) for row in shown.itertuples()]
@@ -70,6 +74,7 @@ def render(
         model=model,
         source=source,
         n=len(scored),
+        own_claims=own_claims,
         mean=scored["score"].mean(),
         unscored=int(scored["score"].isna().sum()),
         unread=int((judged["support"].isna() if len(judged) else scored["n_unparsed"]).sum()),
@@ -86,6 +91,10 @@ def render(
         states=Counter(example["state"] for example in found),
         examples=found,
     )
+
+
+def _without_verdict(support: float) -> str:
+    return "unread" if pd.isna(support) else "no verdict"
 
 
 def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:

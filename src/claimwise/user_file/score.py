@@ -123,7 +123,7 @@ def score(
         scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
         called = scores[decisions.DECISION].map({1: decisions.YES, 0: decisions.NO}).fillna("").tolist()
     if band:
-        called = decisions.verdicts(rows, band, judged, claim_band)
+        called = decisions.verdicts(rows, band, judged)
         scores[decisions.VERDICT] = called
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
@@ -156,6 +156,7 @@ def score(
                 threshold=cut,
                 band=band,
                 claim_band=claim_band,
+                own_claims=found.claims is not None,
                 marker=engine if getattr(engine, "words_measured", "") else None,
             )
             new.write_text(html, encoding="utf-8")
@@ -166,7 +167,8 @@ def score(
     doubtful = scores.loc[scores["score"].notna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    say(f"{shown}: {counted(len(scores), 'summary')}{by}, {mean}{unscored.sum()} without a score")
+    what = "summary" if found.claims is None else "row"
+    say(f"{shown}: {counted(len(scores), what)}{by}, {mean}{unscored.sum()} without a score")
     decided = (
         decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     )
@@ -178,12 +180,13 @@ def score(
         *decisions.ranking(rows),
         *([decided] if decided else []),
         *([decisions.band_report(said, band)] if said else []),
+        *(decisions.claim_report(claim_band) if len(judged) and (claims or page or output.nests(out)) else []),
         *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):
         say(line)
     if unscored.sum() == len(scores):
         raise ClaimwiseError(
-            f"{shown}: none of {len(scores)} summaries could be scored, for the reasons above; "
+            f"{shown}: none of {counted(len(scores), what)} could be scored, for the reasons above; "
             f"{advice(unscored.index, file, spec)}"
         )
     return scores
