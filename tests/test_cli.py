@@ -407,7 +407,7 @@ def test_what_there_is_is_listed_a_line_each():
         assert done.exit_code == 0, done.output
         return done.output.splitlines()
 
-    assert "word-overlap     word-overlap" in lines("metrics")
+    assert "word-overlap  word-overlap" in lines("metrics")
     assert "acueval          acueval-decompose-5shot, acueval-verify-zeroshot, mean" in lines("metrics")
     listed = lines("prompts")
     assert len(listed) == len(names())

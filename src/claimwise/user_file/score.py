@@ -186,7 +186,7 @@ def score(
         say(line)
     if unscored.sum() == len(scores):
         raise ClaimwiseError(
-            f"{shown}: none of {counted(len(scores), what)} could be scored, for the reasons above; "
+            f"{shown}: none of {len(scores)} {'summaries' if found.claims is None else 'rows'} could be scored, for the reasons above; "
             f"{advice(unscored.index, file, spec)}"
         )
     return scores
