@@ -408,7 +408,7 @@ def test_what_there_is_is_listed_a_line_each():
         return done.output.splitlines()
 
     assert "word-overlap  word-overlap" in lines("metrics")
-    assert "acueval          acueval-decompose-5shot, acueval-verify-zeroshot, mean" in lines("metrics")
+    assert "acueval       acueval-decompose-5shot, acueval-verify-zeroshot, mean" in lines("metrics")
     listed = lines("prompts")
     assert len(listed) == len(names())
     assert any(line.startswith("acueval-verify-zeroshot ") and " verify " in line for line in listed)
