@@ -115,7 +115,11 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
         if own := [row for row in own if row.corpus.startswith(VARIANTS["zero-shot"])]:
             read = _embedded(own)
             own = [row for row in own if all((row.document, one) in read for one in row.statements)]
-            both = {f"{strength} averaged": _mean(known, read) for strength, known in odds.items()}
+            # what both have said, as ``averaged_with`` takes it (where neither is surer than one in a million)
+            both = {
+                f"{strength} averaged": {key: (known[key] + own) / 2 for key, own in read.items() if key in known}
+                for strength, known in odds.items()
+            }
             statements = [row.statements for row in own]
             found += _compared(group, own, {"embedded": read} | both, statements, ["min", "mean"])
     return as_table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high"])
@@ -123,20 +127,15 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
 
 def _embedded(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
     """Log odds of the statements by the embedded model that left out these corpora, too; without those it cannot read."""
-    by_document: dict[str, dict[str, None]] = defaultdict(dict)
-    for row in rows:
-        by_document[row.document] |= dict.fromkeys(row.statements)
     model = models.load({"kind": "embedded", "weights": "zero-shot"})
     prompt = prompts.load("acueval-verify-zeroshot")
-    verdicts = model.verify(list(by_document), [list(every) for every in by_document.values()], prompt)
-    asked = [(document, statement) for document, every in by_document.items() for statement in every]
-    supports = [verdict.support for group in verdicts for verdict in group]
-    return {key: float(logit(support)) for key, support in zip(asked, supports, strict=True) if support == support}
-
-
-def _mean(known: dict[tuple[str, str], float], read: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Of what both have said, as ``averaged_with`` takes it (where neither is surer than one in a million)."""
-    return {key: (known[key] + odds) / 2 for key, odds in read.items() if key in known}
+    verdicts = model.verify([row.document for row in rows], [row.statements for row in rows], prompt)
+    return {
+        (row.document, statement): float(logit(verdict.support))
+        for row, group in zip(rows, verdicts, strict=True)
+        for statement, verdict in zip(row.statements, group, strict=True)
+        if verdict.reason is None
+    }
 
 
 def _compared(group: str, rows: Sequence[Row], odds: dict, texts: Sequence[Sequence[str]], poolings: list[str]) -> list:
