@@ -92,14 +92,8 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
 
 
 def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path) -> None:
-    """Write the adapter in half precision, with the ids of the documents that it learned from.
-
-    Args:
-        adapted: what has learned.
-        checkpoint: what the adapter is to be added to, as users know it.
-        documents: their ids (``schema.document_id``).
-        folder: where ``fit`` kept the state of the training, which is deleted.
-    """
+    """Write the adapter in half precision, with the ids (``schema.document_id``) of the documents that it learned from, for
+    the checkpoint by the name that users know. The state of the training, which ``fit`` kept in the folder, is deleted."""
     (folder / DOCUMENTS).write_text("\n".join(sorted(set(documents))) + "\n")
     adapted.peft_config["default"].base_model_name_or_path = checkpoint  # not a folder of this machine
     adapted.half().save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the hub
