@@ -59,11 +59,10 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
         by_document[row.document] |= dict.fromkeys([*row.statements, row.summary])
     known = {(line["document"], line["statements"][0]) for line in _lines(file)}
     packs = [
-        (document, statements)
+        (document, list(every)[at : at + _TOGETHER])
         for document, every in by_document.items()
         for at in range(0, len(every), _TOGETHER)
-        for statements in [list(every)[at : at + _TOGETHER]]
-        if (document, statements[0]) not in known
+        if (document, list(every)[at]) not in known
     ]
     groups = [asked.prompts(document, statements) for document, statements in packs]
     if file.exists():  # what was begun is written anew
@@ -93,9 +92,9 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
     model, and a strength ``averaged`` the mean of both models' log odds. ``pooling`` is min or mean over sentences, or whole:
     the summary as one statement.
     """
-    found = []
     if strange := [file.name for file in files if not file.stem.endswith(tuple(f"-{group}" for group in HELD_OUT))]:
         raise ValueError(f"{strange[0]}: expected a name that ends in the group, as asked-A.jsonl")
+    found = []
     for group, names in HELD_OUT.items():
         odds: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
         for line in (line for file in files if file.stem.endswith(f"-{group}") for line in _lines(file)):
@@ -162,9 +161,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=["rows", "ask", "table"])
     parser.add_argument("rows", type=Path, help="the summaries: `rows` writes them, the others read them")
-    parser.add_argument(
-        "files", nargs="*", help="ask: the adapter, its group, what to write; table: what to write, of what"
-    )
+    about = "ask: the adapter, its group, what to write; table: what to write, of what"
+    parser.add_argument("files", nargs="*", help=about)
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="an entry of `models` in params.yaml")
     given = parser.parse_args()
     if given.step == "rows":

@@ -24,6 +24,7 @@ from claimwise.models.weights import DOCUMENTS
 WARM_UP = 12  # steps that the learning rate rises over
 _LOWEST = 8  # layers below it are left alone, which saves a third of the way back
 _STEPS_PER_SAVE = 40
+_STATE = "training.pt"
 _LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 Step = TypeVar("Step")
 
@@ -58,7 +59,7 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
     """
     learned = [weight for weight in adapted.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=rate, weight_decay=0.01, betas=(0.9, 0.99))
-    saved, done = _state(folder), 0
+    saved, done = folder / _STATE, 0
     if saved.exists():
         state = torch.load(saved, weights_only=True)
         done = state["done"]
@@ -82,11 +83,8 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
             bar.set_postfix(loss=f"{sum(recent[-50:]) / len(recent[-50:]):.3f}", refresh=False)
             bar.update()
             if (number + 1) % _STEPS_PER_SAVE == 0:
-                state = {
-                    "done": number + 1,
-                    "optimizer": optimizer.state_dict(),
-                    "adapter": get_peft_model_state_dict(adapted),
-                }
+                weights = get_peft_model_state_dict(adapted)
+                state = {"done": number + 1, "optimizer": optimizer.state_dict(), "adapter": weights}
                 torch.save(state, saved.with_suffix(".new"))
                 saved.with_suffix(".new").replace(saved)
 
@@ -98,7 +96,7 @@ def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: 
     adapted.peft_config["default"].base_model_name_or_path = checkpoint  # not a folder of this machine
     adapted.half().save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the hub
     (folder / "README.md").unlink()  # peft's model card has nothing but blanks
-    _state(folder).unlink(missing_ok=True)
+    (folder / _STATE).unlink(missing_ok=True)
 
 
 def options_of(name: str) -> TransformersOptions:
@@ -109,10 +107,6 @@ def options_of(name: str) -> TransformersOptions:
     if options.dtype == "auto" and torch.cuda.is_available():
         options = options.model_copy(update={"dtype": "bfloat16"})  # float16's range is small for gradients
     return options
-
-
-def _state(folder: Path) -> Path:
-    return folder / "training.pt"
 
 
 def _kernel(device: torch.device) -> AbstractContextManager:
