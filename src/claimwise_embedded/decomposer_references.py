@@ -207,14 +207,12 @@ def _person_between(tokens: Doc, i: int, out: Resolution) -> bool:
 def _quoted(tokens: Doc) -> set[int]:
     """Token indices within quotation marks: pronouns there are the speaker's."""
     inside: set[int] = set()
-    opened = -1
+    opened = False
     for i, token in enumerate(tokens):
-        if token.tag_ == "``" and opened < 0:
-            opened = i
-        elif token.tag_ == "''" and opened >= 0:
-            inside.update(range(opened, i))
-            opened = -1
-    return inside | set(range(opened, len(tokens))) if opened >= 0 else inside
+        opened = (opened or token.tag_ == "``") and token.tag_ != "''"
+        if opened:
+            inside.add(i)
+    return inside
 
 
 def _main_subject(tokens: Doc) -> Token | None:

@@ -79,15 +79,12 @@ class Encoder:
         fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at])
         known = dict(zip(missing, fresh, strict=True))
         results = [known[key] if key in known else self._memory[key] for key in keys]
-        self._remember(known)
-        return results
-
-    def _remember(self, encoded: dict[tuple[str, int], Encoded]) -> None:
-        """Keep the newest pieces: prompts, metrics and revisions ask about the same documents again and again."""
-        self._memory.update(encoded)
-        self._held += sum(entry.words.nbytes for entry in encoded.values())
+        # The newest are kept: prompts, metrics and revisions ask about the same documents again and again.
+        self._memory.update(known)
+        self._held += sum(encoded.words.nbytes for encoded in known.values())
         while self._held > MEMORY_BYTES and self._memory:
             self._held -= self._memory.pop(next(iter(self._memory))).words.nbytes
+        return results
 
     def _forward(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
         encodings = self._tokenizer.encode_batch(list(texts))
@@ -204,7 +201,7 @@ def linear(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> to
 
 
 class Linear(nn.Linear):
-    """The same as a layer."""
+    """``linear`` as a layer."""
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         """See ``linear``."""

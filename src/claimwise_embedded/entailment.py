@@ -15,9 +15,6 @@ class EmbeddedEntailment:
     The verifier says nothing of contradiction: what it leaves (1 - p_entail) is neutral. A premise that has no content
     word of the claim is neutral without being read.
 
-    Premises of a document that the verifier was trained on are read by the part of it that has not seen that
-    document, as the verifier itself does.
-
     Args:
         weights: which of the embedded model's, see ``EmbeddedOptions``.
     """

@@ -57,13 +57,8 @@ class Evidence:
 
 
 def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> Evidence:
-    """All features of one claim; see the module's description.
-
-    Args:
-        claim: its words.
-        index: of the document.
-        pool: the states of the pieces that the claim may use, by their numbers in the index, in order.
-    """
+    """All features of one claim; ``pool``: the states of the pieces that it may use, by their numbers in the index, in
+    order."""
     match = match_words(claim, index, pool)
     passages = find_passages(claim, match, pool)
     pairs = find_pairs(match)

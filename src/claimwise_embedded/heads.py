@@ -178,9 +178,7 @@ def document_hash(document: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The learned parts: K models of claims, K of whole summaries, their calibrations, and the word checkers.
-
-    Model f goes with checker f modulo their number; neither has seen the documents of fold f.
+    """The learned parts; model f goes with checker f modulo their number, and neither has seen the documents of fold f.
 
     Attributes:
         checkers: the word checkers.
