@@ -362,7 +362,7 @@ def adapted(demonstrations: tuple[Demonstration, ...]) -> Selector:
     selector = shipped()
     proposed = [(d, list(propose(d.passage, by_sentence=False))) for d in demonstrations if d.claims]
     useful = [(demonstration, group) for demonstration, group in proposed if group]
-    if not useful:  # the balance that ships was chosen on other passages
+    if not useful:  # the balance that ships was chosen on more passages than its gains are of
         return selector
     for demonstration, group in useful:
         features = selector.matrix([found for p in group for found in p.features])
