@@ -6,9 +6,9 @@ and with parts of them (``learning_curve.csv``). What is made lies in ``data/emb
 run that is killed leaves weights and tables of the run before, all of one training.
 """
 
-import json
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -22,13 +22,8 @@ from training.material import Material, gather, read
 
 
 def main(folder: Path, tables: Path, partial: Path) -> None:
-    """Learn every variant and write its weights, then what training alone can measure.
-
-    Args:
-        folder: of the weights; variants have folders in it.
-        tables: where ``ablation.csv``, ``edit_types.csv``, ``judge.csv``, ``held_out.csv`` and ``learning_curve.csv`` go.
-        partial: where both are made; what a killed run left there is written over.
-    """
+    """Learn every variant and write its weights (variants into folders of their own), then the tables of what training alone
+    can measure. Both are made in ``partial``; what a killed run left there is written over."""
     made = partial / "weights"
     made.mkdir(parents=True, exist_ok=True)
     material = read(gather({name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
@@ -57,9 +52,8 @@ def main(folder: Path, tables: Path, partial: Path) -> None:
 
 
 def _write(learned: Learned, material: Material, folder: Path) -> None:
-    counts = pd.Series([row.corpus for row in material.rows]).value_counts().sort_index().to_dict()
-    learned.heads.write(folder, counts)
-    made = json.dumps({"rows": len(material.rows), "statements": len(learned.logits)})
+    learned.heads.write(folder, Counter(row.corpus for row in material.rows))
+    made = f"{len(material.rows)} rows, {len(learned.logits)} statements"
     print(f"wrote {folder}: {made}", file=sys.stderr, flush=True)
 
 

@@ -42,14 +42,11 @@ def loss(logits: torch.Tensor, texts: Sequence[Labelled]) -> torch.Tensor:
     >>> float(loss(torch.tensor([0.0, 0.0]), [Labelled(("a", "b"), 1)]))
     0.6931471824645996
     """
-    parts = logits.split([len(text.statements) for text in texts])
-    return torch.stack(
-        [
-            binary_cross_entropy_with_logits(asked, torch.full_like(asked, abs(text.label - _DOUBT)))
-            for part, text in zip(parts, texts, strict=True)
-            for asked in [part if text.label else part.min()]
-        ]
-    ).mean()
+    losses = []
+    for part, text in zip(logits.split([len(text.statements) for text in texts]), texts, strict=True):
+        asked = part if text.label else part.min()
+        losses.append(binary_cross_entropy_with_logits(asked, torch.full_like(asked, abs(text.label - _DOUBT))))
+    return torch.stack(losses).mean()
 
 
 class Asked:
@@ -66,9 +63,8 @@ class Asked:
 
     def prompts(self, document: str, statements: Sequence[str]) -> list[list[int]]:
         """Token ids of what is asked about each statement."""
-        return [
-            self._checkpoint.encode(self._template.render(Document=document, ACU=statement)) for statement in statements
-        ]
+        asked = (self._template.render(Document=document, ACU=statement) for statement in statements)
+        return list(map(self._checkpoint.encode, asked))
 
     def logits(self, groups: Sequence[Sequence[list[int]]]) -> list[torch.Tensor]:
         """For each group of prompts (of a document) log odds, (n,), float32: of the probabilities of all spellings of Yes
@@ -83,13 +79,7 @@ class Asked:
 
 
 def train(options: TransformersOptions, material: Sequence[Pack], folder: Path) -> None:
-    """Learn an adapter from packs, in order, once, and write it to a folder; what is there of such a run goes on.
-
-    Args:
-        options: the checkpoint.
-        material: what it learns from.
-        folder: where the adapter goes.
-    """
+    """Learn an adapter from packs, in order, once, and write it to a folder; what is there of such a run goes on."""
     asked = Asked(options)
     adapted = lora.added(asked.model, RANK)
     steps = [material[at : at + _PACKS_PER_STEP] for at in range(0, len(material), _PACKS_PER_STEP)]

@@ -1,6 +1,5 @@
 """Corpora that only training reads: most of them are labelled so that they teach more than they measure."""
 
-from collections.abc import Iterable
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -48,33 +47,21 @@ def load_summac(rows: Rows, files: Registry) -> None:
     articles with AggreFact: compare ``document_id`` before training on one and testing on the other.
     """
     entries = files.read_json("summac_summacoz", f"data/{rows.name.removeprefix('summac_')}.json")
-    _summac_rows(rows, entries.items())
+    for key, entry in entries.items():
+        split = {"val": "validation", "test": "test"}.get(entry.get("cut"), "train")
+        _summac_row(rows, key, entry, entry.get("model_name", "not published"), split)
 
 
 def load_cogensumm(rows: Rows, files: Registry) -> None:
     """CoGenSumm's test set (Falke et al. 2019), as SummaC has it: 100 articles, the beams of four systems."""
-    entries = files.read_jsonl("summac_summacoz", "data/raw/cogensumm_test.jsonl")
-    systems = [entry["filename"].removeprefix("test_").removesuffix(".json") for entry in entries]
-    _summac_rows(
-        rows,
-        [
-            (f"{entry['cnndm_id']}:{system}", {**entry, "model_name": system, "cut": "test"})
-            for entry, system in zip(entries, systems, strict=True)
-        ],
-    )
+    for entry in files.read_jsonl("summac_summacoz", "data/raw/cogensumm_test.jsonl"):
+        system = entry["filename"].removeprefix("test_").removesuffix(".json")
+        _summac_row(rows, f"{entry['cnndm_id']}:{system}", entry, system, "test")
 
 
-def _summac_rows(rows: Rows, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
-    for key, entry in entries:
-        rows.example(
-            key,
-            document=entry["document"],
-            summary=entry["claim"],
-            system=entry.get("model_name", "not published"),
-            split={"val": "validation", "test": "test"}.get(entry.get("cut"), "train"),
-            origin=entry["origin"],
-            label=entry["label"],
-        )
+def _summac_row(rows: Rows, key: str, entry: dict[str, Any], system: str, split: str) -> None:
+    kept = {name: entry[name] for name in ("document", "origin", "label")}
+    rows.example(key, summary=entry["claim"], system=system, split=split, **kept)
 
 
 def load_factcg(rows: Rows, files: Registry) -> None:
@@ -91,16 +78,7 @@ def load_factcg(rows: Rows, files: Registry) -> None:
                 rows.note(f"{stage}: claims published without their document (left out)")
                 continue
             [claim] = entry["text_b"]
-            example = rows.example(
-                stage,
-                index,
-                document=entry["text_a"],
-                summary=claim,
-                system="cg2c",
-                split="train",
-                origin=stage,
-                label=entry["orig_label"],
-            )
+            example = _pair(rows, (stage, index), entry["text_a"], claim, entry["orig_label"], stage, "cg2c")
             rows.gold(example, [{"claim": claim, "label": entry["orig_label"]}])
 
 
@@ -113,15 +91,8 @@ def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
     entries = files.read_jsonl("factcheck_gpt", "subtasks/subtask3_claim_evidence_stance.jsonl")
     for index, entry in enumerate(entries):
         supported = int(entry["stance"] == "completely-support")
-        example = rows.example(
-            index,
-            document=entry["evidence"].replace("\x00", ""),
-            summary=entry["claim"],
-            system="llm",
-            split="train",
-            origin="web",
-            label=supported,
-        )
+        document = entry["evidence"].replace("\x00", "")
+        example = _pair(rows, (index,), document, entry["claim"], supported, "web", "llm")
         rows.note("NUL bytes removed", entry["evidence"].count("\x00"))
         error = None if supported else entry["stance"]
         rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
@@ -133,7 +104,8 @@ def load_anli(rows: Rows, files: Registry) -> None:
     for path in files.paths("anli"):
         origin = path.split("_")[-2]
         for index, entry in enumerate(files.read_csv("anli", path)):
-            _pair_row(rows, (origin, index), entry["context"], entry["statement"], entry["gold_label"], origin)
+            label = int(entry["gold_label"] == "e")
+            _pair(rows, (origin, index), entry["context"], entry["statement"], label, origin)
 
 
 def load_control(rows: Rows, files: Registry) -> None:
@@ -141,19 +113,13 @@ def load_control(rows: Rows, files: Registry) -> None:
     sentences; label 1 is entailment."""
     [path] = files.paths("control")
     for index, entry in enumerate(files.read_jsonl("control", path)):
-        _pair_row(rows, (index,), entry["premise"], entry["hypothesis"], entry["label"], "exams")
+        label = int(entry["label"] == "e")
+        _pair(rows, (index,), entry["premise"], entry["hypothesis"], label, "exams")
 
 
-def _pair_row(rows: Rows, key: tuple, premise: str, hypothesis: str, label: str, origin: str) -> None:
-    rows.example(
-        *key,
-        document=premise,
-        summary=hypothesis,
-        system="people",
-        split="train",
-        origin=origin,
-        label=int(label[0].lower() == "e"),
-    )
+def _pair(rows: Rows, key: tuple, document: str, claim: str, label: int, origin: str, system: str = "people") -> str:
+    about = {"system": system, "split": "train", "origin": origin, "label": label}
+    return rows.example(*key, document=document, summary=claim, **about)
 
 
 #: Pairs of premise and hypothesis, by name: only the language model learns from them.

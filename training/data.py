@@ -8,8 +8,8 @@ import difflib
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -134,14 +134,9 @@ def training_examples(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, str,
 
 def strange_claims(corpora: Mapping[str, Corpus]) -> list[str]:
     """Claims of ROSE's documents that are learned from, for errors that come from outside."""
-    return [
-        claim
-        for name, _, examples in training_examples(corpora)
-        if name == "rose"
-        for claims in [_by_example(corpora[name].gold_claims)]
-        for key in examples["id"]
-        for claim in claims[key]
-    ]
+    learned = [examples["id"] for name, _, examples in training_examples(corpora) if name == "rose"]
+    claims = _by_example(corpora["rose"].gold_claims) if learned else {}
+    return [claim for ids in learned for key in ids for claim in claims[key]]
 
 
 def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
@@ -163,11 +158,9 @@ def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> li
     rows = []
     for example in examples[examples["label"].notna()].itertuples():
         label = int(example.label)
-        for statements in (sentences(example.summary), tuple(claims[example.id])):
-            if statements:
-                wrong = () if label else None
-                row = Row(name, example.document, example.summary, statements, label, wrong, origin=example.origin)
-                rows.append(row)
+        row = Row(name, example.document, example.summary, (), label, () if label else None, origin=example.origin)
+        several = (sentences(example.summary), tuple(claims[example.id]))
+        rows += [replace(row, statements=statements) for statements in several if statements]
     return rows
 
 
@@ -179,13 +172,9 @@ def _summedits_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
         originals[example.document_id].append(example.summary)
     rows = []
     for example in examples.itertuples():
-        wrong: tuple[tuple[int, int], ...] | None = ()
-        if not example.label:
-            wrong = changed_spans(originals[example.document_id], example.summary) or None
-        name = f"summedits_{example.origin}"
-        statements = sentences(example.summary)
-        kind = errors.get(example.id, "")
-        rows.append(Row(name, example.document, example.summary, statements, int(example.label), wrong, kind))
+        wrong = () if example.label else changed_spans(originals[example.document_id], example.summary) or None
+        about = f"summedits_{example.origin}", example.document, example.summary, sentences(example.summary)
+        rows.append(Row(*about, int(example.label), wrong, errors.get(example.id, "")))
     return rows
 
 
@@ -200,13 +189,11 @@ def changed_spans(originals: Sequence[str], edited: str) -> tuple[tuple[int, int
     """
     spans = word_spans(edited)
     stems = [stem(edited[a:b]) for a, b in spans]
-    matchers = [
-        difflib.SequenceMatcher(None, [stem(o[a:b]) for a, b in word_spans(o)], stems, autojunk=False)
-        for o in originals
-    ]
+    words = [[stem(o[a:b]) for a, b in word_spans(o)] for o in originals]
+    matchers = [difflib.SequenceMatcher(None, original, stems, autojunk=False) for original in words]
     if not matchers:
         return ()
-    best = max(matchers, key=lambda matcher: matcher.ratio())
+    best = max(matchers, key=difflib.SequenceMatcher.ratio)
     changed: set[int] = set()
     for operation, _, _, start, end in best.get_opcodes():
         if operation != "equal":
@@ -228,9 +215,8 @@ def _rose_rows(
         lowered = rng.random() < LOWERED
         rows += edited_rows("rose", example.document, true, strangers, rng, lowered)
         stranger = rng.choice([claim for claim in strangers if claim not in claims[example.id]])
-        rows.append(
-            _edited_row("rose", example.document, stranger, 0, ((0, len(stranger)),), "out-of-article", lowered)
-        )
+        wrong = ((0, len(stranger)),)
+        rows.append(_edited_row("rose", example.document, stranger, 0, wrong, "out-of-article", lowered))
     return rows
 
 
@@ -310,9 +296,6 @@ def wrong_words(row: Row) -> list[list[int]] | None:
         if start < 0:
             return None
         cursor = start + len(statement)
-        flags.append([_touches(start + a, start + b, row.wrong) for a, b in word_spans(statement)])
+        spans = [(start + a, start + b) for a, b in word_spans(statement)]
+        flags.append([int(any(a < end and first < b for first, end in row.wrong)) for a, b in spans])
     return flags
-
-
-def _touches(start: int, end: int, spans: Iterable[tuple[int, int]]) -> int:
-    return int(any(start < b and a < end for a, b in spans))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import torch
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_sequence
 
 from claimwise import corpora, models, params, prompts
 from claimwise.analysis.bootstrap import bootstrap_interval
@@ -99,19 +100,14 @@ class Writer:
 
     def loss(self, batch: Sequence[Lesson]) -> torch.Tensor:
         """Cross-entropy of the tokens of what should be replied, the mean over all of them."""
-        tokenizer, rows = self._checkpoint.tokenizer, []
+        tokenizer, rows, wanted = self._checkpoint.tokenizer, [], []
         for lesson in batch:
             asked = self._checkpoint.encode(self._prompt.render(Summary=lesson.summary))
-            reply = tokenizer(target(lesson.claims), add_special_tokens=False).input_ids
-            rows.append((asked, [*reply, tokenizer.eos_token_id]))
-        inputs = tokenizer.pad({"input_ids": [asked + reply for asked, reply in rows]}, return_tensors="pt")
-        longest = inputs["input_ids"].shape[1]
-        wanted = torch.tensor(
-            [
-                [*[_NO_LOSS] * len(asked), *reply, *[_NO_LOSS] * (longest - len(asked) - len(reply))]
-                for asked, reply in rows
-            ]
-        )
+            reply = [*tokenizer(target(lesson.claims), add_special_tokens=False).input_ids, tokenizer.eos_token_id]
+            rows.append(asked + reply)
+            wanted.append(torch.tensor([*[_NO_LOSS] * len(asked), *reply]))
+        inputs = tokenizer.pad({"input_ids": rows}, return_tensors="pt")
+        wanted = pad_sequence(wanted, batch_first=True, padding_value=_NO_LOSS)
         with lora.half_precision(self.model):
             states = self.model.base_model(**inputs.to(self.model.device), use_cache=False).last_hidden_state
         written = wanted[:, 1:] != _NO_LOSS  # the state before a token says which comes

@@ -27,6 +27,7 @@ _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b")
 _AUXILIARY = re.compile(r"\b(is|was|are|were|will|has|have|had|can|could|would|should|did|does)\b(?! not)")
 _NEGATED = re.compile(r"\b(is|was|are|were|will|has|have|had|can|could|would|should|did|does) not\b")
 _WORD = re.compile(r"[^\W\d_]+")
+_ENDINGS = ("ing", "ed", "ly", "er", "s")
 _HEDGED = (
     (re.compile(r"\b(may|might|could)\b"), "will"),
     (re.compile(r"\b(?:allegedly|reportedly|possibly|probably|perhaps) "), ""),
@@ -105,12 +106,12 @@ def names(passage: str) -> list[str]:
 class Source:
     """What edits draw on: a document's names, numbers, phrases, and words by the place that they can take."""
 
-    names: tuple[str, ...]
-    numbers: tuple[str, ...]
-    phrases: dict[str, list[str]]
-    words: dict[tuple[str, str], list[str]]
+    names: Sequence[str]
+    numbers: Sequence[str]
+    phrases: Mapping[str, Sequence[str]]
+    words: Mapping[tuple[str, str], Sequence[str]]
     stems: frozenset[str]
-    strangers: tuple[str, ...] = ()
+    strangers: Sequence[str] = ()
 
     @classmethod
     def of(cls, document: str, strangers: Sequence[str] = ()) -> Source:
@@ -121,15 +122,8 @@ class Source:
         words: dict[tuple[str, str], list[str]] = defaultdict(list)
         for key, match in _places(document):
             words[key].append(match.group())
-        stems = frozenset(stem(m.group()) for m in _WORD.finditer(document))
-        return cls(
-            tuple(names(document)),
-            tuple(_NUMBER.findall(document)),
-            dict(phrases),
-            dict(words),
-            stems,
-            tuple(strangers),
-        )
+        numbers, stems = _NUMBER.findall(document), frozenset(map(stem, _WORD.findall(document)))
+        return cls(names(document), numbers, phrases, words, stems, strangers)
 
 
 def _places(passage: str):
@@ -140,12 +134,8 @@ def _places(passage: str):
     for match in _WORD.finditer(passage):
         word = match.group()
         if word.islower() and len(word) > 2 and word not in FUNCTION_WORDS and before in FUNCTION_WORDS:
-            yield (before, _ending(word)), match
+            yield (before, next((end for end in _ENDINGS if word.endswith(end)), "")), match
         before = word.lower()
-
-
-def _ending(word: str) -> str:
-    return next((end for end in ("ing", "ed", "ly", "er", "s") if word.endswith(end)), "")
 
 
 def _put(claim: str, start: int, end: int, new: str, kind: str) -> Edit:
@@ -232,7 +222,7 @@ def _relation(claim: str, source: Source, rng: random.Random) -> Edit | None:
         return None
     first, second = sorted(rng.sample(mentions, 2), key=claim.find)
     a, b = claim.find(first), claim.rfind(second)
-    if a < 0 or b < a + len(first):
+    if b < a + len(first):
         return None
     edited = claim[:a] + second + claim[a + len(first) : b] + first + claim[b + len(second) :]
     moved = b + len(second) - len(first)
@@ -243,25 +233,23 @@ def _word(claim: str, source: Source, rng: random.Random) -> Edit | None:
     """A common word gives way to another of the document that stands after the same function word and ends alike."""
     mine = {stem(m.group()) for m in _WORD.finditer(claim)}
     options = [
-        (match, new)
+        _put(claim, *match.span(), new, "word")
         for key, match in _places(claim)
         for new in dict.fromkeys(source.words.get(key, ()))
         if stem(new) not in mine
     ]
-    if not options:
-        return None
-    match, new = rng.choice(options)
-    return _put(claim, *match.span(), new, "word")
+    return rng.choice(options) if options else None
 
 
 def _phrase(claim: str, source: Source, rng: random.Random) -> Edit | None:
     """A phrase gives way to another of the document with the same preposition."""
-    found = [(m, p) for m in _PHRASE.finditer(claim) for p in source.phrases.get(m.group(1), ()) if p not in claim]
-    if not found:
-        return None
-    match, new = rng.choice(found)
-    start = match.start() + 1
-    return _put(claim, start, match.end(), new[1:], "circumstance")
+    options = [
+        _put(claim, match.start() + 1, match.end(), new[1:], "circumstance")
+        for match in _PHRASE.finditer(claim)
+        for new in source.phrases.get(match.group(1), ())
+        if new not in claim
+    ]
+    return rng.choice(options) if options else None
 
 
 def _addition(claim: str, source: Source, rng: random.Random) -> Edit | None:
@@ -276,11 +264,9 @@ def _addition(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _hedge(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    found = [(m, new) for pattern, new in _HEDGED for m in pattern.finditer(claim)]
-    if not found:
-        return None
-    match, new = rng.choice(found)
-    return _put(claim, *match.span(), new, "overstatement")
+    matches = [(match, new) for pattern, new in _HEDGED for match in pattern.finditer(claim)]
+    options = [_put(claim, *match.span(), new, "overstatement") for match, new in matches]
+    return rng.choice(options) if options else None
 
 
 _Edit = Callable[[str, Source, random.Random], Edit | None]

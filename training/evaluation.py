@@ -15,7 +15,6 @@ import pandas as pd
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.calibration import expected_calibration_error
 from claimwise.analysis.measures import auc
-from claimwise_embedded.features import Evidence
 from claimwise_embedded.heads import VERDICT, Heads, decided
 from training.data import Found, Row
 from training.learning import Table, ask_all, fit_trees, statement_labels
@@ -43,41 +42,29 @@ def ablation(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.nd
     Returns:
         ``corpus, n, model, pooling, auc``.
     """
-    found = []
-    for (corpus, model, pooling), part in pooled(rows, table.row, {"features": alone, **_columns(logits)}):
-        found.append(one_auc(part, corpus=corpus, model=model, pooling=pooling))
+    found = [
+        one_auc(part, corpus=corpus, model=model, pooling=pooling)
+        for (corpus, model, pooling), part in pooled(rows, table.row, {"features": alone, **_columns(logits)})
+    ]
     return as_table(found, ["corpus", "n", "model", "pooling", "auc"])
 
 
 def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.ndarray) -> pd.DataFrame:
     """AUC on each type of SummEdits' edits: how often an edited summary has less support than a consistent one of the
-    same domain, mean over edited summaries. A summary with two types counts for both.
-
-    Arguments are those of ``ablation``.
-
-    Returns:
-        ``error, n, model, pooling, auc``.
-    """
+    same domain, mean over edited summaries. A summary with two types counts for both. Arguments as of ``ablation``."""
     found: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
     for (corpus, model, pooling), part in pooled(rows, table.row, {"features": alone, **_columns(logits)}):
         if corpus.startswith("summedits_"):
-            right = part[part["label"] == 1]
             wrong = part[part["label"] == 0]
             kinds = wrong["kind"].str.split(", ")
             for kind in sorted(set(kinds.explode()) - {""}):
                 mine = wrong[[kind in several for several in kinds]]
-                both = pd.concat([right, mine])
+                both = pd.concat([part[part["label"] == 1], mine])
                 found.setdefault((kind, model, pooling), []).append((len(mine), auc(both["label"], both["support"])))
-    means = [
-        {
-            "error": kind,
-            "n": sum(n for n, _ in parts),
-            "model": model,
-            "pooling": pooling,
-            "auc": np.average([value for _, value in parts], weights=[n for n, _ in parts]),
-        }
-        for (kind, model, pooling), parts in found.items()
-    ]
+    means = []
+    for (kind, model, pooling), parts in found.items():
+        sizes, areas = zip(*parts, strict=True)
+        means.append((kind, sum(sizes), model, pooling, np.average(areas, weights=sizes)))
     return as_table(means, ["error", "n", "model", "pooling", "auc"]).sort_values(["error", "model"], kind="stable")
 
 
@@ -98,7 +85,12 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
     row_of, logits, overlap = _unseen("claim", statements, heads)
     columns = {**_columns(logits), "word overlap": overlap}
     support = heads.calibrations["claim"](columns["shipped"])
-    errors = _calibration_errors(rows, row_of, _truths(rows, statements), support)
+    corpora = [rows[i].corpus for i in row_of]
+    known = pd.DataFrame({"corpus": corpora, "truth": _truths(rows, statements), "support": support}).dropna()
+    errors = {
+        corpus: expected_calibration_error(part["truth"], part["support"])[0]
+        for corpus, part in known.groupby("corpus")
+    }
     found = []
     for (corpus, model, pooling), part in pooled(rows, row_of, columns):
         if model != "word overlap" or pooling == "mean":  # it has words, whatever the statements
@@ -131,7 +123,7 @@ def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataF
 def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of what could be read to which row each belongs, (n,), log odds by all checkers and trees, (n, 2), overlap (n,)."""
     chosen = [(i, e) for i, items in enumerate(read) for e in items if not isinstance(e, str)]
-    evidence: list[Evidence] = [item for _, item in chosen]
+    evidence = [item for _, item in chosen]
     ask_all(heads.checkers, evidence)
     logits = heads.both_logits(kind, evidence, [list(range(heads.folds))] * len(evidence))
     overlap = np.array([item.claim[_OVERLAP] for item in evidence])
@@ -139,34 +131,18 @@ def _unseen(kind: str, read: Found, heads: Heads) -> tuple[np.ndarray, np.ndarra
 
 
 def _truths(rows: Sequence[Row], statements: Found) -> np.ndarray:
-    """Of each readable statement whether it is true; NaN where that is not known of right and wrong ones alike."""
-    truths = []
-    for row, items, told in zip(rows, statements, _told_either_way(rows), strict=True):
-        readable = [not isinstance(item, str) for item in items]
-        truth = statement_labels(row, items)[1][readable]
-        truths.append(truth if told else np.full(len(truth), np.nan))
-    return np.concatenate(truths)
+    """Of each readable statement whether it is true; NaN where that is not known of right and wrong ones alike.
 
-
-def _told_either_way(rows: Sequence[Row]) -> list[bool]:
-    """Of each row whether its statements' truth is known of right and wrong ones alike.
-
-    It is of a statement that is all of its summary, and in a corpus that tells which words are wrong. Of other
+    It is known of a statement that is all of its summary, and in a corpus that tells which words are wrong. Of other
     summaries only the faithful ones tell: the statements whose truth is known are all true.
     """
-    told = {row.corpus for row in rows if row.wrong}
-    return [not row.decomposed and (row.corpus in told or len(row.statements) == 1) for row in rows]
-
-
-def _calibration_errors(
-    rows: Sequence[Row], row_of: np.ndarray, truth: np.ndarray, support: np.ndarray
-) -> dict[str, float]:
-    """Expected calibration error by corpus, over its statements of known truth."""
-    table = pd.DataFrame({"corpus": [rows[i].corpus for i in row_of], "truth": truth, "support": support}).dropna()
-    return {
-        str(name): expected_calibration_error(part["truth"], part["support"])[0]
-        for name, part in table.groupby("corpus")
-    }
+    telling = {row.corpus for row in rows if row.wrong}
+    truths = []
+    for row, items in zip(rows, statements, strict=True):
+        truth = statement_labels(row, items)[1][[not isinstance(item, str) for item in items]]
+        told = not row.decomposed and (row.corpus in telling or len(row.statements) == 1)
+        truths.append(truth if told else np.full(len(truth), np.nan))
+    return np.concatenate(truths)
 
 
 def _columns(logits: np.ndarray) -> dict[str, np.ndarray]:
@@ -181,16 +157,16 @@ def pooled(
 ) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
     """For each corpus, model and pooling its summaries (``document, origin, label, kind, support``), each once, by its
     sentences: rows with recorded claims come after those with sentences."""
-    numbers = set(each_summary(rows))
+    once = each_summary(rows)
+    about = pd.DataFrame(
+        [(rows[i].corpus, rows[i].document, rows[i].origin, rows[i].label, rows[i].kind) for i in once],
+        columns=["corpus", "document", "origin", "label", "kind"],
+        index=once,
+    )
     for model, support in columns.items():
         by_row = pd.Series(support).groupby(row_of)
         for pooling in poolings:
-            supports = by_row.agg(pooling)
-            kept = [i for i in supports.index if i in numbers]
-            summaries = pd.DataFrame(
-                [(rows[i].corpus, rows[i].document, rows[i].origin, rows[i].label, rows[i].kind) for i in kept],
-                columns=["corpus", "document", "origin", "label", "kind"],
-            ).assign(support=supports[kept].to_numpy())
+            summaries = about.join(by_row.agg(pooling).rename("support"), how="inner")
             for corpus, part in summaries.groupby("corpus"):
                 yield (str(corpus), model, pooling), part
 

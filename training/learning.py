@@ -46,13 +46,8 @@ _SYNTHETIC_TRUST = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What training makes.
-
-    Attributes:
-        heads: what ships.
-        table: the statements that trees have learned from.
-        logits: each statement's log odds by parts that have not seen its document, (n, 2): checkers, trees.
-    """
+    """What training makes: what ships, the statements that trees have learned from, and each one's log odds by parts that
+    have not seen its document, (n, 2): checkers, trees."""
 
     heads: Heads
     table: Table
@@ -109,13 +104,8 @@ class Lesson:
 
 
 def fit(lessons: Sequence[Lesson], epochs: float, seed: int) -> Checker:
-    """Train a checker; the same lessons and seed give the same one on the same kind of processor.
-
-    Args:
-        lessons: what to learn from.
-        epochs: draws in all, as a multiple of the lessons.
-        seed: of weights, draws and dropout.
-    """
+    """Train a checker; the same lessons and seed (of weights, draws and dropout) give the same one on the same kind of
+    processor. ``epochs``: draws in all, as a multiple of the lessons."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     model = Checker().train()
@@ -173,11 +163,10 @@ def _loss(model: Checker, lessons: Sequence[Lesson], rng: np.random.Generator) -
 
 
 def _word_loss(doubts: torch.Tensor, wrong: Sequence[np.ndarray]) -> torch.Tensor:
-    labels = np.full(tuple(doubts.shape), np.nan, dtype=np.float32)
-    for row, flags in enumerate(wrong):
-        shown = flags[: labels.shape[1]]
-        labels[row, : len(shown)] = shown
-    target = torch.from_numpy(labels)
+    target = torch.full_like(doubts, torch.nan)
+    for row, flags in zip(target, wrong, strict=True):
+        shown = flags[: len(row)]
+        row[: len(shown)] = torch.from_numpy(shown)
     known = ~target.isnan()
     weigh = torch.tensor(_WRONG_WORDS_WEIGH)
     each = F.binary_cross_entropy_with_logits(doubts, target.nan_to_num(0), reduction="none", pos_weight=weigh)
@@ -209,18 +198,17 @@ def corpus_weights(corpus: Sequence[str]) -> np.ndarray:
     """A corpus weighs as the root of its size times its trust: large synthetic ones must not drown the rest."""
     names = pd.Series(corpus)
     weight = names.map(names.value_counts()).to_numpy(dtype=float) ** -0.5
-    trust = [_SYNTHETIC_TRUST if name.endswith(SYNTHETIC) else _TRUST.get(name, 1.0) for name in names]
-    weight *= np.array(trust)
+    weight *= [_SYNTHETIC_TRUST if name.endswith(SYNTHETIC) else _TRUST.get(name, 1.0) for name in names]
     return weight / weight.mean()
 
 
 def statement_labels(row: Row, items: Sequence[Evidence | str]) -> tuple[list[np.ndarray], np.ndarray]:
     """For each statement which words are wrong (NaN: not known), and whether it is true (NaN: not known)."""
     flags = wrong_words(row)
-    alone = sum(not isinstance(item, str) for item in items) == 1
     if flags is not None:
         wrong = [np.array(f, dtype=float) for f in flags]
         return wrong, np.array([1.0 if row.label else float(not any(f)) for f in flags])
+    alone = sum(not isinstance(item, str) for item in items) == 1
     wrong = [np.full(len(word_spans(statement)), np.nan) for statement in row.statements]
     return wrong, np.full(len(wrong), 1.0 if row.label else 0.0 if alone else np.nan)
 
@@ -298,24 +286,20 @@ def _fit_folds(features, labels, weights, folds) -> tuple[list[Trees], np.ndarra
     unseen = np.zeros(len(features))
     for fold in range(FOLDS):
         use = (folds != fold) & (weights > 0)
-        fitted = _boosting().fit(features[use], labels[use], sample_weight=weights[use])
-        models.append(Trees.of_boosting(fitted))
+        boosting = HistGradientBoostingClassifier(
+            max_iter=200,
+            learning_rate=0.06,
+            max_leaf_nodes=12,
+            min_samples_leaf=40,
+            l2_regularization=10.0,
+            max_features=0.25,
+            early_stopping=False,
+            random_state=_SEED,
+        )
+        models.append(Trees.of_boosting(boosting.fit(features[use], labels[use], sample_weight=weights[use])))
         at = folds == fold
         unseen[at] = models[-1].logits(features[at])
     return models, unseen
-
-
-def _boosting() -> HistGradientBoostingClassifier:
-    return HistGradientBoostingClassifier(
-        max_iter=200,
-        learning_rate=0.06,
-        max_leaf_nodes=12,
-        min_samples_leaf=40,
-        l2_regularization=10.0,
-        max_features=0.25,
-        early_stopping=False,
-        random_state=_SEED,
-    )
 
 
 def _posterior_wrong(support: np.ndarray, row: np.ndarray) -> np.ndarray:

@@ -59,11 +59,10 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
         by_document[row.document] |= dict.fromkeys([*row.statements, row.summary])
     known = {(line["document"], line["statements"][0]) for line in _lines(file)}
     packs = [
-        (document, statements)
+        (document, list(every)[at : at + _TOGETHER])
         for document, every in by_document.items()
         for at in range(0, len(every), _TOGETHER)
-        for statements in [list(every)[at : at + _TOGETHER]]
-        if (document, statements[0]) not in known
+        if (document, list(every)[at]) not in known
     ]
     groups = [asked.prompts(document, statements) for document, statements in packs]
     if file.exists():  # what was begun is written anew
@@ -93,9 +92,9 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
     model, and a strength ``averaged`` the mean of both models' log odds. ``pooling`` is min or mean over sentences, or whole:
     the summary as one statement.
     """
-    found = []
     if strange := [file.name for file in files if not file.stem.endswith(tuple(f"-{group}" for group in HELD_OUT))]:
         raise ValueError(f"{strange[0]}: expected a name that ends in the group, as asked-A.jsonl")
+    found = []
     for group, names in HELD_OUT.items():
         odds: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
         for line in (line for file in files if file.stem.endswith(f"-{group}") for line in _lines(file)):
@@ -115,7 +114,11 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
         if own := [row for row in own if row.corpus.startswith(VARIANTS["zero-shot"])]:
             read = _embedded(own)
             own = [row for row in own if all((row.document, one) in read for one in row.statements)]
-            both = {f"{strength} averaged": _mean(known, read) for strength, known in odds.items()}
+            # what both have said, as ``averaged_with`` takes it (where neither is surer than one in a million)
+            both = {
+                f"{strength} averaged": {key: (known[key] + own) / 2 for key, own in read.items() if key in known}
+                for strength, known in odds.items()
+            }
             statements = [row.statements for row in own]
             found += _compared(group, own, {"embedded": read} | both, statements, ["min", "mean"])
     return as_table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high"])
@@ -123,20 +126,15 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
 
 def _embedded(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
     """Log odds of the statements by the embedded model that left out these corpora, too; without those it cannot read."""
-    by_document: dict[str, dict[str, None]] = defaultdict(dict)
-    for row in rows:
-        by_document[row.document] |= dict.fromkeys(row.statements)
     model = models.load({"kind": "embedded", "weights": "zero-shot"})
     prompt = prompts.load("acueval-verify-zeroshot")
-    verdicts = model.verify(list(by_document), [list(every) for every in by_document.values()], prompt)
-    asked = [(document, statement) for document, every in by_document.items() for statement in every]
-    supports = [verdict.support for group in verdicts for verdict in group]
-    return {key: float(logit(support)) for key, support in zip(asked, supports, strict=True) if support == support}
-
-
-def _mean(known: dict[tuple[str, str], float], read: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Of what both have said, as ``averaged_with`` takes it (where neither is surer than one in a million)."""
-    return {key: (known[key] + odds) / 2 for key, odds in read.items() if key in known}
+    verdicts = model.verify([row.document for row in rows], [row.statements for row in rows], prompt)
+    return {
+        (row.document, statement): float(logit(verdict.support))
+        for row, group in zip(rows, verdicts, strict=True)
+        for statement, verdict in zip(row.statements, group, strict=True)
+        if verdict.reason is None
+    }
 
 
 def _compared(group: str, rows: Sequence[Row], odds: dict, texts: Sequence[Sequence[str]], poolings: list[str]) -> list:
@@ -163,9 +161,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=["rows", "ask", "table"])
     parser.add_argument("rows", type=Path, help="the summaries: `rows` writes them, the others read them")
-    parser.add_argument(
-        "files", nargs="*", help="ask: the adapter, its group, what to write; table: what to write, of what"
-    )
+    about = "ask: the adapter, its group, what to write; table: what to write, of what"
+    parser.add_argument("files", nargs="*", help=about)
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="an entry of `models` in params.yaml")
     given = parser.parse_args()
     if given.step == "rows":

@@ -24,6 +24,7 @@ from claimwise.models.weights import DOCUMENTS
 WARM_UP = 12  # steps that the learning rate rises over
 _LOWEST = 8  # layers below it are left alone, which saves a third of the way back
 _STEPS_PER_SAVE = 40
+_STATE = "training.pt"
 _LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 Step = TypeVar("Step")
 
@@ -58,7 +59,7 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
     """
     learned = [weight for weight in adapted.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=rate, weight_decay=0.01, betas=(0.9, 0.99))
-    saved, done = _state(folder), 0
+    saved, done = folder / _STATE, 0
     if saved.exists():
         state = torch.load(saved, weights_only=True)
         done = state["done"]
@@ -82,29 +83,20 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
             bar.set_postfix(loss=f"{sum(recent[-50:]) / len(recent[-50:]):.3f}", refresh=False)
             bar.update()
             if (number + 1) % _STEPS_PER_SAVE == 0:
-                state = {
-                    "done": number + 1,
-                    "optimizer": optimizer.state_dict(),
-                    "adapter": get_peft_model_state_dict(adapted),
-                }
+                weights = get_peft_model_state_dict(adapted)
+                state = {"done": number + 1, "optimizer": optimizer.state_dict(), "adapter": weights}
                 torch.save(state, saved.with_suffix(".new"))
                 saved.with_suffix(".new").replace(saved)
 
 
 def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path) -> None:
-    """Write the adapter in half precision, with the ids of the documents that it learned from.
-
-    Args:
-        adapted: what has learned.
-        checkpoint: what the adapter is to be added to, as users know it.
-        documents: their ids (``schema.document_id``).
-        folder: where ``fit`` kept the state of the training, which is deleted.
-    """
+    """Write the adapter in half precision, with the ids (``schema.document_id``) of the documents that it learned from, for
+    the checkpoint by the name that users know. The state of the training, which ``fit`` kept in the folder, is deleted."""
     (folder / DOCUMENTS).write_text("\n".join(sorted(set(documents))) + "\n")
     adapted.peft_config["default"].base_model_name_or_path = checkpoint  # not a folder of this machine
     adapted.half().save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the hub
     (folder / "README.md").unlink()  # peft's model card has nothing but blanks
-    _state(folder).unlink(missing_ok=True)
+    (folder / _STATE).unlink(missing_ok=True)
 
 
 def options_of(name: str) -> TransformersOptions:
@@ -115,10 +107,6 @@ def options_of(name: str) -> TransformersOptions:
     if options.dtype == "auto" and torch.cuda.is_available():
         options = options.model_copy(update={"dtype": "bfloat16"})  # float16's range is small for gradients
     return options
-
-
-def _state(folder: Path) -> Path:
-    return folder / "training.pt"
 
 
 def _kernel(device: torch.device) -> AbstractContextManager:

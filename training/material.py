@@ -12,9 +12,10 @@ import math
 import os
 import random
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import compress
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -63,12 +64,10 @@ class Material:
     statements: Found
     wholes: Found
 
-    def without(self, corpora: Collection[str]) -> Material:
+    def without(self, corpora: tuple[str, ...]) -> Material:
         """What is left without some corpora (by how their names start) and all other rows of their documents."""
-        names = tuple(corpora)
-        documents = {row.document for row in self.rows if row.corpus.startswith(names)}
-        hashes = {document_hash(document) for document in documents}
-        return self._only([document_hash(row.document) not in hashes for row in self.rows])
+        theirs = {document_hash(row.document) for row in self.rows if row.corpus.startswith(corpora)}
+        return self._only([document_hash(row.document) not in theirs for row in self.rows])
 
     def part(self, share: float) -> Material:
         """The rows of a share of the documents; smaller shares are parts of larger ones, and no fold is favoured.
@@ -78,36 +77,30 @@ class Material:
         """
         return self._only([document_hash(row.document) >> 4 & 0xFFFFFFFF < share * 2**32 for row in self.rows])
 
-    def judged(self, corpora: Collection[str]) -> Material:
+    def judged(self, corpora: tuple[str, ...]) -> Material:
         """Only the rows of some corpora (by how their names start) that somebody has judged."""
-        names = tuple(corpora)
-        return self._only([row.corpus.startswith(names) and not row.synthetic for row in self.rows])
+        return self._only([row.corpus.startswith(corpora) and not row.synthetic for row in self.rows])
 
     def _only(self, flags: Sequence[bool]) -> Material:
-        return Material(
-            *(
-                [item for item, flag in zip(items, flags, strict=True) if flag]
-                for items in (self.rows, self.statements, self.wholes)
-            )
-        )
+        return Material(*(list(compress(items, flags)) for items in (self.rows, self.statements, self.wholes)))
 
 
 def gather(corpora: Mapping[str, Corpus]) -> list[Row]:
     """All rows to learn from: those that the corpora have, then those that the decomposer makes."""
     rows = training_rows(corpora)
-    told = told_rows(corpora)
-    claims = [(part,) for part in _parts(judged_once(rows))]
-    return [*rows, *told, *(row for part in spread(decomposed_rows, claims) for row in part)]
+    return [*rows, *told_rows(corpora), *_made(decomposed_rows, judged_once(rows))]
 
 
 def told_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
     """Documents' statements in other words, and what language models' faithful summaries say; with edits of each."""
     strangers = strange_claims(corpora)
     strangers = random.Random(_SEED).sample(strangers, min(_STRANGERS, len(strangers)))
-    calls = [(part, strangers) for part in _parts(tellings(corpora))]
-    told = [row for part in spread(retold_rows, calls) for row in part]
-    calls = [(part, strangers) for part in _parts(summarised(corpora))]
-    return [*told, *(row for part in spread(summarised_rows, calls) for row in part)]
+    told = _made(retold_rows, tellings(corpora), strangers)
+    return [*told, *_made(summarised_rows, summarised(corpora), strangers)]
+
+
+def _made(function: Callable[..., list[Row]], items: Sequence, *others: Sequence[str]) -> list[Row]:
+    return [row for rows in spread(function, [(part, *others) for part in _parts(items)]) for row in rows]
 
 
 def _parts(items: Sequence) -> list[Sequence]:
@@ -116,26 +109,22 @@ def _parts(items: Sequence) -> list[Sequence]:
 
 def read(rows: Sequence[Row]) -> Material:
     """Read each row's statements, and each judged row's summary, with as many processes as there are processors."""
-    order = sorted(range(len(rows)), key=lambda i: (document_hash(rows[i].document), i))  # equal documents together
+    order = sorted(range(len(rows)), key=lambda i: document_hash(rows[i].document))  # equal documents together
     parts = _parts(order)
-    statements: list = [[] for _ in rows]
-    wholes: list = [[] for _ in rows]
+    found: list = [[] for _ in rows]
     done = spread(_read_part, [([rows[i] for i in part],) for part in parts])
-    for number, (part, found) in enumerate(zip(parts, done, strict=True), 1):
-        for i, one, whole in zip(part, *found, strict=True):
-            statements[i], wholes[i] = one, whole
+    for number, (part, read_of) in enumerate(zip(parts, done, strict=True), 1):
+        for i, items in zip(part, read_of, strict=True):
+            found[i] = items
         print(f"read part {number} of {len(parts)}", file=sys.stderr, flush=True)
-    return Material(rows, statements, wholes)
+    pairs = list(zip(found, (len(row.statements) for row in rows), strict=True))
+    return Material(rows, [items[:n] for items, n in pairs], [items[n:] for items, n in pairs])
 
 
-def _read_part(rows: Sequence[Row]) -> tuple[Found, Found]:
+def _read_part(rows: Sequence[Row]) -> Found:
     # Read together, statements and summaries of a document share its passages: what was read must fit into memory.
     asked = [row.statements if row.synthetic else (*row.statements, row.summary) for row in rows]
-    found = Reader().read([row.document for row in rows], asked)
-    pairs = list(zip(rows, found, strict=True))
-    return [items[: len(row.statements)] for row, items in pairs], [
-        items[len(row.statements) :] for row, items in pairs
-    ]
+    return Reader().read([row.document for row in rows], asked)
 
 
 # -- rows that the decomposer makes ------------------------------------------------------------------------------------
@@ -164,11 +153,10 @@ def decomposed_rows(judged: Sequence[Row]) -> list[Row]:
     Of an unfaithful summary it is only known that one of its claims is wrong.
     """
     done = decompose([row.summary for row in judged], prompts.load(_PROMPT))
-    claims = [tuple(claim.text for claim in decomposition.claims) for decomposition in done]
     return [
         replace(row, statements=own, wrong=() if row.label else None, decomposed=True)
-        for row, own in zip(judged, claims, strict=True)
-        if own and own != row.statements
+        for row, decomposition in zip(judged, done, strict=True)
+        if (own := tuple(claim.text for claim in decomposition.claims)) and own != row.statements
     ]
 
 
@@ -186,12 +174,7 @@ def tellings(corpora: Mapping[str, Corpus]) -> list[Telling]:
 
 def retold_rows(told: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
     """Half of a document's statements are its sentences, half the decomposer's claims of two neighbouring ones; in
-    other words, and with edits of each.
-
-    Args:
-        told: documents.
-        strangers: claims of other documents, for errors from outside.
-    """
+    other words, and with edits of each. ``strangers``: claims of other documents, for errors from outside."""
     rows: list[Row] = []
     for corpus, document, statements in told:
         rng = random.Random(document_hash(document) + 1)
@@ -232,9 +215,7 @@ def summarised_rows(told: Sequence[tuple[str, tuple[str, ...]]], strangers: Sequ
 
 def _own_claims(document: str, count: int, rng: random.Random) -> list[str]:
     """One claim of each of so many pairs of neighbouring sentences."""
-    own = sentences(document)
-    if not own:
-        return []
+    own = sentences(document)  # some: documents without words are not learned from
     starts = [rng.randrange(len(own)) for _ in range(count)]
     pairs = [" ".join(own[start : start + 2]) for start in starts]
     return _claims_of([pair for pair in pairs if 8 <= len(pair.split()) <= 70], rng)
@@ -242,12 +223,9 @@ def _own_claims(document: str, count: int, rng: random.Random) -> list[str]:
 
 def _claims_of(passages: Sequence[str], rng: random.Random) -> list[str]:
     """One claim of each passage that has one of middling length."""
-    claims = []
-    for done in decompose(passages, prompts.load(_PROMPT)):
-        fitting = [claim.text for claim in done.claims if 4 <= len(claim.text.split()) <= 30]
-        if fitting:
-            claims.append(rng.choice(fitting))
-    return claims
+    done = decompose(passages, prompts.load(_PROMPT))
+    fitting = [[claim.text for claim in one.claims if 4 <= len(claim.text.split()) <= 30] for one in done]
+    return [rng.choice(claims) for claims in fitting if claims]
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------

@@ -78,20 +78,15 @@ class EmbeddedModel:
         return f"{self.name}:{VERSION}:{digest.hexdigest()}"
 
     @cached_property
-    def _verifier(self):
+    def verifier(self):
+        """The ``Verifier`` with this model's weights."""
         from claimwise_embedded.verifier import Verifier
 
         return Verifier(self._options.folder)
 
-    @cached_property
-    def _localiser(self):
-        from claimwise_embedded.localisation import Localiser
-
-        return Localiser(self._verifier)
-
     def _supported(self, documents: Sequence[str], statements: Sequence[Sequence[str]]) -> list[list[Verdict]]:
         """What edits are held against, whatever the prompt."""
-        return self._verifier.verify(documents, statements, prompts.load("acueval-verify-zeroshot"))
+        return self.verifier.verify(documents, statements, prompts.load("acueval-verify-zeroshot"))
 
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``."""
@@ -109,7 +104,7 @@ class EmbeddedModel:
         """See ``Model.verify``."""
         if reason := needs_language_model(prompt):
             return [[Verdict(NAN, reason)] * len(group) for group in claims]
-        return self._verifier.verify(documents, claims, prompt, extras)
+        return self.verifier.verify(documents, claims, prompt, extras)
 
     def unsupported_words(self, documents: Sequence[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """See ``WordMarker``.
@@ -117,14 +112,16 @@ class EmbeddedModel:
         >>> EmbeddedModel().unsupported_words(["The harbour reopened on Monday."], ["The harbour reopened on Friday."])
         [[(24, 30)]]
         """
-        found = self._localiser.mark(documents, texts)
+        from claimwise_embedded.localisation import Localiser
+
+        found = Localiser(self.verifier).mark(documents, texts)
         return [[(word.start, word.end) for word in words if word.doubt > DOUBTED] for words in found]
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: the whole summary as one unit, no claims."""
         if reason := needs_language_model(prompt):
             return [Judgement(NAN, reason)] * len(summaries)
-        return self._verifier.score_whole(documents, summaries)
+        return self.verifier.score_whole(documents, summaries)
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``. A prompt that asks for a verdict on a claim and a revised claim (Factored Verification
@@ -132,7 +129,7 @@ class EmbeddedModel:
         from claimwise_embedded import reviser
 
         if prompt.reply == "critique-block":
-            verdicts = self._verifier.verify(documents, [[statement] for statement in statements], prompt)
+            verdicts = self.verifier.verify(documents, [[statement] for statement in statements], prompt)
             return reviser.correct(self._supported, documents, statements, [verdict for [verdict] in verdicts])
         return reviser.critique(documents, statements, self.judge(documents, statements, prompt))
 

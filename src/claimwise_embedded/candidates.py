@@ -81,7 +81,7 @@ def candidates(tokens: Doc, missing: str | None, resolution: Resolution) -> Iter
         if not clause.told:
             yield from _of_clause(clause, tokens)
         elif any(unit.kind == "ccomp" for unit in clause.must):
-            parts = [list(unit.phrase.all) for unit in (*clause.must, *clause.free)]
+            parts = [unit.phrase.all for unit in (*clause.must, *clause.free)]
             yield Candidate(_assembled(clause, clause.subjects[-1][0], parts, clause.group), "reporting")
     yield from facts(tokens, resolution)
 
@@ -98,7 +98,7 @@ def _assembled(
     """Attribution, subject, then verb group and complements in the order of the sentence."""
     inserted = [piece for piece in group if isinstance(piece, str)]
     own = [[piece] for piece in group if isinstance(piece, int)]
-    gap = [list(unit.phrase.core) for unit in clause.must if unit.kind == "antecedent"]
+    gap = [unit.phrase.core for unit in clause.must if unit.kind == "antecedent"]
     rest = [*sorted([*own, *(part for part in parts if part not in gap)], key=_place), *gap]
     flat: list[Piece] = []
     for part in rest:
@@ -127,37 +127,33 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
     for who, which in subjects:
         trait = {f"subject-{which}": 1.0}
         group = singular(clause.group, clause.head) if which == "conjunct" else clause.group
-        bare = [list(unit.phrase.core) for unit in must]
-        base = [list(unit.phrase.all) for unit in must]
-        whole = [*base, *(list(unit.phrase.all) for unit in free)]
+        bare = [unit.phrase.core for unit in must]
+        base = [unit.phrase.all for unit in must]
+        whole = [*base, *(unit.phrase.all for unit in free)]
         if conditional:  # what hangs on the condition cannot be told: only the whole clause is safe
-            whole = [*whole, *(list(pre) for pre in clause.pre)]
+            whole = [*whole, *clause.pre]
             yield from emit(_assembled(clause, who, whole, group), "full", **trait)
             continue
         if not any(unit.phrase.conjuncts for unit in must):
             yield from emit(_assembled(clause, who, bare, group), "bare", **trait, needs=float(len(must)))
             yield from emit(_assembled(clause, who, base, group), "base", **trait)
         for k, unit in enumerate(must):
-            for conjunct in unit.phrase.conjuncts:
-                version = [*bare[:k], list(conjunct), *bare[k + 1 :]]
-                yield from emit(_assembled(clause, who, version, group), "conjunct", **trait)
-            for post in unit.phrase.posts:
-                version = [*bare[:k], sorted([*unit.phrase.core, *post]), *bare[k + 1 :]]
-                yield from emit(_assembled(clause, who, version, group), "post", **trait)
+            longer = [("post", sorted([*unit.phrase.core, *post])) for post in unit.phrase.posts]
+            for kind, part in [*(("conjunct", conjunct) for conjunct in unit.phrase.conjuncts), *longer]:
+                version = [*bare[:k], part, *bare[k + 1 :]]
+                yield from emit(_assembled(clause, who, version, group), kind, **trait)
         for j, unit in enumerate(free if which != "conjunct" else []):
             if unit.kind == "advcl" and not _is_detail(unit, tokens):
                 continue
             about = {f"unit-{unit.kind}": 1.0, "place": float(j)}
-            versions = unit.phrase.conjuncts or [unit.phrase.core]
-            for version in versions:
-                name = "version-conjunct" if unit.phrase.conjuncts else "version-core"
-                told = _assembled(clause, who, [*bare, list(version)], group)
+            versions = [("version-conjunct", conjunct) for conjunct in unit.phrase.conjuncts]
+            if not versions:  # where there are no posts, both are the same and told once
+                versions = [("version-core", unit.phrase.core), ("version-full", unit.phrase.all)]
+            for name, version in versions:
+                told = _assembled(clause, who, [*bare, version], group)
                 yield from emit(told, "detail", **trait, **about, **{name: 1.0})
-            if unit.phrase.posts and not unit.phrase.conjuncts:
-                told = _assembled(clause, who, [*bare, list(unit.phrase.all)], group)
-                yield from emit(told, "detail", **trait, **about, **{"version-full": 1.0})
             if j:
-                prefix = [*base, *(list(u.phrase.all) for u in free[: j + 1])]
+                prefix = [*base, *(u.phrase.all for u in free[: j + 1])]
                 yield from emit(_assembled(clause, who, prefix, group), "prefix", **trait, length=float(j + 1))
         joins = float(any(unit.phrase.conjuncts for unit in (*must, *free)))
         yield from emit(_assembled(clause, who, whole, group), "full", **trait, units=float(len(free)), joins=joins)
@@ -227,21 +223,16 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
         return
     if name.ent_type_ in ("GPE", "LOC") and description.ent_type_ in ("GPE", "LOC"):
         return  # "Leeds, England"
-    first = next(iter(noun_phrase(description).core))
-    if is_name(name) == is_name(description) and is_name(name):
+    if is_name(name) and is_name(description):
         return  # a list read wrongly, more often than not
-    if (
-        not is_name(description)
-        and name.doc[first].dep_ not in ("det", "poss", "nummod")
-        and not is_name(name.doc[first])
-    ):
-        return
     phrase = noun_phrase(description)
-    told = phrase.core if is_name(description) else phrase.all
-    be = _be(name)
+    first = name.doc[phrase.core[0]]
+    if not is_name(description) and first.dep_ not in ("det", "poss", "nummod") and not is_name(first):
+        return
     if is_name(description) and any(c.dep_ == "poss" or c.tag_ == "CD" for c in name.lefts) and plural(name):
         return
-    yield Candidate([*who(), be, *told], "apposition", {"name": float(is_name(name))})
+    told = phrase.core if is_name(description) else phrase.all
+    yield Candidate([*who(), _be(name), *told], "apposition", {"name": float(is_name(name))})
 
 
 def _bare(name: Token) -> list[int]:
@@ -287,24 +278,23 @@ def _title(name: Token) -> Iterator[Candidate]:
 
 def _age(noun: Token) -> Iterator[Candidate]:
     """ "the 19-year-old midfielder" -> "The midfielder is 19 years old"."""
+    if not any(c.dep_ in ("det", "poss") for c in noun.lefts):
+        return
     for child in noun.lefts:
         number = child.left_edge
-        if child.lower_ != "old" or not number.text.isdigit():
-            continue
-        rest = [i for i in noun_phrase(noun).core if i > child.i]
-        if any(c.dep_ in ("det", "poss") for c in noun.lefts):
+        if child.lower_ == "old" and number.text.isdigit():
+            rest = [i for i in noun_phrase(noun).core if i > child.i]
             yield Candidate(["the", *rest, "is", number.i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
 
 
 def _belonging(noun: Token) -> Iterator[Candidate]:
     """ "won an award for his work" -> "The award was for his work"; "Lee from Leeds won" -> "Lee is from Leeds"."""
-    if list(noun.conjuncts) or noun.pos_ not in ("NOUN", "PROPN") or noun.ent_type_ in _MEASURES:
+    if noun.conjuncts or noun.pos_ not in ("NOUN", "PROPN") or noun.ent_type_ in _MEASURES or picked(noun):
         return
-    for child in noun.rights:
-        if child.dep_ != "prep" or aside(child) or picked(noun) or any(c.tag_ == "PRP$" for c in noun.lefts):
-            continue
-        if child.lower_ not in (("from",) if is_name(noun) else _BELONGING):
-            continue
+    if any(c.tag_ == "PRP$" for c in noun.lefts):
+        return
+    told = ("from",) if is_name(noun) else _BELONGING
+    for child in (c for c in noun.rights if c.dep_ == "prep" and c.lower_ in told and not aside(c)):
         lead: list[Piece] = list(noun_phrase(noun).core)
         article = noun.doc[lead[0]]
         if article.lower_ in ("a", "an", "another", "some"):

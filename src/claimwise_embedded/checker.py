@@ -141,10 +141,10 @@ def pair_features(claim: Side, there: Side) -> torch.Tensor:
     soft = ((cosine - 0.25) / 0.6).clamp(0, 1)
     weight = claim.rarity * (((claim.marks & 1) == 0) & claim.real)
     weight = weight / weight.sum(1, keepdim=True).clamp_min(1e-6)
-    near = _highest(torch.maximum(same, soft * 0.8))
+    near = _highest(torch.maximum(same, soft * 0.8), 4)
     covered = [
         torch.einsum("bn,bnm->bm", weight, found)
-        for found in (_within(same, 8), _within(same, 30), _highest(_highest(near)))
+        for found in (_highest(same, 8), _highest(same, 30), _highest(_highest(near, 4), 4))
     ]
     place = torch.arange(same.shape[1])
     apart = (place[:, None] - place[None]).abs()
@@ -156,17 +156,9 @@ def pair_features(claim: Side, there: Side) -> torch.Tensor:
     return torch.stack([same, cosine, torch.bmm(beside, near), before, after, *spread], dim=1)
 
 
-def _highest(values: torch.Tensor) -> torch.Tensor:
-    """Maximum over the words at most 4 places away."""
-    return F.max_pool1d(values, 9, 1, 4)
-
-
-def _within(found: torch.Tensor, reach: int) -> torch.Tensor:
-    """1 where any word at most ``reach`` places away is found."""
-    total = F.pad(found.cumsum(2), (reach + 1, 0))
-    total = torch.cat([total, total[..., -1:].expand(*total.shape[:-1], reach)], dim=2)
-    width = 2 * reach + 1
-    return ((total[..., width:] - total[..., :-width]) > 0.5).float()
+def _highest(values: torch.Tensor, reach: int) -> torch.Tensor:
+    """Maximum over the words at most ``reach`` places away."""
+    return F.max_pool1d(values, 2 * reach + 1, 1, reach)
 
 
 class _Cross(nn.Module):
@@ -339,10 +331,6 @@ def shipped(checker: Checker) -> Checker:
 def load(file: Path) -> list[Checker]:
     """The checkers of a weights file, ready for use."""
     tensors = load_file(file)
-    checkers = []
-    for number in sorted({name.split(".", 1)[0] for name in tensors}, key=int):
-        checker = Checker()
-        own = {name.split(".", 1)[1]: t.float() for name, t in tensors.items() if name.startswith(f"{number}.")}
-        checker.load_state_dict(own)
-        checkers.append(checker.eval())
-    return checkers
+    checkers = nn.ModuleList(Checker() for _ in {name.split(".")[0] for name in tensors})
+    checkers.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    return list(checkers.eval())

@@ -46,20 +46,13 @@ def write() -> None:
 
 
 def published(files: Iterable[Path], sha256: str, requirement: str) -> None:
-    """Hold the files of an installed package, one after the other, to the SHA-256 of what was published.
-
-    Raises:
-        WeightsError: they are others.
-    """
+    """Hold the files of an installed package, one after the other, to the SHA-256 of what was published, or raise."""
     if (found := _digest(*files)) != sha256:
         raise WeightsError(f"{requirement}: its weights have sha256 {found}, expected {sha256}; reinstall it")
 
 
 def _digest(*files: Path) -> str:
-    found = hashlib.sha256()
-    for file in files:
-        found.update(file.read_bytes())
-    return found.hexdigest()
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _name(file: Path) -> str:

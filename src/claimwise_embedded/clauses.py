@@ -40,7 +40,9 @@ _MEASURES = frozenset(
 )
 #: "The moment he fell": he did not fall the moment.
 _OCCASIONS = frozenset("moment time day week month year night way reason place extent fact".split())
+_NOMINAL = frozenset(("dobj", "attr", "oprd", "dative", "nsubj", "nsubjpass", "npadvmod"))
 _OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "acomp"))
+_NEEDED = _OBJECTS | {"ccomp", "nsubj", "nsubjpass", "pcomp"}
 _WHEN_AND_WHERE = frozenset(
     "in on at after before during since until by near amid despite within throughout over following alongside "
     "without as because between across outside inside behind beside around through along".split()
@@ -101,9 +103,7 @@ def _clause(
     many: bool,
     also: Sequence[Unit] = (),
 ) -> Iterator[Clause]:
-    subject = next((c for c in head.children if c.dep_ in SUBJECTS and c.i < head.i), None) or next(
-        (c for c in head.children if c.dep_ in SUBJECTS), None
-    )
+    subject = next((c for c in head.children if c.dep_ in SUBJECTS), None)
     subjects = inherited
     whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
     if subject is not None and not _relative(subject) and not whose:
@@ -161,12 +161,8 @@ def _adverbial(
 def _within(token: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
     """Relative clauses and participles of the nouns in a phrase: what they say of the noun is a fact of its own."""
     for child in token.children:
-        if (
-            child.dep_ in ("relcl", "acl")
-            and child.pos_ in VERBS
-            and token.pos_ in ("NOUN", "PROPN")
-            and not picked(token)
-        ):
+        told = token.pos_ in ("NOUN", "PROPN") and child.dep_ in ("relcl", "acl") and child.pos_ in VERBS
+        if told and not picked(token):
             yield from _of_noun(child, token, before, after)
         elif child.dep_ in ("prep", "pobj", "dobj", "appos", "conj", "attr", "pcomp", "xcomp"):
             yield from _within(child, before, after)
@@ -267,15 +263,9 @@ def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
     """
     own = [c for c in head.children if c.dep_ in ("aux", "auxpass", "neg", "prt")]
     subject = next((c.i for c in head.children if c.dep_ in SUBJECTS), -1)
-    own += [
-        c
-        for c in head.lefts
-        if c.dep_ in ("advmod", "npadvmod")
-        and c.i > subject
-        and c.tag_ != "WRB"
-        and not aside(c)
-        and kind != "participial"
-    ]
+    adverbs = (c for c in head.lefts if c.dep_ in ("advmod", "npadvmod") and c.i > subject and c.tag_ != "WRB")
+    if kind != "participial":
+        own += [c for c in adverbs if not aside(c)]
     words: list[Piece] = sorted({i for c in own for i in ([c.i] if c.dep_ != "advmod" else subtree(c))} | {head.i})
     if auxiliaries := _auxiliaries(head):
         return None if all(c.tag_ == "TO" for c in auxiliaries) else words
@@ -349,10 +339,8 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
                 elif not (len(words) == 1 and (child.lower_ in TIES or child.tag_ == "IN")) and child.tag_ != "WRB":
                     pre.append(words)
             continue
-        unit = _unit(child)
-        if unit is None:
-            continue
-        (must if _needed(unit, child, head, must) else free).append(unit)
+        if unit := _unit(child):
+            (must if _needed(unit, child, head, must) else free).append(unit)
     measured = (
         bool(must) and must[-1].kind == "attr" and head.doc[must[-1].phrase.core[-1]].lower_.rstrip("s") in _MEASURES
     )
@@ -362,15 +350,12 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
         if child.dep_ == "xcomp" and child.pos_ in VERBS:
             own = [c for c in child.children if c.dep_ in ("aux", "auxpass", "neg", "prt", "mark")]
             own += [c for c in child.lefts if c.dep_ in ("advmod", "nsubj", "nsubjpass", "dobj")]
-            words = sorted({child.i, *(i for c in own for i in subtree(c))})
-            must.append(Unit("xcomp", Phrase(words)))
-            inner_must, inner_free, _ = _complements(child, next((c for c in own if c.dep_ in SUBJECTS), None))
-            alternatives = [t for c in child.children if c.dep_ in ("conj", "cc") for t in subtree(c)]
-            if alternatives:
-                whole = sorted({*words, *subtree(child)})
-                must[-1] = Unit("xcomp", Phrase(whole))
+            words = {child.i, *(i for c in own for i in subtree(c))}
+            if any(c.dep_ in ("conj", "cc") for c in child.children):  # alternatives
+                must.append(Unit("xcomp", Phrase(sorted({*words, *subtree(child)}))))
                 continue
-            must += inner_must
+            inner_must, inner_free, _ = _complements(child, next((c for c in own if c.dep_ in SUBJECTS), None))
+            must += [Unit("xcomp", Phrase(sorted(words))), *inner_must]
             free += inner_free
     free.sort(key=lambda unit: unit.phrase.core[0])
     return must, free, pre
@@ -378,14 +363,11 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
 
 def _unit(child: Token) -> Unit | None:
     kind = child.dep_
-    if kind in ("dobj", "attr", "oprd", "dative", "nsubj", "nsubjpass", "npadvmod"):
-        if kind == "dative" and child.pos_ == "ADP":
-            return Unit("dative", _prepositional(child))
-        return Unit(kind, noun_phrase(child) if child.pos_ in NOUNS else _adjectival(child))
-    if kind == "acomp":
-        return Unit(kind, _adjectival(child))
-    if kind in ("prep", "agent"):
+    if kind in ("prep", "agent") or (kind == "dative" and child.pos_ == "ADP"):
         return Unit(kind, _prepositional(child))
+    if kind in _NOMINAL or kind == "acomp":
+        noun = kind in _NOMINAL and child.pos_ in NOUNS
+        return Unit(kind, noun_phrase(child) if noun else _adjectival(child))
     if kind == "xcomp" and child.pos_ not in VERBS:
         return Unit("acomp", _adjectival(child))
     if kind in ("advmod", "advcl", "ccomp", "pcomp", "acl", "relcl"):
@@ -398,17 +380,11 @@ def _conditional(child: Token) -> bool:
 
 
 def _needed(unit: Unit, child: Token, head: Token, must: Sequence[Unit]) -> bool:
-    if (
-        unit.conditional
-        or child.left_edge.lower_ in _SOURCES
-        or unit.kind in _OBJECTS
-        or unit.kind in ("ccomp", "nsubj", "nsubjpass", "pcomp")
-    ):
+    if unit.conditional or child.left_edge.lower_ in _SOURCES or unit.kind in _NEEDED:
         return True
     if unit.kind == "prep":
         pair = f"{base_form(head)} {child.lower_}"
-        objects = any(u.kind in ("dobj", "attr", "acomp") for u in must)
-        if objects:
+        if any(u.kind in ("dobj", "attr", "acomp") for u in must):
             return pair in OBJECT_BOUND
         if pair in BOUND_TO:
             return not any(u.kind == "prep" for u in must)
@@ -428,7 +404,7 @@ def _adjectival(child: Token) -> Phrase:
         return Phrase(subtree(child))
     parts = []
     for token in (child, *joined):
-        drop = {i for c in token.children if c.dep_ in ("conj", "cc") for i in (t.i for t in c.subtree)}
+        drop = {t.i for c in token.children if c.dep_ in ("conj", "cc") for t in c.subtree}
         parts.append([t.i for t in token.subtree if t.i not in drop and t.text != ","])
     return Phrase(subtree(child), [], parts)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -86,10 +87,8 @@ def decompose(passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
 
 
 def _decomposed(passage: str, by_sentence: bool, selector: Selector) -> Decomposition:
-    if not passage.strip():
-        return Decomposition((), Reason.EMPTY_SUMMARY)
     if not _WORD.search(passage):
-        return Decomposition((), Reason.NO_WORDS)
+        return Decomposition((), Reason.NO_WORDS if passage.strip() else Reason.EMPTY_SUMMARY)
     if len(_LATIN.findall(passage)) * 2 < len(_WORD.findall(passage)) - sum(c.isdigit() for c in passage):
         return Decomposition(tuple(_sentences_as_claims(passage)))
     claims: list[Claim] = []
@@ -153,17 +152,17 @@ def _is_content(token: Token) -> bool:
     return token.pos_ in CONTENT or token.dep_ == "neg" or token.tag_ == "MD"
 
 
-def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:
-    at = candidate.kept or list(range(len(proposal.tokens)))
-    return Claim(text, *span(proposal.tokens, min(at), max(at)))
-
-
 def _sentences_as_claims(passage: str) -> Iterator[Claim]:
     for match in _FOREIGN_SENTENCE.finditer(passage):
         text = match.group().strip()
         if _WORD.search(text):
             start = match.start() + match.group().index(text)
             yield Claim(text, start, start + len(text))
+
+
+def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:
+    at = candidate.kept or list(range(len(proposal.tokens)))
+    return Claim(text, *span(proposal.tokens, min(at), max(at)))
 
 
 # -- which candidates to say ----------------------------------------------------------------------
@@ -220,12 +219,9 @@ def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolutio
                 sum(t.lower_ in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, mine, strict=True))
             ),
         }
-        for name, value in candidate.traits.items():
-            found[f"trait:{name}"] = float(value)
-        for token in mine:
-            if token.lower_ in _PREPOSITIONS:
-                name = f"keeps:{token.lower_}"
-                found[name] = found.get(name, 0.0) + 1.0
+        found |= {f"trait:{name}": value for name, value in candidate.traits.items()}
+        kept_prepositions = Counter(token.lower_ for token in mine if token.lower_ in _PREPOSITIONS)
+        found |= {f"keeps:{word}": float(count) for word, count in kept_prepositions.items()}
         if mine:
             found[f"first:{mine[0].tag_}"] = 1.0
             found[f"last:{mine[-1].tag_}"] = 1.0
@@ -308,12 +304,10 @@ def choose(
     sizes = kept.sum(axis=1)
     match = 2 * (kept @ kept.T) / np.maximum(sizes[:, None] + sizes[None, :], 1)
     share = worth / worth.sum()
-    covered = np.zeros(len(fit))
     free = allowed.copy()
     chosen = [i for i in first if allowed[i]]
     free[chosen] = False
-    if chosen:
-        covered = match[chosen].max(axis=0)
+    covered = match[chosen].max(axis=0) if chosen else np.zeros(len(fit))
     total, value = float(fit[chosen].sum()), -1.0
     while free.any():
         precision = (total + fit) / (len(chosen) + 1)
@@ -368,16 +362,13 @@ def adapted(demonstrations: tuple[Demonstration, ...]) -> Selector:
     selector = shipped()
     proposed = [(d, list(propose(d.passage, by_sentence=False))) for d in demonstrations if d.claims]
     useful = [(demonstration, group) for demonstration, group in proposed if group]
-    if not useful:
+    if not useful:  # the balance that ships was chosen on more passages than its gains are of
         return selector
     for demonstration, group in useful:
         features = selector.matrix([found for p in group for found in p.features])
         selector = selector.updated(features, targets([t for p in group for t in p.texts], demonstration.claims))
-    gains = selector.balance_gains + sum(
-        balance_gains(group, selector, demonstration.claims) for demonstration, group in useful
-    )
-    mean = gains / (PRIOR_PASSAGES + len(useful))
-    return replace(selector, balance=fewest(mean), balance_gains=gains)
+    gains = selector.balance_gains + sum(balance_gains(group, selector, d.claims) for d, group in useful)
+    return replace(selector, balance=fewest(gains / (PRIOR_PASSAGES + len(useful))))
 
 
 def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
@@ -395,8 +386,5 @@ def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
 
 def balance_gains(group: Sequence[Proposal], selector: Selector, claims: Sequence[str]) -> np.ndarray:
     """Easiness F1 of a passage's chosen claims at each of ``BALANCES``."""
-    gains = []
-    for balance in BALANCES:
-        found = select(group, replace(selector, balance=balance), set())
-        gains.append(easiness([claim.text for claim in found], list(claims))[2])
-    return np.nan_to_num(np.array(gains))
+    chosen = [select(group, replace(selector, balance=balance), set()) for balance in BALANCES]
+    return np.nan_to_num([easiness([claim.text for claim in found], list(claims))[2] for found in chosen])

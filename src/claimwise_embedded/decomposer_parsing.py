@@ -38,8 +38,8 @@ _WITH_NOUN = frozenset(
     "det predet compound amod nummod poss case quantmod nmod neg advmod npadvmod preconj punct".split()
 )
 _MANY = frozenset("people men women police children they we you these those".split())
-#: Modifiers that pick one of many: "the first man who won" is no statement about the first man.
-PICKING = frozenset("first second third last only next latest sole".split())
+#: What picks one of many, or none: "the first man who won" is no statement about the first man.
+_PICKING = frozenset("first second third last only next latest sole no any every each few all those that such".split())
 
 
 @cache
@@ -117,9 +117,7 @@ def is_name(token: Token) -> bool:
 def glued(tokens: Doc, i: int) -> bool:
     """Whether token i is written in one with the one before it, as in "19-year-old": neither is told alone."""
     before, here = tokens[i - 1], tokens[i]
-    if i == 0 or before.whitespace_:
-        return False
-    return "-" in (before.text, here.text) or "–" in (before.text, here.text) or "/" in (before.text, here.text)
+    return i > 0 and not before.whitespace_ and not {before.text, here.text}.isdisjoint(("-", "–", "/"))
 
 
 @cache
@@ -130,11 +128,7 @@ def verb_forms() -> dict[str, tuple[str, ...]]:
     'said'
     """
     table = json.loads(checked(WEIGHTS / "decomposer-verbs.json").read_text(encoding="utf-8"))
-    by_form: dict[str, tuple] = {}
-    for row in table:
-        for form in row:
-            by_form.setdefault(form, tuple(row))
-    return by_form
+    return {form: tuple(row) for row in reversed(table) for form in row}  # of two verbs with a form the first
 
 
 def base_form(token: Token) -> str:
@@ -171,43 +165,33 @@ def subtree(token: Token) -> list[int]:
 def noun_phrase(head: Token) -> Phrase:
     """The phrase of a noun: with its "of", without relative clauses and asides."""
     own = _own(head)
-    posts = [
-        subtree(child)
-        for child in head.rights
-        if child.dep_ in ("prep", "acl", "relcl", "advmod", "npadvmod", "amod", "nummod")
-        and child.i not in own
-        and not aside(child)
-    ]
-    chain = list(joined(head))
-    if not chain:
-        return Phrase(own, posts)
+    if not (chain := _joined(head)):
+        return Phrase(own, _posts(head, own, ("prep", "acl", "relcl", "advmod", "npadvmod", "amod", "nummod")))
     heads = [head, *chain]
     every = sorted({i for noun in heads for i in _own(noun)})
     core = _whole(list(range(every[0], every[-1] + 1)), head.doc)
-    last = [post for noun in chain for post in noun_phrase_posts(noun)]
-    return Phrase(core, last, [] if together(head) else [_share(noun, head) for noun in heads])
+    last = [post for noun in chain for post in _posts(noun, _own(noun), ("prep", "acl", "relcl"))]
+    return Phrase(core, last, [] if _together(head) else [_share(noun, head) for noun in heads])
 
 
-def noun_phrase_posts(head: Token) -> list[list[int]]:
-    """What may follow one noun of several."""
-    own = _own(head)
-    return [subtree(c) for c in head.rights if c.dep_ in ("prep", "acl", "relcl") and c.i not in own and not aside(c)]
+def _posts(head: Token, own: Sequence[int], kinds: Sequence[str]) -> list[list[int]]:
+    """What may follow a noun."""
+    return [subtree(c) for c in head.rights if c.dep_ in kinds and c.i not in own and not aside(c)]
 
 
-def joined(head: Token) -> Iterator[Token]:
+def _joined(head: Token) -> list[Token]:
     """The nouns that commas, "and" or "or" put beside a noun."""
-    for child in head.conjuncts if head.dep_ != "conj" else ():
-        if child.pos_ in NOUNS or child.pos_ == "ADJ" or child.pos_ == head.pos_:
-            yield child
+    others = head.conjuncts if head.dep_ != "conj" else ()
+    return [other for other in others if other.pos_ in {*NOUNS, "ADJ", head.pos_}]
 
 
-def together(head: Token) -> bool:
+def _together(head: Token) -> bool:
     """Whether joined nouns mean something together only: alternatives, "between A and B", "half the cats and dogs"."""
     words = {c.lower_ for noun in (head, *head.conjuncts) for c in noun.children if c.dep_ in ("cc", "preconj")}
     before = head.head.lower_ if head.dep_ == "pobj" else ""
     return (
-        not words <= {"and", "&", "both"}
-        or not words
+        not words
+        or not words <= {"and", "&", "both"}
         or before in ("between", "among", "amid")
         or len({t.text[:1].isupper() for t in (head, *head.conjuncts)}) > 1
         or any(c.ent_iob_ == "I" for c in head.children if c.dep_ == "cc")
@@ -222,18 +206,12 @@ def aside(child: Token) -> bool:
 
 def picked(head: Token) -> bool:
     """Whether the phrase picks one of many, or none, so that what follows is part of its meaning."""
-    return (
-        head.pos_ == "PRON"
-        or any(c.lower_ in PICKING or c.tag_ in ("JJS", "RBS") for c in head.lefts)
-        or any(c.lower_ in ("no", "any", "every", "each", "few", "all", "those", "that", "such") for c in head.lefts)
-    )
+    return head.pos_ == "PRON" or any(c.lower_ in _PICKING or c.tag_ in ("JJS", "RBS") for c in head.lefts)
 
 
 def plural(head: Token) -> bool:
     """Whether a noun as the subject takes a plural verb."""
-    if list(joined(head)):
-        return True
-    return head.lower_ in _MANY or head.tag_ == "NNS"
+    return bool(_joined(head)) or head.lower_ in _MANY or head.tag_ == "NNS"
 
 
 def _own(head: Token) -> list[int]:
@@ -283,12 +261,10 @@ def _whole(at: Sequence[int], tokens: Doc) -> list[int]:
     """The same with what is written in one with it."""
     found = set(at)
     for i in at:
-        k = i
-        while k > 0 and glued(tokens, k):
-            k -= 1
-            found.add(k)
-        k = i
-        while k + 1 < len(tokens) and glued(tokens, k + 1):
-            k += 1
-            found.add(k)
+        first = last = i
+        while glued(tokens, first):
+            first -= 1
+        while last + 1 < len(tokens) and glued(tokens, last + 1):
+            last += 1
+        found.update(range(first, last + 1))
     return sorted(found)

@@ -6,6 +6,7 @@ was said so far, or the subject of the sentence before. See ``claimwise.words`` 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from spacy.tokens import Doc, Token
 
@@ -16,7 +17,8 @@ _HE = frozenset("he him his".split())
 _SHE = frozenset("she her hers".split())
 _THEY = frozenset("they them their theirs".split())
 _IT = frozenset("it its".split())
-_NOUNS = (("m", names.MALE_NOUNS), ("f", names.FEMALE_NOUNS), ("?", names.PERSON_NOUNS))
+_NOUNS = (("m", names.MALE_NOUNS), ("f", names.FEMALE_NOUNS))
+_FIRST_NAMES = (("m", names.MALE), ("f", names.FEMALE))
 _GROUPS = frozenset("people men women police children family staff couple team officers".split())
 PRONOUNS = _HE | _SHE | _THEY | _IT
 
@@ -61,9 +63,7 @@ class Referents:
         phrase = noun_phrase(subject) if subject is not None else Phrase([])
         subject_at = phrase.core
         for span in _mentions(tokens):
-            entity = self._enter(tokens, span)
-            for i in span:
-                out.named[i] = entity
+            out.named |= dict.fromkeys(span, self._enter(tokens, span))
         main: Entity | None = None
         if subject is not None:
             main = self._subject_entity(subject, phrase, out)
@@ -110,16 +110,15 @@ class Referents:
 
     def _described(self, subject: Token, phrase: Phrase, main: Entity | None) -> Entity | None:
         """The one person spoken of so far, where the subject is "the striker" or "the 22-year-old"."""
-        previous = self.subject
+        previous, head = self.subject, subject.lower_
         if main is None or main in self.entities or previous not in self.entities:
             return None
-        tokens, core = subject.doc, phrase.core
-        if phrase.posts or phrase.conjuncts or tokens[core[0]].lower_ != "the":
+        core = [subject.doc[i] for i in phrase.core]
+        if phrase.posts or phrase.conjuncts or core[0].lower_ != "the" or head not in {*names.ROLES, "old"}:
             return None
-        head = subject.lower_
-        if any(tokens[i].tag_ in ("POS", "PRP$") for i in core) or not (head in names.ROLES or head == "old"):
+        if any(token.tag_ in ("POS", "PRP$") for token in core):
             return None
-        gender = "m" if head in names.MALE_NOUNS else "f" if head in names.FEMALE_NOUNS else ""
+        gender = _sex(head, _NOUNS)
         people = [e for e in self.entities if e.gender in "mf?"]
         if people == [previous] or (previous.gender == "o" and not people):
             return previous if not gender or previous.gender in (gender, "?", "o") else None
@@ -139,7 +138,7 @@ class Referents:
         if owned and is_name(head):
             return None
         lower = head.lower_
-        gender = next((kind for kind, words in _NOUNS if lower in words), "n")
+        gender = _sex(lower, _NOUNS) or ("?" if lower in names.PERSON_NOUNS else "n")
         many = plural(head) or lower in _GROUPS
         first = tokens[core[0]]
         if first.lower_ in ("a", "an"):
@@ -186,7 +185,7 @@ class Referents:
             if not known and is_subject and previous is not None and previous.gender == "o":
                 return previous
             if follows and main in known:
-                return main if _same_clause(tokens, subject_at[-1], i) else None
+                return None if any(map(is_name, tokens[subject_at[-1] + 1 : i])) else main
             if is_subject and previous is not None and previous in known:
                 return previous
             return None
@@ -205,21 +204,15 @@ def _person_between(tokens: Doc, i: int, out: Resolution) -> bool:
     return any(tokens[j].lower_ in names.PEOPLE and j not in out.named and j + 1 not in out.named for j in range(i))
 
 
-def _same_clause(tokens: Doc, a: int, b: int) -> bool:
-    return not any(is_name(tokens[j]) for j in range(a + 1, b))
-
-
 def _quoted(tokens: Doc) -> set[int]:
     """Token indices within quotation marks: pronouns there are the speaker's."""
     inside: set[int] = set()
-    opened = -1
+    opened = False
     for i, token in enumerate(tokens):
-        if token.tag_ == "``" and opened < 0:
-            opened = i
-        elif token.tag_ == "''" and opened >= 0:
-            inside.update(range(opened, i))
-            opened = -1
-    return inside | set(range(opened, len(tokens))) if opened >= 0 else inside
+        opened = (opened or token.tag_ == "``") and token.tag_ != "''"
+        if opened:
+            inside.add(i)
+    return inside
 
 
 def _main_subject(tokens: Doc) -> Token | None:
@@ -236,42 +229,28 @@ def _main_subject(tokens: Doc) -> Token | None:
 
 def _mentions(tokens: Doc) -> list[list[int]]:
     """Runs of words that are names."""
-    spans: list[list[int]] = []
-    for token in tokens:
-        if is_name(token) and token.text[:1].isalnum():
-            if spans and spans[-1][-1] == token.i - 1:
-                spans[-1].append(token.i)
-            else:
-                spans.append([token.i])
-    return spans
+    runs = groupby(tokens, lambda token: is_name(token) and token.text[:1].isalnum())
+    return [[token.i for token in run] for named, run in runs if named]
 
 
 def _gender(tokens: Doc, span: list[int]) -> str:
     first = tokens[span[0]].lower_.strip(".")
     before = tokens[span[0] - 1].lower_ if span[0] else ""
-    for word in (first, before):
-        if word in names.MALE_NOUNS:
-            return "m"
-        if word in names.FEMALE_NOUNS:
-            return "f"
-    if first in names.MALE:
-        return "m"
-    if first in names.FEMALE:
-        return "f"
+    if told := _sex(first, _NOUNS) or _sex(before, _NOUNS) or _sex(first, _FIRST_NAMES):
+        return told
     if before in names.PERSON_NOUNS or first in names.PERSON_NOUNS:
         return "?"
-    if len(span) > 1:
-        for i in span[1:-1]:
-            word = tokens[i].lower_
-            if word in names.MALE:
-                return "m"
-            if word in names.FEMALE:
-                return "f"
+    if told := next(filter(None, (_sex(tokens[i].lower_, _FIRST_NAMES) for i in span[1:-1])), ""):
+        return told
     if before in ("in", "at", "the", "to", "from", "a", "an") or any(
         tokens[i].lower_ in names.TIMES_AND_PLACES for i in span
     ):
         return "n"
     return "?" if len(span) > 1 else "o"
+
+
+def _sex(word: str, words: Sequence[tuple[str, frozenset[str]]]) -> str:
+    return next((kind for kind, known in words if word in known), "")
 
 
 def _join(tokens: Doc, at: Sequence[int]) -> str:

@@ -1,13 +1,12 @@
 """The embedded model in the role of NLI: its verifier reads a premise as if that were the whole document."""
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
 from claimwise_embedded import EmbeddedModel, EmbeddedOptions
 from claimwise_embedded.evidence import FUNCTION_STEMS, stems
-from claimwise_embedded.verifier import Verifier
 
 
 class EmbeddedEntailment:
@@ -16,9 +15,6 @@ class EmbeddedEntailment:
     The verifier says nothing of contradiction: what it leaves (1 - p_entail) is neutral. A premise that has no content
     word of the claim is neutral without being read.
 
-    Premises of a document that the verifier was trained on are read by the part of it that has not seen that
-    document, as the verifier itself does.
-
     Args:
         weights: which of the embedded model's, see ``EmbeddedOptions``.
     """
@@ -26,15 +22,9 @@ class EmbeddedEntailment:
     limit = None
 
     def __init__(self, weights: str = "supervised") -> None:
-        options = EmbeddedOptions(weights=weights)
-        model = EmbeddedModel(options)
-        self.name = model.name
-        self.fingerprint = f"entailment:{model.fingerprint}:0.0"  # the end is from a version with an option more
-        self._folder = options.folder
-
-    @cached_property
-    def _verifier(self) -> Verifier:
-        return Verifier(self._folder)
+        self._model = EmbeddedModel(EmbeddedOptions(weights=weights))
+        self.name = self._model.name
+        self.fingerprint = f"entailment:{self._model.fingerprint}:0.0"  # the end is from a version with an option more
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """See ``Entailment.count``; nothing is counted where any length can be read."""
@@ -42,30 +32,26 @@ class EmbeddedEntailment:
 
     def scope(self, document: str) -> str:
         """See ``Entailment.scope``: the fold that has not seen the document, where it was trained on."""
-        unseen = self._verifier.heads.unseen_by(document)
-        return "" if len(unseen) == self._verifier.heads.folds else ",".join(map(str, unseen))
+        heads = self._model.verifier.heads
+        unseen = heads.unseen_by(document)
+        return "" if len(unseen) == heads.folds else ",".join(map(str, unseen))
 
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """See ``Entailment.entail``; a pair without words on either side is a row of NaN."""
+        verifier = self._model.verifier
         results = np.full((len(premises), 3), np.nan)
-        places: dict[str, list[int]] = {}
+        near: list[int] = []
         for i, (premise, claim) in enumerate(zip(premises, hypotheses, strict=True)):
             said, asked = _content(premise), _content(claim)
             if said and asked and not said & asked:
                 results[i, 0] = 0.0
             else:
-                places.setdefault(premise, []).append(i)
-        found = self._verifier.reader.read(list(places), [[hypotheses[i] for i in at] for at in places.values()])
-        evidence = {
-            i: item
-            for at, items in zip(places.values(), found, strict=True)
-            for i, item in zip(at, items, strict=True)
-            if not isinstance(item, str)
-        }
-        if evidence:
-            folds = [int(fold) for fold in scope.split(",")] if scope else list(range(self._verifier.heads.folds))
-            logits = self._verifier.heads.logits("claim", list(evidence.values()), [folds] * len(evidence))
-            results[list(evidence), 0] = self._verifier.heads.calibrations["claim"](logits)
+                near.append(i)
+        found = verifier.reader.read([premises[i] for i in near], [[hypotheses[i]] for i in near])
+        evidence = {i: item for i, [item] in zip(near, found, strict=True) if not isinstance(item, str)}
+        folds = [int(fold) for fold in scope.split(",")] if scope else list(range(verifier.heads.folds))
+        logits = verifier.heads.logits("claim", list(evidence.values()), [folds] * len(evidence))
+        results[list(evidence), 0] = verifier.heads.calibrations["claim"](logits)
         results[:, 1], results[:, 2] = 1 - results[:, 0], 0 * results[:, 0]  # NaN where there is no entailment
         return results
 

@@ -30,22 +30,37 @@ PIECES_PER_CLAIM = 8
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{_CJK}]+")
 
+
+def word_spans(passage: str) -> list[tuple[int, int]]:
+    """Character spans of the words of a text; ``n't`` and ``'s`` come apart, CJK characters stand alone.
+
+    >>> [("It didn't cost 1,200.50."[a:b]) for a, b in word_spans("It didn't cost 1,200.50.")]
+    ['It', 'didn', 't', 'cost', '1,200.50']
+    """
+    return [match.span() for match in _WORD.finditer(passage)]
+
+
+def stems(passage: str) -> frozenset[str]:
+    """The stems of a text's words.
+
+    >>> sorted(stems("It rained, and rains."))
+    ['and', 'it', 'rain']
+    """
+    return frozenset(stem(passage[a:b]) for a, b in word_spans(passage))
+
+
 #: Stems of ``FUNCTION_WORDS``: "wa", "thi" and "veri" are no words.
 FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 #: Words that turn a statement round.
-NEGATIONS = frozenset(
-    stem(w) for w in "no not never none nobody nothing neither nor without cannot t fail deny refuse unlikely".split()
-)
-HEDGES = frozenset(
-    stem(w)
-    for w in """may might could would should can possibly perhaps probably likely allegedly alleged reportedly
+NEGATIONS = stems("no not never none nobody nothing neither nor without cannot t fail deny refuse unlikely")
+HEDGES = stems(
+    """may might could would should can possibly perhaps probably likely allegedly alleged reportedly
     suspected believed expected suggests suggest appears seems potential potentially claim claims considering plans
-    plan hopes hope proposed about around approximately nearly almost""".split()
+    plan hopes hope proposed about around approximately nearly almost"""
 )
-QUANTIFIERS = frozenset(
-    stem(w)
-    for w in """all every each most many some few several only both half none any always often sometimes rarely
-    never more less fewer least majority minority""".split()
+QUANTIFIERS = stems(
+    """all every each most many some few several only both half none any always often sometimes rarely
+    never more less fewer least majority minority"""
 )
 
 _PAIRS = """increase:decrease increase:reduce increase:decline rise:fall grow:shrink gain:loss gain:lose win:lose
@@ -93,15 +108,6 @@ def is_number(stemmed: str) -> bool:
     return stemmed[0].isdigit()
 
 
-def word_spans(passage: str) -> list[tuple[int, int]]:
-    """Character spans of the words of a text; ``n't`` and ``'s`` come apart, CJK characters stand alone.
-
-    >>> [("It didn't cost 1,200.50."[a:b]) for a, b in word_spans("It didn't cost 1,200.50.")]
-    ['It', 'didn', 't', 'cost', '1,200.50']
-    """
-    return [match.span() for match in _WORD.finditer(passage)]
-
-
 @dataclass(slots=True)
 class Piece:
     """A sentence, a part of one, or several short ones: its text, its words, and where it stands.
@@ -131,15 +137,6 @@ class Piece:
         words = set(zip(self.sentence_of, self.stems, strict=True))
         shared = Counter(sentence for sentence, stemmed in sorted(words) if stemmed in wanted)
         return [sentence for sentence, _ in shared.most_common()] or self.sentence_of[:1]
-
-
-def stems(passage: str) -> frozenset[str]:
-    """The stems of a text's words.
-
-    >>> sorted(stems("It rained, and rains."))
-    ['and', 'it', 'rain']
-    """
-    return frozenset(stem(passage[a:b]) for a, b in word_spans(passage))
 
 
 def pieces(passage: str, least: int = 1) -> list[Piece]:
@@ -198,8 +195,7 @@ class Index:
                 postings[stemmed].append(number)
             for n in (2, 3, 4):
                 ngrams.update(zip(*(part.stems[i:] for i in range(n)), strict=False))
-        n_words = sum(counts.values())
-        return cls(parts, dict(postings), counts, frozenset(ngrams), n_words, capitalised(parts))
+        return cls(parts, postings, counts, frozenset(ngrams), counts.total(), capitalised(parts))
 
     def retrieve(self, stems: Iterable[str], limit: int = PIECES_PER_CLAIM) -> list[int]:
         """The pieces that share most with a claim, best first (idf within the document, BM25-like).
@@ -244,6 +240,6 @@ def rarity(ids: Sequence[int]) -> float:
     >>> rarity([2000]) < rarity([9000]) < rarity([9000, 21000])
     True
     """
-    if not ids:
+    if not ids:  # of a mark that stands for no letter
         return 0.0
     return float(np.log1p(max(max(ids) - 1996, 1) / 300.0)) + 0.5 * (len(ids) > 1)

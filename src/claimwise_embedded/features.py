@@ -8,7 +8,7 @@ document, and does one passage hold them all. Sentence similarity and plain n-gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ from claimwise_embedded.evidence import (
 )
 
 _NEIGHBOURS = 6  # candidate matches of a word that pairs of words choose among
-_REACH = (1, 2, 3)  # content words that far apart in the claim make a pair
+_REACH = 3  # content words so far apart in the claim at most make a pair
 
 
 @dataclass(slots=True)
@@ -57,13 +57,8 @@ class Evidence:
 
 
 def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> Evidence:
-    """All features of one claim; see the module's description.
-
-    Args:
-        claim: its words.
-        index: of the document.
-        pool: the states of the pieces that the claim may use, by their numbers in the index, in order.
-    """
+    """All features of one claim; ``pool``: the states of the pieces that it may use, by their numbers in the index, in
+    order."""
     match = match_words(claim, index, pool)
     passages = find_passages(claim, match, pool)
     pairs = find_pairs(match)
@@ -180,21 +175,20 @@ def _of_pairs(match: Match, pairs: Pairs, word_pair: np.ndarray) -> dict[str, fl
 def _of_text(stems: Sequence[str], index: Index, top: Piece) -> dict[str, float]:
     """N-grams, and words that turn a sentence round, against those of the passage that holds most of the claim."""
     mine, there = set(stems), set(top.stems)
+    negations, theirs = (sum(s in NEGATIONS for s in some) for some in (stems, top.stems))
     return {
         "new bigrams": _novelty(stems, index.ngrams, 2),
         "new trigrams": _novelty(stems, index.ngrams, 3),
         "new 4-grams": _novelty(stems, index.ngrams, 4),
         "longest copy": _longest_run(stems, index.ngrams),
-        "negations": float(_count(stems, NEGATIONS)),
-        "negations above top piece's": float(_count(stems, NEGATIONS) - _count(top.stems, NEGATIONS)),
-        "negation differs": float(bool(mine & NEGATIONS) != bool(there & NEGATIONS)),
+        "negations": float(negations),
+        "negations above top piece's": float(negations - theirs),
+        "negation differs": float(bool(negations) != bool(theirs)),
         "hedges dropped": float(len((there & HEDGES) - mine)),
         "hedges added": float(len((mine & HEDGES) - there)),
         "quantifiers added": float(len((mine & QUANTIFIERS) - there)),
-        "opposites in top piece": float(sum(bool(ANTONYMS.get(s, frozenset()) & there) for s in mine - there)),
-        "opposites in document": float(
-            sum(bool(ANTONYMS.get(s, frozenset()) & index.counts.keys()) for s in mine if s not in index.counts)
-        ),
+        "opposites in top piece": _opposites(mine, there),
+        "opposites in document": _opposites(mine, index.counts.keys()),
     }
 
 
@@ -221,8 +215,9 @@ def _longest_run(stems: Sequence[str], known: frozenset) -> float:
     return longest / max(len(stems) - 1, 1)
 
 
-def _count(stems: Sequence[str], group: frozenset) -> int:
-    return sum(s in group for s in stems)
+def _opposites(mine: set[str], known: Set[str]) -> float:
+    """How many words are not there, but an opposite of theirs is."""
+    return float(sum(s not in known and any(other in known for other in ANTONYMS.get(s, ())) for s in mine))
 
 
 @dataclass(slots=True)
@@ -345,14 +340,8 @@ def find_passages(claim: EncodedClaim, match: Match, pool: Mapping[int, Encoded]
     cosine = np.stack([encoded.whole for encoded in pool.values()]) @ claim.whole
     adjacent = np.flatnonzero(np.diff(np.array(list(pool))) == 1)
     rank = 0.5 * (match.share @ soft) + 0.2 * (match.share @ hard) + 0.3 * cosine
-    return Passages(
-        soft,
-        hard,
-        _windows(soft, adjacent),
-        _windows(hard, adjacent),
-        cosine,
-        np.argsort(-rank, kind="stable"),
-    )
+    pair_soft, pair_hard = (np.maximum(one[:, adjacent], one[:, adjacent + 1]) for one in (soft, hard))
+    return Passages(soft, hard, pair_soft, pair_hard, cosine, np.argsort(-rank, kind="stable"))
 
 
 @dataclass(slots=True)
@@ -374,7 +363,7 @@ class Pairs:
 def find_pairs(match: Match) -> Pairs:
     """For each pair of near words the candidate places that fit best: both match, as far apart as in the claim."""
     n = len(match.content)
-    if n <= min(_REACH):
+    if n == 1:
         one = np.ones(1)
         return Pairs(np.array([match.best.mean()]), np.zeros(1), one, one, one, np.zeros((1, 2), dtype=int))
     k = min(_NEIGHBOURS, match.similarity.shape[1])
@@ -382,9 +371,7 @@ def find_pairs(match: Match) -> Pairs:
     value = np.take_along_axis(match.similarity, near, 1)
     place, owner = match.place[near], match.owner[near]
     parts = []
-    for reach in _REACH:
-        if n <= reach:
-            continue
+    for reach in range(1, min(_REACH, n - 1) + 1):
         left, right = slice(0, n - reach), slice(reach, n)
         gap = (place[right][:, None, :] - place[left][:, :, None]).reshape(n - reach, -1)
         both = np.minimum(value[left][:, :, None], value[right][:, None, :]).reshape(n - reach, -1)
@@ -404,10 +391,3 @@ def find_pairs(match: Match) -> Pairs:
             )
         )
     return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _windows(values: np.ndarray, adjacent: np.ndarray) -> np.ndarray:
-    """Coverage by two neighbouring pieces, (n_words, n_pairs)."""
-    if not adjacent.size:
-        return np.zeros((values.shape[0], 0))
-    return np.maximum(values[:, adjacent], values[:, adjacent + 1])

@@ -12,11 +12,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
+from torch import nn
 
 from claimwise_embedded.checker import Checker
 from claimwise_embedded.checker import load as load_checkers
@@ -28,7 +29,7 @@ VERDICT = 67
 #: What the checkers' verdict weighs beside the trees': nothing on whole summaries, which are longer than what checkers
 #: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/model_card.md says how it was chosen.
 _CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.0}
-TREES_FILE, NUMBERS_FILE, CHECKERS_FILE = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
+_TREES, _NUMBERS, _CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 #: How far demonstrations may move slope and intercept: standard deviations of the prior.
 PRIOR_SPREAD = (0.25, 0.75)
 _ROWS_AT_ONCE = 4096
@@ -52,7 +53,7 @@ class Calibration:
 
     def __call__(self, logits: np.ndarray) -> np.ndarray:
         """Probabilities, the shape of ``logits``."""
-        return sigmoid(self.slope * np.asarray(logits, dtype=float) + self.intercept)
+        return sigmoid(self.slope * logits + self.intercept)
 
     def updated(
         self,
@@ -63,28 +64,22 @@ class Calibration:
     ) -> Calibration:
         """Maximum a posteriori slope and intercept given labelled log odds, this calibration being the prior.
 
+        The slope is at least .05: more log odds never mean less support.
+
         Args:
             logits: (n,) raw log odds.
             labels: (n,) 0 or 1, or probabilities.
             weights: (n,) how much each counts; 1, if not given.
             spread: standard deviations of the prior.
 
-        Returns:
-            The same calibration where n is 0. The slope is at least .05: more log odds never mean less support.
-
         >>> shifted = Calibration().updated(np.array([0.0, 0.0]), np.array([1.0, 1.0]))
         >>> shifted.slope, bool(shifted.intercept > 0.3)
         (1.0, True)
         """
-        logits = np.asarray(logits, dtype=float)
-        if not len(logits):
-            return self
-        labels = np.asarray(labels, dtype=float)
-        weights = np.ones(len(logits)) if weights is None else np.asarray(weights, dtype=float)
+        weights = np.ones(len(logits)) if weights is None else weights
         design = np.stack([logits, np.ones(len(logits))], axis=1)
-        prior = np.array([self.slope, self.intercept])
+        current = prior = np.array([self.slope, self.intercept])
         precision = 1 / np.square(spread)
-        current = prior.copy()
         for _ in range(50):
             probability = sigmoid(design @ current)
             gradient = design.T @ (weights * (labels - probability)) - precision * (current - prior)
@@ -131,10 +126,8 @@ class Trees:
         >>> stump.logits(np.array([[0.2], [0.7]])).tolist()
         [-0.5, 2.5]
         """
-        parts = [
-            self._some(features[start : start + _ROWS_AT_ONCE]) for start in range(0, len(features), _ROWS_AT_ONCE)
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        starts = range(_ROWS_AT_ONCE, len(features), _ROWS_AT_ONCE)
+        return np.concatenate([self._some(part) for part in np.split(features, starts)])
 
     def _some(self, features: np.ndarray) -> np.ndarray:
         rows = np.arange(len(features))[:, None]
@@ -150,39 +143,26 @@ class Trees:
 
     @classmethod
     def read(cls, tensors: Mapping[str, np.ndarray], prefix: str) -> Trees:
-        """What ``tensors`` wrote.
-
-        Raises:
-            KeyError: the file holds no model of this name.
-        """
+        """What ``tensors`` wrote."""
         return cls(**{field.name: tensors[f"{prefix}.{field.name}"] for field in fields(cls)})
 
     @classmethod
     def of_boosting(cls, fitted) -> Trees:
         """The trees of a fitted binary ``HistGradientBoostingClassifier`` (no categories, no missing values)."""
-        feature, threshold, left, right, value, roots = [], [], [], [], [], []
-        depth = count = 0
-        for (predictor,) in fitted._predictors:
-            nodes = predictor.nodes
-            own = np.arange(len(nodes)) + count
-            leaf = nodes["is_leaf"].astype(bool)
-            feature.append(np.where(leaf, 0, nodes["feature_idx"]))
-            threshold.append(np.where(leaf, 0, nodes["num_threshold"]))
-            left.append(np.where(leaf, own, nodes["left"].astype(int) + count))
-            right.append(np.where(leaf, own, nodes["right"].astype(int) + count))
-            value.append(np.where(leaf, nodes["value"], 0))
-            roots.append(count)
-            depth = max(depth, int(nodes["depth"].max()))
-            count += len(nodes)
+        grown = [predictor.nodes for (predictor,) in fitted._predictors]
+        sizes = [len(nodes) for nodes in grown]
+        roots = np.cumsum([0, *sizes[:-1]])
+        nodes, start, own = np.concatenate(grown), np.repeat(roots, sizes), np.arange(sum(sizes))
+        leaf = nodes["is_leaf"].astype(bool)
         base = float(np.ravel(fitted._baseline_prediction)[0])
         return cls(
-            np.concatenate(feature).astype(np.int16),
-            np.concatenate(threshold).astype(np.float32),
-            np.concatenate(left).astype(np.int32),
-            np.concatenate(right).astype(np.int32),
-            np.concatenate(value).astype(np.float32),
-            np.array(roots, dtype=np.int32),
-            np.array([base, depth], dtype=np.float64),
+            np.where(leaf, 0, nodes["feature_idx"]).astype(np.int16),
+            np.where(leaf, 0, nodes["num_threshold"]).astype(np.float32),
+            np.where(leaf, own, nodes["left"] + start).astype(np.int32),
+            np.where(leaf, own, nodes["right"] + start).astype(np.int32),
+            np.where(leaf, nodes["value"], 0).astype(np.float32),
+            roots.astype(np.int32),
+            np.array([base, nodes["depth"].max()], dtype=np.float64),
         )
 
 
@@ -198,9 +178,7 @@ def document_hash(document: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The learned parts: K models of claims, K of whole summaries, their calibrations, and the word checkers.
-
-    Model f goes with checker f modulo their number; neither has seen the documents of fold f.
+    """The learned parts; model f goes with checker f modulo their number, and neither has seen the documents of fold f.
 
     Attributes:
         checkers: the word checkers.
@@ -216,50 +194,33 @@ class Heads:
 
     @classmethod
     def read(cls, folder: Path) -> Heads:
-        """Read ``verifier.safetensors``, ``verifier.json`` and ``verifier-checkers.safetensors``.
-
-        Raises:
-            FileNotFoundError: the weights are not there; run ``python -m training``.
-            WeightsError: they were changed, or are cut off.
-        """
-        about = json.loads(checked(folder / NUMBERS_FILE).read_text(encoding="utf-8"))
-        tensors = load_file(checked(folder / TREES_FILE))
+        """Read ``verifier.safetensors``, ``verifier.json`` and ``verifier-checkers.safetensors``; errors as in ``checked``."""
+        about = json.loads(checked(folder / _NUMBERS).read_text(encoding="utf-8"))
+        tensors = load_file(checked(folder / _TREES))
         return cls(
-            load_checkers(checked(folder / CHECKERS_FILE)),
-            {
-                kind: [Trees.read(tensors, f"{kind}.{fold}") for fold in range(about["folds"])]
-                for kind in _CHECKERS_WEIGH
-            },
+            load_checkers(checked(folder / _CHECKERS)),
+            {kind: [Trees.read(tensors, f"{kind}.{i}") for i in range(about["folds"])] for kind in _CHECKERS_WEIGH},
             {name: Calibration(**pair) for name, pair in about["calibrations"].items()},
             frozenset(tensors["seen"].view(np.uint64).tolist()),
         )
 
     def write(self, folder: Path, corpora: Mapping[str, int]) -> None:
-        """Write what ``read`` reads.
-
-        Args:
-            folder: made if it is not there.
-            corpora: rows of each training corpus, for the record.
-        """
+        """Write what ``read`` reads, and how many rows there were of each training corpus, for the record."""
         tensors = {"seen": np.array(sorted(self.seen), dtype=np.uint64).view(np.int64)}
         for kind, by_fold in self.models.items():
             for fold, trees in enumerate(by_fold):
                 tensors |= trees.tensors(f"{kind}.{fold}")
-        networks = {
-            f"{number}.{name}": tensor.detach().half().numpy()
-            for number, one in enumerate(self.checkers)
-            for name, tensor in one.state_dict().items()
-        }
+        networks = {name: t.half().numpy() for name, t in nn.ModuleList(self.checkers).state_dict().items()}
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in ((TREES_FILE, tensors), (CHECKERS_FILE, networks)):
+        for name, content in ((_TREES, tensors), (_CHECKERS, networks)):
             save_file(content, folder / name)
             (folder / name).chmod(0o644)
         about = {
             "folds": self.folds,
-            "calibrations": {n: {"slope": c.slope, "intercept": c.intercept} for n, c in self.calibrations.items()},
-            "corpora": dict(corpora),
+            "calibrations": {name: asdict(one) for name, one in self.calibrations.items()},
+            "corpora": corpora,
         }
-        (folder / NUMBERS_FILE).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / _NUMBERS).write_text(json.dumps(about, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
     @property
     def folds(self) -> int:

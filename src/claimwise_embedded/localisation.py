@@ -1,7 +1,6 @@
 """Where in a summary is the error? The word checkers' doubts, with their places in the text."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,6 @@ import pandas as pd
 from claimwise import text
 from claimwise.words import stem
 from claimwise_embedded.evidence import stems, word_spans
-from claimwise_embedded.features import Evidence
 from claimwise_embedded.heads import sigmoid
 from claimwise_embedded.verifier import Verifier
 
@@ -46,27 +44,19 @@ class Localiser:
         seen it, else by the mean of all."""
         sentences = [text.sentences(summary) for summary in summaries]
         found = self._reader.read(documents, [[s.text for s in several] for several in sentences])
-        return [
-            [
-                word
-                for sentence, evidence in zip(several, items, strict=True)
-                if not isinstance(evidence, str)
-                for word in self._words(document, sentence, evidence)
-            ]
-            for document, several, items in zip(documents, sentences, found, strict=True)
-        ]
-
-    def _words(self, document: str, sentence: text.Span, evidence: Evidence) -> list[DoubtedWord]:
-        asked = sorted({fold % len(self._heads.checkers) for fold in self._heads.unseen_by(document)})
-        doubts = sigmoid(evidence.doubts[asked]).mean(axis=0)
-        known = _stems(document)
-        spans = np.array(word_spans(sentence.text))[evidence.content]
-        return [
-            DoubtedWord(
-                sentence.start + int(a), sentence.start + int(b), float(doubt), stem(sentence.text[a:b]) not in known
-            )
-            for (a, b), doubt in zip(spans, doubts, strict=True)
-        ]
+        marked = []
+        for document, several, items in zip(documents, sentences, found, strict=True):
+            asked = sorted({fold % len(self._heads.checkers) for fold in self._heads.unseen_by(document)})
+            known, words = stems(document), []
+            for sentence, evidence in zip(several, items, strict=True):
+                if not isinstance(evidence, str):
+                    spans = word_spans(sentence.text)
+                    doubts = sigmoid(evidence.doubts[asked]).mean(axis=0).tolist()
+                    for (a, b), doubt in zip((spans[i] for i in evidence.content), doubts, strict=True):
+                        absent = stem(sentence.text[a:b]) not in known
+                        words.append(DoubtedWord(sentence.start + a, sentence.start + b, doubt, absent))
+            marked.append(words)
+        return marked
 
 
 def marked_words(examples: pd.DataFrame, spans: pd.DataFrame, localiser: Localiser) -> pd.DataFrame:
@@ -95,6 +85,3 @@ def marked_words(examples: pd.DataFrame, spans: pd.DataFrame, localiser: Localis
         rows += [(*known, n, word.doubt, float(word.absent)) for n, word in zip(places, words, strict=True)]
         rows += [(*known, n, np.nan, np.nan) for n in range(len(edges)) if n not in places]
     return pd.DataFrame(rows, columns=["split", "example_id", "document_id", "span", "doubt", "absent"])
-
-
-_stems = lru_cache(maxsize=16)(stems)  # several summaries of one document follow each other

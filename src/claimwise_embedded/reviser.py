@@ -104,42 +104,26 @@ def _edits(verify: Verify, documents: Sequence[str], sentences: Sequence[str]) -
 def correct(
     verify: Verify, documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]
 ) -> list[Critique]:
-    """A critique of each claim: the verifier's verdict and, where it is unsupported, a revised claim.
-
-    Args:
-        verify: what edits are held against.
-        documents: n texts.
-        claims: n claims, sentences that each stand for themselves.
-        verdicts: the verifier's on each.
-    """
-    wrong = [i for i, verdict in enumerate(verdicts) if verdict.support < ACCEPTED]
-    edits = revise(
-        verify,
-        [documents[i] for i in wrong],
-        [claims[i] for i in wrong],
-        [Feedback(unsupported=(claims[i],)) for i in wrong],
-    )
-    revised = {i: edit.text for i, edit in zip(wrong, edits, strict=True) if edit.text != claims[i]}
+    """A critique of each claim (a sentence that stands for itself): the verifier's verdict and, where it is unsupported, a
+    revised claim."""
+    wrong = [row for row in zip(documents, claims, verdicts, strict=True) if row[2].support < ACCEPTED]
+    feedback = [Feedback(unsupported=(claim,)) for _, claim, _ in wrong]
+    edits = iter(revise(verify, [document for document, *_ in wrong], [claim for _, claim, _ in wrong], feedback))
     results = []
-    for i, (document, claim, verdict) in enumerate(zip(documents, claims, verdicts, strict=True)):
+    for document, claim, verdict in zip(documents, claims, verdicts, strict=True):
         if verdict.reason is not None:
             results.append(Critique("", verdict.support, reason=verdict.reason))
         elif verdict.support >= ACCEPTED:
             results.append(Critique("The document supports it.", verdict.support))
         else:
-            comment = _critique(document, claim, verdict.support).text
-            results.append(Critique(comment, verdict.support, revised.get(i)))
+            comment, edit = _critique(document, claim, verdict.support).text, next(edits).text
+            results.append(Critique(comment, verdict.support, edit if edit != claim else None))
     return results
 
 
 def critique(documents: Sequence[str], statements: Sequence[str], judgements: Sequence[Judgement]) -> list[Critique]:
-    """Say which sentence of each statement the document bears out least, as a look at the whole would.
-
-    Args:
-        documents: n texts.
-        statements: n claims, sentences or summaries.
-        judgements: the judge's of each statement as a whole; of one that it could not judge nothing is said.
-    """
+    """Say which sentence of each statement the document bears out least, as a look at the whole would; nothing of one that
+    the judge could not judge."""
     return [
         _critique(document, statement, judgement.score)
         if judgement.reason is None
@@ -178,16 +162,14 @@ def _rebuilt(summary: str, sentences: Sequence[text.Span], new: dict[int, _Edit]
     pieces: list[str] = []
     for i, line in enumerate(lines):
         if line is not None:
-            gap = summary[sentences[i - 1].end : sentences[i].start] if i and pieces else ""
-            pieces.append((gap or (" " if pieces else "")) + line)
-    return "".join(pieces) if pieces else summary
+            gap = summary[sentences[i - 1].end : sentences[i].start] or " "
+            pieces.append(gap + line if pieces else line)
+    return "".join(pieces) or summary
 
 
 def _critique(document: str, statement: str, support: float) -> Critique:
     known = content(document)
-    sentences = text.sentences(statement)
-    if not sentences:
-        return Critique("", support, reason="empty statement")
+    sentences = text.sentences(statement)  # some: what has none has no support either, for a reason
     missing = [content(s.text) - known for s in sentences]
     shares = [len(m) / max(len(content(s.text)), 1) for m, s in zip(missing, sentences, strict=True)]
     worst = shares.index(max(shares))
@@ -238,7 +220,7 @@ def quoted(line: str, sentence: str) -> str:
     'lee won on april 3.'
     """
     if not _ENDED.search(line):
-        line += "." if sentence[-1] in ".!?" else ""
+        line += "." if _parted(sentence)[1] else ""
     cited = [re.sub(r" \((.*)\)$", r", \1", citation) for citation in _cited(sentence)]
     return _with_bracket(line, f" ({'; '.join(cited)})") if cited else line
 
@@ -249,8 +231,14 @@ def _cited(passage: str) -> list[str]:
 
 def _with_bracket(sentence: str, bracket: str) -> str:
     """A bracket with citations back at the sentence's end, before its full stop."""
-    end = sentence[-1] if sentence[-1] in ".!?" else ""
-    return sentence[: len(sentence) - len(end)] + bracket + end
+    body, end = _parted(sentence)
+    return body + bracket + end
+
+
+def _parted(sentence: str) -> tuple[str, str]:
+    """A sentence and the mark at its end, if it has one."""
+    end = sentence[-1:] if sentence.endswith((".", "!", "?")) else ""
+    return sentence.removesuffix(end), end
 
 
 @lru_cache(maxsize=4096)  # critic and reviser ask about the same edits
@@ -284,10 +272,8 @@ def _names(match: re.Match) -> bool:
 
 
 def _shortened(sentence: str) -> Iterator[str]:
-    if not sentence:  # nothing but a citation
-        return
-    end = sentence[-1] if sentence[-1] in ".!?" else ""
-    body = sentence[: len(sentence) - len(end)].rstrip()
+    body, end = _parted(sentence)
+    body = body.rstrip()
     cuts = [0, *(match.start() for match in _BOUNDARY.finditer(body)), len(body)]
     for width in range(1, len(cuts) - 1):
         for first in range(len(cuts) - width):

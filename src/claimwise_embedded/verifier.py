@@ -7,6 +7,7 @@ are that they see, checkers what holds elsewhere as well. A whole summary is rea
 judged by trees of its own alone.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -65,35 +66,30 @@ class Reader:
             For each document and claim its evidence, or the reason why there is none. Evidence ranks
             sentences of the document (``text.sentences``), not of the extra.
         """
-        joined = list(documents)
-        if extras is not None:
-            joined = [f"{document}\n{extra}" for document, extra in zip(documents, extras, strict=True)]
-        rows_of: dict[tuple[str, str], list[int]] = {}
-        for row, key in enumerate(zip(documents, joined, strict=True)):
-            rows_of.setdefault(key, []).append(row)
-        results: list[list[Evidence | str]] = [[] for _ in documents]
-        groups = list(rows_of.items())
-        for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
-            some = groups[start : start + _DOCUMENTS_AT_ONCE]
-            wanted = []
-            for key, rows in some:
-                asked = dict.fromkeys(claim for row in rows for claim in claims[row])
-                if new := [claim for claim in asked if (*key, limit, claim) not in self._known]:
-                    wanted.append((*key, new))
+        joined = documents if extras is None else [f"{d}\n{extra}" for d, extra in zip(documents, extras, strict=True)]
+        asked: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+        for document, whole, own in zip(documents, joined, claims, strict=True):
+            asked[document, whole] |= dict.fromkeys(own)
+        found: dict[tuple[str, str], dict[str, Evidence | str]] = {}
+        keys = list(asked)
+        for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):
+            some = keys[start : start + _DOCUMENTS_AT_ONCE]
+            new = [[claim for claim in asked[key] if (*key, limit, claim) not in self._known] for key in some]
+            wanted = [(*key, own) for key, own in zip(some, new, strict=True) if own]
             read = list(self._read_some(wanted, limit))
             if self._checkers:
-                fresh = [item for found in read for item in found.values() if not isinstance(item, str)]
+                fresh = [item for items in read for item in items.values() if not isinstance(item, str)]
                 ask(self._checkers, fresh)
                 for item in fresh:
                     item.reading = None
-            for (*key, _), found in zip(wanted, read, strict=True):
-                self._known |= {(*key, limit, claim): item for claim, item in found.items()}
-            for key, rows in some:
-                for row in rows:
-                    results[row] = [self._known[*key, limit, claim] for claim in claims[row]]
+            for (*key, _), items in zip(wanted, read, strict=True):
+                self._known |= {(*key, limit, claim): item for claim, item in items.items()}
+            found |= {key: {claim: self._known[*key, limit, claim] for claim in asked[key]} for key in some}
             while len(self._known) > (_REMEMBERED if self._checkers else 0):
                 del self._known[next(iter(self._known))]
-        return results
+        return [
+            [found[d, whole][claim] for claim in own] for d, whole, own in zip(documents, joined, claims, strict=True)
+        ]
 
     def _read_some(
         self, wanted: Sequence[tuple[str, str, list[str]]], limit: int
@@ -184,49 +180,38 @@ class Verifier:
         shown = extras if prompt.context == "document+extra" else None
         limit = _RETRIEVED_PIECES if retrieved else PIECES_PER_CLAIM
         found = self.reader.read(documents, claims, limit, shown)
-        flat, folds = self._scorable(documents, found)
-        supports = iter(self._calibrated(prompt)(self.heads.logits("claim", flat, folds)))
+        supports = iter(self._calibrated(prompt)(self._logits("claim", documents, found)).tolist())
         return [
-            [
-                Verdict(NAN, item)
-                if isinstance(item, str)
-                else Verdict(float(next(supports)), None, tuple(item.ranked))
-                for item in items
-            ]
+            [Verdict(NAN, e) if isinstance(e, str) else Verdict(next(supports), None, tuple(e.ranked)) for e in items]
             for items in found
         ]
 
     def score_whole(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
         """Judge each summary as one piece of text, as a holistic judge does; no claims are made."""
         found = self.reader.read(documents, [[summary] for summary in summaries])
-        flat, folds = self._scorable(documents, found)
-        scores = iter(self.heads.calibrations["whole"](self.heads.logits("whole", flat, folds)))
+        scores = iter(self.heads.calibrations["whole"](self._logits("whole", documents, found)).tolist())
         return [
             Judgement(NAN, Reason.NO_WORDS if item == Reason.CLAIM_WITHOUT_WORDS else item)
             if isinstance(item, str)
-            else Judgement(float(next(scores)))
+            else Judgement(next(scores))
             for (item,) in found
         ]
 
-    def _scorable(self, documents, found) -> tuple[list[Evidence], list[list[int]]]:
-        flat, folds = [], []
-        for document, items in zip(documents, found, strict=True):
-            own = self.heads.unseen_by(document)
-            for item in items:
-                if not isinstance(item, str):
-                    flat.append(item)
-                    folds.append(own)
-        return flat, folds
+    def _logits(self, kind: str, documents: Sequence[str], found: Sequence[Sequence[Evidence | str]]) -> np.ndarray:
+        """Log odds of all that could be read, in order, by parts that have not seen the documents."""
+        read = [
+            (item, unseen)
+            for document, items in zip(documents, found, strict=True)
+            for unseen in [self.heads.unseen_by(document)]
+            for item in items
+            if not isinstance(item, str)
+        ]
+        return self.heads.logits(kind, [item for item, _ in read], [unseen for _, unseen in read])
 
     def _calibrated(self, prompt: Prompt) -> Calibration:
         """The shipped calibration, moved by the prompt's labelled demonstrations."""
-        shipped = self.heads.calibrations["claim"]
         shown = [d for d in prompt.demonstrations if d.claim and d.label is not None]
-        found = self.reader.read([d.passage for d in shown], [[d.claim] for d in shown])
-        usable = [(d, items[0]) for d, items in zip(shown, found, strict=True) if not isinstance(items[0], str)]
-        if not usable:
-            return shipped
-        logits = self.heads.logits(
-            "claim", [item for _, item in usable], [self.heads.unseen_by(d.passage) for d, _ in usable]
-        )
-        return shipped.updated(logits, np.array([float(d.label) for d, _ in usable]))
+        passages = [d.passage for d in shown]
+        found = self.reader.read(passages, [[d.claim] for d in shown])
+        labels = [float(d.label) for d, [item] in zip(shown, found, strict=True) if not isinstance(item, str)]
+        return self.heads.calibrations["claim"].updated(self._logits("claim", passages, found), np.array(labels))
