@@ -111,7 +111,9 @@ def test_one_language_model_asked_in_four_ways():
     n = table["n"].xs("acueval", level="metric")
     assert f"on {n['cnndm']}, {n['xsum']} and {n['all']} of these rows" in README
     p = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval'").set_index(["group", "against"])["auc_p_holm"]
-    said = f"rating on CNN/DM (p {p['cnndm', 'holistic']:.3f}) and XSum (p {p['xsum', 'holistic']:.2f}), as ACUEval says"
+    said = (
+        f"rating on CNN/DM (p {p['cnndm', 'holistic']:.3f}) and XSum (p {p['xsum', 'holistic']:.2f}), as ACUEval says"
+    )
     assert said in README
     assert f"level or better (SummEval: p {p['all', 'sentences']:.2f})" in README
     told = {("all", "sentences"), *((group, f"{judge}-qwen") for group in groups[:2] for judge in ("geval", "points"))}
