@@ -170,12 +170,7 @@ class Explanation:
 
     def __str__(self) -> str:
         found = "no score" if self.score != self.score else f"{self.score:.3f} {self.verdict}".rstrip()
-        lines = [f"{found} ({self.reason})" if self.reason else found]
-        for claim in self.claims.itertuples():
-            word = claim.verdict or claim.reason or "no verdict"
-            lines.append(f"  {word} ({claim.support:.2f}): {claim.claim}")
-            lines += [f"    nearest in the document: {sentence}" for sentence in claim.evidence[:1]]
-        return "\n".join(lines)
+        return "\n".join([f"{found} ({self.reason})" if self.reason else found, *output.spelled(self.claims)])
 
 
 def explain(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from claimwise.api import DEFAULT_MODEL, AnyModel, explain
 from claimwise.errors import ClaimwiseError, check_score, shorten
 from claimwise.user_file.decisions import SUPPORT
+from claimwise.user_file.output import spelled
 
 
 def assert_faithful(
@@ -39,8 +40,5 @@ def assert_faithful(
         return
     scored = found.score == found.score  # not NaN
     lines = [f"{metric} {found.score:.3f} is below {min_score}" if scored else f"no {metric} score: {found.reason}"]
-    for claim in found.claims.itertuples():
-        if claim.verdict not in (SUPPORT[0], ""):
-            lines.append(f"  {claim.verdict} ({claim.support:.2f}): {claim.claim}")
-            lines += [f"    nearest in the document: {sentence}" for sentence in claim.evidence[:1]]
-    raise AssertionError("\n".join(lines))
+    doubted = found.claims[~found.claims["verdict"].isin([SUPPORT[0], ""])]
+    raise AssertionError("\n".join([*lines, *spelled(doubted)]))

@@ -253,6 +253,25 @@ def claim_report(claims: pd.DataFrame) -> pd.DataFrame:
     return claims[columns].assign(evidence=claims["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
 
 
+def spelled(claims: pd.DataFrame) -> list[str]:
+    """Lines to read of a ``claim_table``: each claim's verdict, or why there is none, and below it the nearest sentence.
+
+    >>> claims = pd.DataFrame({"claim": ["It rained."], "verdict": ["supported"], "support": [0.9], "reason": [None]})
+    >>> spelled(claims.assign(evidence=[["It rained all day.", "Ann left."]]))
+    ['  supported (0.90): It rained.', '    nearest in the document: It rained all day.']
+    """
+    lines = []
+    for claim in claims.itertuples():
+        word = (
+            claim.reason or "unread"
+            if pd.isna(claim.support)
+            else f"{claim.verdict or 'no verdict'} ({claim.support:.2f})"
+        )
+        lines.append(f"  {word}: {claim.claim}")
+        lines += [f"    nearest in the document: {sentence}" for sentence in claim.evidence[:1]]
+    return lines
+
+
 def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:
     """Of the sentences that a claim was checked against the nearest ones, at most ``SHOWN``, best first.
 

@@ -44,7 +44,8 @@ def render(
     ``scores`` are an evaluation's, a row an example in the examples' order, ``claims`` its ``output.claim_table``, and
     ``called`` what each summary is called, by the threshold or, without one, by the band. The title says metric, model
     (empty where none was asked) and where the examples came from. ``claim_band`` is what claims were called by; the user's
-    ``own_claims`` stand in the place of a summary. ``marker`` is asked for the words that a document does not support, of the claims shown that are not called supported.
+    ``own_claims`` stand in the place of a summary. ``marker`` is asked for the words that a document does not support, of
+    the claims shown that are not called supported.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})

@@ -167,7 +167,7 @@ def score(
     doubtful = scores.loc[scores["score"].notna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    what = "summary" if found.claims is None else "row"
+    what, several = ("summary", "summaries") if found.claims is None else ("row", "rows")
     say(f"{shown}: {counted(len(scores), what)}{by}, {mean}{unscored.sum()} without a score")
     decided = (
         decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
@@ -186,7 +186,7 @@ def score(
         say(line)
     if unscored.sum() == len(scores):
         raise ClaimwiseError(
-            f"{shown}: none of {len(scores)} {'summaries' if found.claims is None else 'rows'} could be scored, for the reasons above; "
+            f"{shown}: none of {len(scores)} {several} could be scored, for the reasons above; "
             f"{advice(unscored.index, file, spec)}"
         )
     return scores
