@@ -163,6 +163,21 @@ def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Arr
     return float(found[0]) if weights is None else found
 
 
+def midpoint_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
+    """Theta, the midpoint of the two classes' mean scores (Factored Verification section 2.3).
+
+    Raises:
+        ValueError: not both labels are there.
+
+    >>> midpoint_threshold([0.1, 0.3, 0.6, 1.0], [0, 0, 1, 1])
+    0.5
+    """
+    means = pd.Series(np.asarray(scores, float)).groupby(np.asarray(labels, int)).mean()
+    if len(means) < 2:
+        raise ValueError(f"theta needs scored rows of both labels, got {list(means.index)}: give more validation rows")
+    return float(means.mean())
+
+
 def tuned_accuracy(
     labels: Sequence[int],
     scores: Sequence[float],

@@ -1,8 +1,13 @@
 """Which replies of systems are compared: answers, of the documents that all of them summarised."""
 
+from collections.abc import Collection, Mapping
+
 import pandas as pd
 
-from claimwise import text
+from claimwise import prompts, text
+from claimwise.corpora.base import Corpus
+from claimwise.models.base import Model
+from claimwise.prompts.sources import separated
 from claimwise.prompts.texts import is_refusal
 
 #: A reply of fewer words than this is no answer.
@@ -27,3 +32,48 @@ def of_all_systems(examples: pd.DataFrame) -> pd.DataFrame:
     """
     systems = examples.groupby("document_id")["system"].transform("nunique")
     return examples[systems == examples["system"].nunique()]
+
+
+def of_first_documents(examples: pd.DataFrame, limit: int | None) -> pd.DataFrame:
+    """The rows of the first so many documents by id, of all if None, in the order of documents and systems.
+
+    >>> rows = pd.DataFrame({"document_id": ["y", "x", "x"], "system": ["a", "b", "a"]})
+    >>> of_first_documents(rows, 1)["system"].tolist()
+    ['a', 'b']
+    """
+    chosen = sorted(examples["document_id"].unique())[:limit]
+    return examples[examples["document_id"].isin(chosen)].sort_values(["document_id", "system"], ignore_index=True)
+
+
+def summaries_of_systems(
+    corpus: Corpus, systems: Collection[str], engines: Mapping[str, Model], summarise: str
+) -> pd.DataFrame:
+    """A corpus's test summaries, of the documents that all systems summarised; ``answered`` says which are summaries at all.
+
+    Where a corpus has papers and questions only, every model writes (Factored Verification section 3.1).
+
+    Args:
+        corpus: whose summaries.
+        systems: whose; all, if empty.
+        engines: who writes where there are no summaries, by name.
+        summarise: the prompt that they write by.
+
+    Raises:
+        ValueError: there are no test summaries by one of the systems.
+    """
+    examples = corpus.examples[corpus.examples["split"] == "test"]
+    if (examples["summary"] == "").all():
+        sources = [separated(document) for document in examples["document"]]
+        questions = [corpus.questions[key] for key in examples["id"]]
+        replies = {name: e.summarise(sources, questions, prompts.load(summarise)) for name, e in engines.items()}
+        examples = pd.concat(
+            examples.assign(
+                id=examples["id"] + f":{name}", system=name, summary=[reply.text or "" for reply in written]
+            )
+            for name, written in replies.items()
+        )
+    if unknown := set(systems) - set(examples["system"]):
+        there = ", ".join(sorted(set(examples["system"])))
+        raise ValueError(f"no test summaries by {', '.join(sorted(unknown))}; there are some by {there}")
+    examples = of_all_systems(examples[examples["system"].isin(systems)] if systems else examples)
+    return examples.assign(answered=examples["summary"].map(answered))

@@ -6,7 +6,9 @@ The critiques of the unsupported sentences, one under the other, are the factore
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from claimwise import prompts
 from claimwise.metrics.factored.sentences import Statement, statements
@@ -182,3 +184,32 @@ def _criticise_last_drafts(
         else:
             draft.stopped = UNJUDGED if unread else CLEAN if group else UNCHECKED
     return feedback
+
+
+def as_version(examples: pd.DataFrame, summaries: Sequence[str], name: str) -> pd.DataFrame:
+    """The rows with other summaries; ``original`` keeps the ones they had.
+
+    >>> as_version(pd.DataFrame({"summary": ["It snowed."]}), ["It rained."], "round 1").iloc[0].tolist()
+    ['It rained.', 'It snowed.', 'round 1']
+    """
+    return examples.assign(original=examples["summary"], summary=list(summaries), version=name)
+
+
+def refined_versions(examples: pd.DataFrame, critic: Model, **options: Any) -> tuple[pd.DataFrame, list[list[Draft]]]:
+    """The rows as they are and after every round, as long as any summary changes; and all drafts.
+
+    A summary whose rounds ended keeps its result. ``options`` are those of ``refine``.
+
+    >>> from claimwise import models
+    >>> rows = pd.DataFrame({"document": ["It rained."], "summary": ["It rained. It snowed."]})
+    >>> options = {"critique_prompt": "factored-critique-claim", "revise_prompt": "factored-revise-critiques"}
+    >>> versions, drafts = refined_versions(rows, models.load({"kind": "lexical"}), **options, rounds=1)
+    >>> versions[["version", "summary"]].to_numpy().tolist()
+    [['original', 'It rained. It snowed.'], ['round 1', 'It rained.']]
+    """
+    history = refine(critic, examples["document"].tolist(), examples["summary"].tolist(), **options)
+    frames = [as_version(examples, examples["summary"], "original")]
+    for number in range(1, max((drafts[-1].round for drafts in history), default=0) + 1):
+        after = [[draft.summary for draft in drafts if draft.round <= number][-1] for drafts in history]
+        frames.append(as_version(examples, after, f"round {number}"))
+    return pd.concat(frames, ignore_index=True), history
