@@ -201,7 +201,7 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
         ("acu_generation.seed", "0", "acu_generation.seed: Input should be a valid integer, found '0'"),
         ("preference_bias.draws", 0, "preference_bias.draws: Input should be greater than or equal to 1, found 0"),
         ("refinement.per_origin", "two", "refinement.per_origin: Input should be a valid integer, found 'two'"),
-        ("embedded_model.pooling", "max", "embedded_model.pooling: Input should be 'min' or 'mean', found 'max'"),
+        ("embedded_training.pooling", "max", "embedded_training.pooling: Input should be 'min' or 'mean', found 'max'"),
         (
             "leaderboard.metric",
             "acuval",

@@ -1,13 +1,10 @@
 """Which replies of systems are compared: answers, of the documents that all of them summarised."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import pandas as pd
 
-from claimwise import prompts, text
-from claimwise.corpora.base import Corpus
-from claimwise.models.base import Model
-from claimwise.prompts.sources import separated
+from claimwise import text
 from claimwise.prompts.texts import is_refusal
 
 #: A reply of fewer words than this is no answer.
@@ -45,35 +42,22 @@ def of_first_documents(examples: pd.DataFrame, limit: int | None) -> pd.DataFram
     return examples[examples["document_id"].isin(chosen)].sort_values(["document_id", "system"], ignore_index=True)
 
 
-def summaries_of_systems(
-    corpus: Corpus, systems: Collection[str], engines: Mapping[str, Model], summarise: str
-) -> pd.DataFrame:
-    """A corpus's test summaries, of the documents that all systems summarised; ``answered`` says which are summaries at all.
-
-    Where a corpus has papers and questions only, every model writes (Factored Verification section 3.1).
+def summaries_of_systems(examples: pd.DataFrame, systems: Collection[str]) -> pd.DataFrame:
+    """The rows of the documents that all systems summarised; ``answered`` says which are summaries at all.
 
     Args:
-        corpus: whose summaries.
-        systems: whose; all, if empty.
-        engines: who writes where there are no summaries, by name.
-        summarise: the prompt that they write by.
+        examples: summaries.
+        systems: whose to keep; all, if empty.
 
     Raises:
-        ValueError: there are no test summaries by one of the systems.
+        ValueError: there are no summaries by one of the systems.
+
+    >>> rows = pd.DataFrame({"document_id": ["x", "x"], "system": ["a", "b"], "summary": ["No.", "The two old schools will close."]})
+    >>> summaries_of_systems(rows, [])["answered"].tolist()
+    [False, True]
     """
-    examples = corpus.examples[corpus.examples["split"] == "test"]
-    if (examples["summary"] == "").all():
-        sources = [separated(document) for document in examples["document"]]
-        questions = [corpus.questions[key] for key in examples["id"]]
-        replies = {name: e.summarise(sources, questions, prompts.load(summarise)) for name, e in engines.items()}
-        examples = pd.concat(
-            examples.assign(
-                id=examples["id"] + f":{name}", system=name, summary=[reply.text or "" for reply in written]
-            )
-            for name, written in replies.items()
-        )
     if unknown := set(systems) - set(examples["system"]):
         there = ", ".join(sorted(set(examples["system"])))
-        raise ValueError(f"no test summaries by {', '.join(sorted(unknown))}; there are some by {there}")
+        raise ValueError(f"no summaries by {', '.join(sorted(unknown))}; there are some by {there}")
     examples = of_all_systems(examples[examples["system"].isin(systems)] if systems else examples)
     return examples.assign(answered=examples["summary"].map(answered))

@@ -4,7 +4,7 @@ The critiques of the unsupported sentences, one under the other, are the factore
 ``sentences.statements`` says which sentences are checked, and against what.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from claimwise import prompts
 from claimwise.metrics.factored.sentences import Statement, statements
 from claimwise.metrics.verify import SUPPORTED
 from claimwise.models.base import Critique, Feedback, Model
+from claimwise.prompts.sources import separated
 
 #: Why a summary's rounds ended. ``UNCHECKED``: no sentence cites a paper, or there is none. ``UNJUDGED``: nothing was found
 #: unsupported, and of some sentences nothing was found.
@@ -184,6 +185,28 @@ def _criticise_last_drafts(
         else:
             draft.stopped = UNJUDGED if unread else CLEAN if group else UNCHECKED
     return feedback
+
+
+def write_summaries(
+    examples: pd.DataFrame, questions: Mapping[str, str], engines: Mapping[str, Model], prompt: str
+) -> pd.DataFrame:
+    """Of each row a summary by every model (section 3.1), its name as ``system``; empty where the model gave none.
+
+    ``questions`` has the question of each row's ``id``; a row's ``document`` is its papers.
+
+    >>> from claimwise import models
+    >>> rows = pd.DataFrame({"id": ["q1"], "document": ["It rained all day. We stayed in."]})
+    >>> found = write_summaries(rows, {"q1": "Rain?"}, {"words": models.load({"kind": "lexical"})}, "factored-summarise")
+    >>> found[["id", "system"]].iloc[0].tolist()
+    ['q1:words', 'words']
+    """
+    sources = [separated(document) for document in examples["document"]]
+    asked, loaded = [questions[key] for key in examples["id"]], prompts.load(prompt)
+    written = {name: engine.summarise(sources, asked, loaded) for name, engine in engines.items()}
+    return pd.concat(
+        examples.assign(id=examples["id"] + f":{name}", system=name, summary=[reply.text or "" for reply in replies])
+        for name, replies in written.items()
+    )
 
 
 def as_version(examples: pd.DataFrame, summaries: Sequence[str], name: str) -> pd.DataFrame:
