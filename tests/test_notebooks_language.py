@@ -149,11 +149,15 @@ def small(kind: str, entries: dict, nli: str) -> dict:
     given["refinement"]["per_origin"] = 2
     given["verifier"]["tuned"] = kind
     backbones = {"by words": {"kind": "model", "model": {"kind": "lexical"}}}
-    given["nli_alignment"] |= {"windows": [1, 5], "gates": [0.8], "backbones": backbones}
-    given["preference_bias"] |= {"authors": [kind, "lexical"], "author_documents": 2}
-    given["datasets"]["sample"]["nli_alignment"] |= {"documents": None, "grid_documents": 2}
-    given["datasets"]["sample"]["academic_summaries"]["documents"] = {"prevalence": 3, "revision": 2, "cube": 1}
-    given["academic_summaries"] |= {"models_in_cube": [kind, "lexical"], "rounds": 1}
+    given["nli_alignment"]["backbones"] = backbones
+    given["alignment_settings"] |= {"windows": [1, 5], "gates": [0.8]}
+    given["self_preference"] |= {"authors": [kind, "lexical"], "documents": 2}
+    given["datasets"]["sample"]["nli_alignment"]["documents"] = None
+    given["datasets"]["sample"]["alignment_settings"]["documents"] = 2
+    given["datasets"]["sample"]["academic_summaries"]["documents"] = {"prevalence": 3, "revision": 2}
+    given["datasets"]["sample"]["who_judges_whom"]["documents"] = 1
+    given["academic_summaries"] |= {"judges": [kind, "lexical"], "rounds": 1}
+    given["who_judges_whom"] |= {"models": [kind, "lexical"]}
     return given
 
 

@@ -77,7 +77,7 @@ def test_the_published_numbers_are_those_that_were_typed_in(row, paper, table, n
 
 
 def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
-    file = ROOT / "tables" / "public_small" / "qwen2.5-coder-1.5b" / "preference_bias" / "self_preference.csv"
+    file = ROOT / "tables" / "public_small" / "qwen2.5-coder-1.5b" / "self_preference" / "self_preference.csv"
     table = pd.read_csv(file).set_index("metric")[["self_preference", "low", "high"]]
     whole, claims, gap = (
         "{:.2f} ({:.2f} to {:.2f})".format(*table.loc[name]) for name in ("holistic", "acueval", "difference")
