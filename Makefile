@@ -15,7 +15,7 @@ setup: .venv/ready ## only set up: then `source .venv/bin/activate`
 repro: .venv/ready ## set up, then regenerate every table and figure of the corpora that `data` in params.yaml chooses
 	dvc repro
 
-public: .venv/ready ## the same on the public benchmarks (an hour); `data: public` stays in params.yaml
+public: .venv/ready ## the same on the public benchmarks (an hour or two); `data: public` stays in params.yaml
 	dvc exp run --set-param data=public
 
 test: .venv/ready .venv/weights ## set up, then run the tests, a file to a processor

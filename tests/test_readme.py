@@ -78,14 +78,17 @@ def test_the_published_numbers_are_those_that_were_typed_in(row, paper, table, n
 
 def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
     file = ROOT / "tables" / "public_small" / "qwen2.5-coder-1.5b" / "self_preference" / "self_preference.csv"
-    table = pd.read_csv(file).set_index("metric")[["self_preference", "low", "high"]]
+    table = pd.read_csv(file).set_index("metric")
     whole, claims, gap = (
-        "{:.2f} ({:.2f} to {:.2f})".format(*table.loc[name]) for name in ("holistic", "acueval", "difference")
+        "{:.2f} ({:.2f} to {:.2f})".format(*table.loc[name, ["self_preference", "low", "high"]])
+        for name in ("holistic", "acueval", "difference")
     )
+    first, second = table.loc["holistic", "by a"], 1 - table.loc["holistic", "by b"]
     assert (
-        f"{whole} more often than the other judge does; by claims {claims}. That claims lessen it is not shown (difference {gap})"
-        in README
-    )
+        f"({table.loc['holistic', 'n']} documents). By a rating of the whole the larger puts its own ahead in {first:.2f}, "
+        f"the smaller its own in {second:.2f}: {whole} more often than the other judge does; by claims {claims}. That claims "
+        f"lessen it is not shown (difference {gap})"
+    ) in README
 
 
 @pytest.mark.parametrize(
@@ -127,10 +130,21 @@ def test_what_is_better_than_word_overlap_is_of_the_public_run():
     ours, qwen = "sentences-claimwise-ensemble", "sentences-qwen"
     fine_tuned = [ours, "holistic-claimwise-ensemble", "sentences-claimwise-1-5b"]
     assert max(auc_p.loc[(["xsum", "all"], fine_tuned)].max(), apart[fine_tuned].max()) < 0.03
-    assert f"Qwen's sentences on the papers' split (p {auc_p['all', qwen]:.2f}); by balanced" in README
+    every = pd.read_csv(PUBLIC / "meta_evaluation" / "balanced_accuracy.csv").set_index(["group", "metric"])
+    llama, gpt = "llama-2-70b-chat-hf rts (recorded)", "gpt-4-0314 rts (recorded)"
+    embedded = every.loc[[("all", "sentences"), ("all", "holistic")], "auc_p_holm"].max()
+    assert (
+        f"on the papers' split Qwen's sentences (p {auc_p['all', qwen]:.2f}), the embedded sentences and whole summary "
+        f"(p {embedded:.3f}) and Llama's ratings (p {every.loc[('all', llama), 'auc_p_holm']:.2f}), too."
+    ) in README
     beside = f"{balanced['xsum', ours]} against {balanced['xsum', 'word-overlap']}"
     assert f"({beside}, both with thresholds of 150 documents, p {p['xsum', ours]:.2f})" in README
-    assert f"Qwen's sentences on the papers' split (p {p['all', qwen]:.2f}). On CNN/DM nothing" in README
+    assert (
+        f"on the papers' split, Qwen's sentences (p {p['all', qwen]:.2f}), Llama's ratings "
+        f"(p {every.loc[('all', llama), 'p_holm']:.3f}) and GPT-4's (p {every.loc[('all', gpt), 'p_holm']:.2f}). On CNN/DM"
+    ) in README
+    assert sorted(every.index[every["p_holm"] < 0.05]) == [("all", gpt), ("all", llama)]
+    assert every.loc["cnndm", "auc_p_holm"].drop("word-overlap").min() > 0.05
     assert sorted(p[p < 0.05].index) == [("all", qwen), ("xsum", ours)]
     assert auc_p["cnndm"].drop("word-overlap").min() > 0.05
 

@@ -183,14 +183,14 @@ def claim_report(band: Band) -> list[str]:
     """How right verdicts on single claims were, where that was measured.
 
     >>> claim_report(Band(0.2, 0.9, 709, "QAGS; WiCE", 0.95, 0.53)), claim_report(HALF)
-    (['  what a claim is called was right of 53 % of the claims of QAGS and WiCE (a coin: 50): read its evidence'], [])
+    (['  what a claim is called does not carry over: from QAGS to WiCE and back 53 % were right (a coin: 50). Read its evidence'], [])
     """
     if not band.n:
         return []
-    corpora = band.fitted_on.replace("; ", " and ")
+    corpora = band.fitted_on.replace("; ", " to ")
     return [
-        f"  what a claim is called was right of {100 * band.right:.0f} % of the claims of {corpora} (a coin: 50): read its "
-        "evidence"
+        f"  what a claim is called does not carry over: from {corpora} and back {100 * band.right:.0f} % were right (a coin: "
+        "50). Read its evidence"
     ]
 
 
