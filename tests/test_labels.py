@@ -90,6 +90,17 @@ def test_without_what_a_threshold_needs_rows_have_no_numbers(rows, columns):
     assert table[["balanced_accuracy", "difference"]].isna().all(axis=None)
 
 
+def test_without_a_threshold_a_row_without_a_score_counts_in_no_order(rows):
+    test = rows[rows["split"] == "test"].reset_index(drop=True)
+    # One system's row of every document has no score: the others still stand in people's order.
+    gaps = test.assign(gaps=test["exact"].where(test["system"] != "s3"))
+    [row] = agreement_table(gaps, ["gaps"], "gaps", draws=50).to_dict("records")
+    [whole] = agreement_table(test[test["system"] != "s3"], ["exact"], "exact", draws=50).to_dict("records")
+    orders = ["systems", "kendall_system", "kendall_summary", "kendall_documents"]
+    assert [row[name] for name in orders] == pytest.approx([whole[name] for name in orders], nan_ok=True)
+    assert whole["systems"] == 7
+
+
 def test_published_scores_are_metrics_and_ratings_are_not():
     made = Rows("made")
     first, second, third = (

@@ -87,7 +87,7 @@ def merged(folder):
 
 
 def asking(server, **options):
-    return {"options": {"base_url": server.url, "model": "m"}, "model": "openai", **options}
+    return {"options": {"base_url": server.url, "model": "m"}, "model": "openai"} | options
 
 
 def prompts_of(server):
@@ -286,6 +286,15 @@ def test_a_changed_prompt_is_asked_and_changed_rows_are(file, tmp_path, served):
     rows.to_json(file, orient="records", lines=True)
     scored(file, tmp_path / "s", **asking(served), prompt=[str(prompt)])
     assert 2 * asked < len(served.requests) < 3 * asked
+
+
+def test_with_another_context_of_the_model_every_part_is_scored_anew(file, tmp_path, served):
+    scored(file, tmp_path / "s", **asking(served))
+    before = times(tmp_path / "s")
+    scored(file, tmp_path / "s", **asking(served))
+    assert times(tmp_path / "s") == before
+    scored(file, tmp_path / "s", **asking(served, options={"base_url": served.url, "model": "m", "context": 4000}))
+    assert not set(times(tmp_path / "s").items()) & set(before.items())
 
 
 def test_fewer_rows_leave_no_part_of_the_earlier_ones(file, tmp_path):

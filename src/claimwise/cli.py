@@ -218,14 +218,14 @@ def metrics(params: Params = PARAMS) -> None:
     width = max(map(len, found))
     for name, entry in found.items():
         parts = entry.get("judge") or ", ".join(str(entry.get(key)) for key in ("decompose", "verify", "aggregate"))
-        typer.echo(f"{name:<{width}}  {parts}{', by model ' + entry['model'] if 'model' in entry else ''}")
+        typer.echo(f"{name:<{width}}  {parts}{f', by model {by}' if (by := entry.get('model')) else ''}")
 
 
 @app.command("models")
 def list_models(params: Params = PARAMS) -> None:
     """List the models, a line each; the first is the one that is asked where none is named."""
     from claimwise.api import read_settings
-    from claimwise.models import describe
+    from claimwise.models import check, describe
 
     settings = read_settings(params)
     width = max(map(len, settings.models), default=20)
@@ -234,6 +234,10 @@ def list_models(params: Params = PARAMS) -> None:
             raise ClaimwiseError(
                 f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}"
             )
+        try:
+            check(settings.models[name])
+        except ClaimwiseError as error:
+            raise ClaimwiseError(f"{params}, models.{name}: {error}") from None
         typer.echo(f"{name:<{width}} {describe(settings.models[name])}")
     typer.echo(f"{'openai':<{width}} any of an OpenAI-compatible server: --base-url and --name")
     typer.echo(f"{'transformers':<{width}} any checkpoint: --name, a folder or hub id")

@@ -148,7 +148,7 @@ def agreement_table(
                 row |= _agreement(scored, metric, draws, seed, rule) | _order(scored, metric)
                 row |= difference(scored, metric, baseline, seed, rule) if baseline in usable else {}
             elif untuned:
-                row |= _ranked(part, metric) | _order(part, metric)
+                row |= _ranked(part, metric) | _order(part.dropna(subset=[metric]), metric)
             table.append(row)
     return pd.DataFrame(table, columns=_COLUMNS)
 

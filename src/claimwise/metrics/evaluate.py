@@ -276,7 +276,8 @@ def _by_document(examples: pd.DataFrame) -> np.ndarray:
         twice = examples.loc[examples["id"].duplicated(), "id"].iloc[0]
         raise MetricError(f"examples: the id {twice!r} stands twice; ids must be unique, give one of them another")
     documents = examples["document_id" if "document_id" in examples else "document"]
-    return np.argsort(documents.to_numpy(), kind="stable")
+    codes, _ = pd.factorize(documents, use_na_sentinel=False)  # what is missing is one document
+    return np.argsort(codes, kind="stable")
 
 
 def _judged(spec: MetricSpec, model: Model):

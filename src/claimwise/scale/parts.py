@@ -276,6 +276,7 @@ class Job:
 
     def _key(self, part: Part) -> str:
         decides = {name: self.made_by.get(name) for name in ("metric", "prompts", "fingerprint")}
+        decides["context"] = self.entry.get("context")  # how a document is divided, and which is too long
         return call_key(examples=part.digest, scorer=self.scorer, version=__version__, **decides)
 
     def write(self, part: Part, table: pa.Table, counts: Counts) -> None:
