@@ -11,7 +11,7 @@ from claimwise import models, prompts
 from claimwise.metrics import MetricSpec, estimate, evaluate
 from claimwise.models.base import Verdict
 from claimwise.models.cache import ResponseCache
-from claimwise.models.language import Decomposer, PromptedModel, Verifier
+from claimwise.models.language import Decomposer, PromptedModel, Verifier, dry_run
 from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply
 
@@ -193,3 +193,15 @@ def test_an_entry_may_only_decompose_but_not_verify_as_well():
         ModelError, match="option 'only_decomposes': found True; it cannot go with `only_verifies: true`"
     ):
         models.check(entry | {"only_verifies": True})
+
+
+def test_what_it_would_ask_is_counted_without_a_verdict_on_claims_that_nobody_made():
+    class Unasked(FakeModel):
+        def verify(self, *_):
+            raise AssertionError("asked for a verdict")
+
+    model = Decomposer(Scripted(lambda prompt: Reply("It rained.")), ResponseCache(":memory:"), None, Unasked())
+    dry = dry_run(model)
+    claims = [[claim.text for claim in found.claims] for found in dry.decompose(["It rained."], DECOMPOSE)]
+    assert all(math.isnan(verdict.support) for verdict in dry.verify([DOCUMENT], claims, ZERO)[0])
+    assert (dry.cache.usage.calls, model.language_model.asked) == (1, [])
