@@ -119,7 +119,10 @@ def test_one_language_model_asked_in_four_ways():
     )
     assert said in README
     assert f"level or better (SummEval: p {p['all', 'sentences']:.2f})" in README
-    told = {("all", "sentences"), *((group, f"{judge}-qwen") for group in groups[:2] for judge in ("geval", "points"))}
+    told = {
+        ("all", "sentences"),
+        *((group, f"{judge}-qwen") for group in groups[:2] for judge in ("geval", "points", "reasons")),
+    }
     assert set(p[p < 0.05].index) == told
 
 
