@@ -381,6 +381,16 @@ def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
     )
 
 
+def test_half_an_entry_of_params_yaml_is_listed_or_named(project, monkeypatch, capsys):
+    params = yaml.safe_load(Path("params.yaml").read_text())
+    params["metrics"]["mine"] = {"judge": "word-overlap", "model": None}
+    params["models"] = {"served": {"kind": "openai"}, "embedded": {"kind": "embedded"}}
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    listed = CliRunner().invoke(cli.app, ["metrics"]).output.splitlines()
+    assert listed[-1].split() == ["mine", "word-overlap"]
+    assert "params.yaml, models.served: kind openai: option 'model' is missing" in fail(monkeypatch, capsys, "models")
+
+
 def test_a_name_takes_the_place_of_the_one_in_the_settings(served):
     done = CliRunner().invoke(cli.app, ["score", write(GOOD[:2]), "--model", "served", "--name", "other"])
     assert done.exit_code == 0, done.output

@@ -324,6 +324,12 @@ def test_a_frame_that_is_none_of_examples_is_named(examples_table, spoil, messag
         run(ACUEVAL, spoil(examples_table({}, {})))
 
 
+def test_ids_of_documents_may_be_missing_and_of_any_kind(examples_table):
+    table = examples_table({}, {}, {})
+    plain = run(ACUEVAL, table).scores["score"].tolist()
+    assert run(ACUEVAL, table.assign(document_id=[None, 3, "x"])).scores["score"].tolist() == plain
+
+
 @pytest.mark.parametrize(
     ("spec", "role", "example"),
     [
