@@ -163,7 +163,9 @@ def test_what_fine_tuning_brings_is_of_the_public_run():
     embedded = apart.query("against in ('sentences', 'holistic')").set_index("metric")["auc_p_holm"]
     assert embedded[["sentences-claimwise-1-5b", "sentences-claimwise-ensemble"]].max() < 0.05
     left_out = pd.read_csv(ROOT / "data" / "embedded" / "held_out_adapter.csv").query("pooling == 'mean'")
-    untaught, taught = (left_out[left_out["model"] == strength].set_index("corpus")["auc"] for strength in ("0.0", "1.0"))
+    untaught, taught = (
+        left_out[left_out["model"] == strength].set_index("corpus")["auc"] for strength in ("0.0", "1.0")
+    )
     assert len(untaught) == 7
     assert (taught > untaught).all()
     assert f"AUC rises on each of these, on average from {untaught.mean():.3f} to {taught.mean():.3f}" in README
