@@ -157,8 +157,14 @@ class PromptedModel:
             return chunks.split(shown, fits)
 
         if prompt.context != "retrieved":
-            # One division for all, so that the claims share their chunks (and an engine their prefix).
-            return [parts(document, group)] * len(group)
+            # Claims with equally many chunks share them (and an engine their prefix): one that leaves a document little room
+            # or none changes nothing for the others.
+            counts = [len(parts(document, [claim])) for claim in group]
+            shared = {
+                count: parts(document, [claim for claim, own in zip(group, counts, strict=True) if own == count])
+                for count in set(counts)
+            }
+            return [shared[count] for count in counts]
         best = [chunks.retrieve(document, claim) for claim in group]
         return [
             [replace(part, sentences=found.sentences) for part in parts(found.text, [claim])]  # all is the evidence
