@@ -16,7 +16,19 @@ import numpy as np
 
 from claimwise import prompts, text
 from claimwise.models import chunks
-from claimwise.models.base import NAN, Claim, Critique, Decomposition, Feedback, Judgement, Model, Text, Texts, Verdict
+from claimwise.models.base import (
+    NAN,
+    Claim,
+    Critique,
+    Decomposition,
+    Feedback,
+    Judgement,
+    Model,
+    Text,
+    Texts,
+    Verdict,
+    needs_language_model,
+)
 from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.chunks import Chunk
 from claimwise.models.cost import CLAIMS, Usage, unread_name
@@ -431,7 +443,9 @@ class Verifier(_Taught):
         ]
 
     def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
-        """See ``Model.judge``; the prompt is the other model's only."""
+        """See ``Model.judge``; the prompt is the other model's only, and one that asks for more than a verdict nobody's."""
+        if reason := needs_language_model(prompt):
+            return [Judgement(NAN, reason)] * len(summaries)
         verdicts = super().verify(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
         read = self.other.judge(documents, summaries, prompt) if self._averaged else [Judgement(NAN)] * len(summaries)
         return [
