@@ -50,6 +50,12 @@ LISTS = [
     ("**Fact 1:** It rained.\n**Fact 2:** We left.", ("It rained.", "We left.")),
     ("**1.** It rained.\n**2.** We left.", ("It rained.", "We left.")),
     ("**Claims:**\n- It rained.", ("It rained.",)),
+    # A line in emphasis that does not end as a sentence does is a heading.
+    ("**Claims**\n- It rained.", ("It rained.",)),
+    ("**Atomic facts about the report**\n\n1. It rained.\n2. We left.", ("It rained.", "We left.")),
+    ("**The facts**\n**The dam was built in 1931.**\n*It is old.*", ("The dam was built in 1931.", "It is old.")),
+    ("1. **Weather**\n   - It rained.\n2. **People**\n   - We left", ("It rained.", "We left")),
+    ("- **It rained**\n- **We left**", ("It rained", "We left")),
     ("*It rained.\n*We left.", ("It rained.", "We left.")),
     ("- It cost 5* in all.\n- 2*3*4 is 24.", ("It cost 5* in all.", "2*3*4 is 24.")),
     ("- A* search beats B* search.\n- It cost 5*.", ("A* search beats B* search.", "It cost 5*.")),
@@ -99,6 +105,14 @@ JSON = [
     ('{"sentences": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('[{"reasoning": "a", "claim": "It rained."}, {"claim": "We left."}]', ("It rained.", "We left.")),
     ('[{"claim": "It rained."}, {"claim": "We le', ("It rained.",)),
+    # Brackets around words are no JSON.
+    ("- It rained [sic].\n- We left.", ("It rained [sic].", "We left.")),
+    ("- [The mayor] won [1].\n- {She} left.", ("[The mayor] won [1].", "{She} left.")),
+    ('1. The list ["a", "b"] was read.\n2. We left.', ('The list ["a", "b"] was read.', "We left.")),
+    ('Of [2] texts:\n["It rained [sic].", "We left."]', ("It rained [sic].", "We left.")),
+    ('- {"claim": "It rained."}\n- {"claim": "We left."}', ("It rained.", "We left.")),
+    ('{"n": 2}\n- It rained.\n- We left.', ("It rained.", "We left.")),
+    ("It rained [sic].", None),
 ]
 
 ANSWERS = [
@@ -275,7 +289,7 @@ def test_an_empty_reply_has_no_value_of_any_kind(kind, reply):
     assert parse(kind, reply) == Parsed(None, Reason.EMPTY_REPLY)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind not in ("rating-comment", "sentences")])
+@pytest.mark.parametrize("kind", parsers.KINDS)
 def test_a_refusal_has_no_value_but_a_reason(kind):
     refused = "I'm sorry, but as an AI language model I cannot assess the text."
     found = parse(kind, refused)
