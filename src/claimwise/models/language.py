@@ -133,16 +133,12 @@ class PromptedModel:
     def _pairs(
         self, documents: Texts, statements: Texts, prompt: Prompt, variable: str
     ) -> tuple[list[list[Chunk]], list[list[str]]]:
-        seen: list[list[Chunk]] = []
-        rendered: list[list[str]] = []
-        for document, statement in zip(documents, statements, strict=True):
+        def render(statement: str, part: str) -> str:
+            return prompt.render(Document=part, References=references(part), **{variable: statement})
 
-            def render(part: str, statement: str = statement) -> str:
-                return prompt.render(Document=part, References=references(part), **{variable: statement})
-
-            parts = self._chunks(document, prompt, render)
-            seen.append(parts)
-            rendered.append([render(part.text) for part in parts])
+        pairs = zip(documents, statements, strict=True)
+        seen = [self._chunks(document, prompt, partial(render, statement)) for document, statement in pairs]
+        rendered = [[render(one, part.text) for part in parts] for one, parts in zip(statements, seen, strict=True)]
         return seen, rendered
 
     def _parts(self, passage: str, prompt: Prompt) -> Sequence[text.Span | Chunk]:

@@ -153,9 +153,8 @@ def final_yes_no(reply: str, cut: bool) -> Parsed:
     later = words and words[0] > said.start()
     if later and words[2]:
         return Parsed(words[1])
-    both = last(_GAINSAID, text)
-    unclear = both and both.start() <= said.start() < both.end()
-    if unclear or (later and words[1] != value and not named):
+    at_once = any(both.start() <= said.start() < both.end() for both in _GAINSAID.finditer(text))
+    if at_once or (later and words[1] != value and not named):
         return _OPPOSITE
     return Parsed(value)
 
@@ -318,16 +317,15 @@ _OF_FIVE = r"(?:(?:\s*stars?)?\s*(?:/|out of)\s*(?:5\b|five\b))"
 # "2 of 5" may count facts: a rating where stars are named or nothing else is.
 _FROM_FIVE = rf"(?:(?:\s*stars?)?\s+of\s+(?:5|five)\b(?:\s*stars?\b|{_THEN}))"
 _SCORE = r"(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ing)|give|giving|assign(?:ed|ing)?|award(?:ed|ing)?)"
-#: The label that prompts give a rating, and a number after it that is not of what is counted ("Consistency: 2 errors").
-_CONSISTENCY = rf"consistency\s*[:=]\W{{0,4}}(?=[\d.]+%?{_THEN})"
+#: The label that prompts give a rating, before a number that counts nothing ("2 errors") and begins no list ("1. The").
+_CONSISTENCY = rf"consistency\s*[:=][^\w\n]{{0,4}}(?!1\.\s)(?=[\d.]+%?{_THEN})"
 # From the plainest statement of a rating to the least plain; the first kind that occurs decides.
 _FIVE_PLACES = (
     rf"^\W*{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})?(?:\s*\(|\W*(?:$|\n|stars?\b(?!\s*\?)))",
     rf"\b(?:final|overall|total)\s+(?:\w+\s+)?(?:score|rating)\b[^\d\n]{{0,60}}?{_NUMBER}",
     r"\b(?:(?:score|rating|stars)\s*(?:\([^)\d]*\)\s*)?(?::|=|of|is|would be)\s*(?:an?\s+)?\W{0,4}"
     rf"|{_CONSISTENCY}){_NUMBER}",
-    rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}{_OF_FIVE}",
-    rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b{_NUMBER}{_FROM_FIVE}",
+    rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})",
     rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b(?:as|an?|with|to|at|it|of|summary|score)\s+(?:[^\W\d]+\s+){{0,4}}?{_NUMBER}{_THEN}",
     rf"\ban?\s+perfect\s+(?:[^\W\d]+\s+){{0,3}}?{_NUMBER}{_THEN}",
     rf"{_NUMBER}\s*(?:of\s+(?:5|five)\s*)?stars?\b(?!\s*\?)",

@@ -95,8 +95,7 @@ def critique_block(reply: str, cut: bool) -> Parsed:
 
 #: A number written as a rating: named, out of five, or by itself; "4 people died" and "4.5 million left" are comments.
 _RATED = re.compile(
-    r"^\W*(?:consistency\W*[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)"
-    r"|[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*(?:[\w%]|,\s*\d)|-\w|\.\d)))[*_]*[\s.,:)\-–—]*",
+    r"^\W*(?:consistency\W*)?[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*(?:[\w%]|,\s*\d)|-\w|\.\d))[*_]*[\s.,:)\-–—]*",
     re.IGNORECASE,
 )
 
@@ -205,7 +204,7 @@ def plain_text(reply: str, cut: bool) -> Parsed:
 # -- lists of claims -------------------------------------------------------------------------------
 
 _BULLET = re.compile(
-    r"^(?P<indent>\s*)(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?(?-i:[a-h])[.)](?=\s)|\(?[A-H]\)(?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
+    r"^\s*(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?(?-i:[a-h])[.)](?=\s)|\(?[A-H]\)(?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
     r"\s*(?P<item>\S.*)$",
     re.IGNORECASE,
 )
@@ -217,7 +216,6 @@ _EMPHASIS = re.compile(
     r"(?<![\w*])(\*{1,3})(?![\s*])(.{1,500}?)(?<![\s*])\1(?![\w*])|(?<!\w)(__?)(?![\s_])(.{1,500}?)(?<![\s_])\3(?!\w)"
 )
 _LEFT_OVER = re.compile(r"^\*+\s+|^\*{2,}|\s+\*+$|\*{2,}$")
-_QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 #: A list that begins within the line of its heading: "The claims are: - It rained."
 _INLINE = re.compile(
     r"^.*?(?:claims|facts)[^:\n]*:[*_]*[ \t]*(?P<items>(?:[-•]|(?<!\*)\*|\(?1[.)])[ \t]+\S.*)$",
@@ -225,8 +223,8 @@ _INLINE = re.compile(
 )
 #: A line in emphasis that does not end as a sentence does; one that has a bullet, above bullets that stand further in.
 _HEADING = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<bullet>(?:[-*+•]|\d{1,3}[.)])[ \t]+)?(?P<mark>\*{1,3}|__?)(?!(?i:fact|claim|acu)?\s*\d)"
-    r"(?:(?!(?P=mark)).)+(?<![.!?\"”])(?P=mark)[ \t]*$(?(bullet)(?=\n+(?P=indent)[ \t]+(?:[-*+•]|\d{1,3}[.)])[ \t]))",
+    r"^(?P<indent>[ \t]*)(?P<bullet>(?:[-*+•]|\d{1,3}[.)])[ \t]+)?(?P<mark>\*{1,3}|__?)(?!\s|(?i:fact|claim|acu)?\s*\d)"
+    r"(?:(?!(?P=mark)).)+(?<![\s.!?\"”])(?P=mark)[ \t]*$(?(bullet)(?=\n+(?P=indent)[ \t]+(?:[-*+•]|\d{1,3}[.)])[ \t]))",
     re.MULTILINE,
 )
 _MARK = re.compile(r"\s*([-•*]|\(?\d{1,3}[.)])\s")
@@ -326,12 +324,11 @@ def _plain(item: str) -> str:
 
 
 def _bare(item: str) -> str:
-    return _LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()).strip()
+    return _strip(_LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()))
 
 
 def _unique(items: Iterable[str], cut: bool) -> Parsed:
-    cleaned = (_QUOTED.sub(r"\1", item) if _QUOTED.fullmatch(item) else item for item in map(_bare, items))
-    unique = tuple(dict.fromkeys(item for item in cleaned if re.search(r"\w", item)))
+    unique = tuple(dict.fromkeys(item for item in map(_bare, items) if re.search(r"\w", item)))
     unfinished = Reason.CUT if cut else None
     return Parsed(unique, unfinished) if unique else Parsed(None, unfinished or Reason.NO_LIST)
 
@@ -392,17 +389,13 @@ def _strings(body: str) -> list[str]:
     name = next((pattern for pattern in _NAMED_LISTS if pattern.search(body)), None)
     starts = [match.end() for match in name.finditer(body)] if name else [body.find("[") + 1]
     found: list[str] = []
-    done = 0
     for start in starts:
-        if start < done:
-            continue
         depth = 1
         for match in _STRING.finditer(body, start):
             string, key, bracket = match.groups()
             if bracket:
                 depth += 1 if bracket == "[" else -1
                 if name and not depth:
-                    done = match.end()
                     break
             elif not key:
                 with suppress(ValueError):
