@@ -331,6 +331,21 @@ def test_a_long_document_is_read_in_chunks_and_the_best_one_counts():
     assert all(f"number {k} " in seen for k in range(60))
 
 
+@pytest.mark.parametrize("name", [ZERO.name, "factscore-verify-retrieved"])
+@pytest.mark.parametrize(("long", "reason"), [("Endless. " * 200, Reason.TOO_LONG), ("Long. " * 90, None)])
+def test_a_claim_that_leaves_a_document_little_room_or_none_changes_nothing_for_the_others(name, long, reason):
+    claims, prompt = ["A claim.", long, "Another."], prompts.load(name)
+
+    def asked(claims):
+        read = model(lambda prompt: Reply(probabilities=(0.9, 0.1)), context=900)
+        [found] = read.verify([LONG], [claims], prompt)
+        return found, [one for one in read.language_model.asked if long not in one]
+
+    (first, middle, last), sent = asked(claims)
+    assert ([first, last], sent) == asked([claims[0], claims[2]])
+    assert (math.isnan(middle.support), middle.reason) == (reason is not None, reason)
+
+
 def test_the_claim_of_most_tokens_decides_what_fits_not_that_of_most_characters():
     class Digits(Scripted):
         def count(self, text):

@@ -50,6 +50,13 @@ LISTS = [
     ("**Fact 1:** It rained.\n**Fact 2:** We left.", ("It rained.", "We left.")),
     ("**1.** It rained.\n**2.** We left.", ("It rained.", "We left.")),
     ("**Claims:**\n- It rained.", ("It rained.",)),
+    # A line in emphasis that does not end as a sentence does is a heading.
+    ("**Claims**\n- It rained.", ("It rained.",)),
+    ("**Atomic facts about the report**\n\n1. It rained.\n2. We left.", ("It rained.", "We left.")),
+    ("**The facts**\n**The dam was built in 1931.**\n*It is old.*", ("The dam was built in 1931.", "It is old.")),
+    ("1. **Weather**\n   - It rained.\n2. **People**\n   - We left", ("It rained.", "We left")),
+    ("- **It rained**\n- **We left**", ("It rained", "We left")),
+    ("* It costs 4*\n* It cost 5*", ("It costs 4*", "It cost 5*")),
     ("*It rained.\n*We left.", ("It rained.", "We left.")),
     ("- It cost 5* in all.\n- 2*3*4 is 24.", ("It cost 5* in all.", "2*3*4 is 24.")),
     ("- A* search beats B* search.\n- It cost 5*.", ("A* search beats B* search.", "It cost 5*.")),
@@ -99,6 +106,14 @@ JSON = [
     ('{"sentences": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('[{"reasoning": "a", "claim": "It rained."}, {"claim": "We left."}]', ("It rained.", "We left.")),
     ('[{"claim": "It rained."}, {"claim": "We le', ("It rained.",)),
+    # Brackets around words are no JSON.
+    ("- It rained [sic].\n- We left.", ("It rained [sic].", "We left.")),
+    ("- [The mayor] won [1].\n- {She} left.", ("[The mayor] won [1].", "{She} left.")),
+    ('1. The list ["a", "b"] was read.\n2. We left.', ('The list ["a", "b"] was read.', "We left.")),
+    ('Of [2] texts:\n["It rained [sic].", "We left."]', ("It rained [sic].", "We left.")),
+    ('- {"claim": "It rained."}\n- {"claim": "We left."}', ("It rained.", "We left.")),
+    ('{"n": 2}\n- It rained.\n- We left.', ("It rained.", "We left.")),
+    ("It rained [sic].", None),
 ]
 
 ANSWERS = [
@@ -106,6 +121,8 @@ ANSWERS = [
     ("yes-no", " yes.", 1.0),
     ("yes-no", "No", 0.0),
     ("yes-no", "**No**, the passage does not say so. Yes, it is close.", 0.0),
+    ("yes-no", "Yes. Yes.", 1.0),
+    ("yes-no", "No contradiction was found. Yes.", 1.0),
     ("yes-no", "Answer: Yes", 1.0),
     ("yes-no", "No? The passage does not say so.", 0.0),
     ("final-yes-no", "Is it consistent? No? It is not. Answer: No", 0.0),
@@ -135,6 +152,7 @@ ANSWERS = [
     ("final-yes-no", "Answer: No contradictions were found.", None),
     ("final-yes-no", "No. 1 seed Ann won, as the article says.", None),
     ("final-yes-no", "Yes and no.", None),
+    ("final-yes-no", "Yes. Is the date missing? No. The rest is there.\n\nYes.", 1.0),
     ("final-yes-no", "1. Is the place right? Yes.\n2. Is the date? No.\n\n**Answer:** No", 0.0),
     ("final-yes-no", "1. Place? Yes.\n2. Date? Yes.\nTherefore, the summary is inconsistent with the article.", 0.0),
     ("final-yes-no", "1. Place? Yes.\n2. A date missing? No.\nThe summary is consistent.", None),
@@ -205,6 +223,16 @@ ANSWERS = [
     ("rating-1-5", "4.5", 0.875),
     ("rating-1-5", " 5 (perfect consistency)", 1.0),
     ("rating-1-5", "Consistency Score: 2\n\nIt omits the score of 3-1.", 0.25),
+    ("rating-1-5", "Consistency: 4\n\nThe summary omits 2 names.", 0.75),
+    ("rating-1-5", "**Consistency (1-5):** 4\nIt omits a name.", 0.75),
+    ("rating-1-5", "- Consistency: 4. One of 2 names is wrong.", 0.75),
+    ("rating-1-5", "Consistency: 4\nFluency: 2", 0.75),
+    ("rating-1-5", "Consistency: 3 of 5 facts are there.", None),
+    ("rating-1-5", "Consistency: 2 errors.", None),
+    ("rating-1-5", "Consistency:\n\n2. It omits a name.", None),
+    ("rating-1-5", "Consistency: 1. A date is wrong.\n2. A name is missing.", None),
+    ("rating-1-5", "Consistency: 4\n\nIt is poor. Score: 2", None),
+    ("rating-1-5", "Consistency: 4\nConsistency: 2", None),
     ("rating-1-5", "On a scale of 1 to 5, I would rate this summary a 3.", 0.5),
     ("rating-1-5", "It won 3-1 and scored 2 goals. Final score: 5/5", 1.0),
     ("rating-1-5", "A score of 4 out of 5. Breakdown: facts 5/5, style 2/5.", 0.75),
@@ -237,6 +265,9 @@ ANSWERS = [
     ("stars", "3 stars out of 10", None),
     ("rating-0-100", "85", 0.85),
     ("rating-0-100", "Scores: 100", 1.0),
+    ("rating-0-100", "Consistency: 85\n\nThe summary omits 2 names.", 0.85),
+    ("rating-0-100", "Consistency: 85\nFluency: 20", 0.85),
+    ("rating-0-100", "Consistency: 85\n\nConsistency: 70", None),
     ("rating-0-100", "I would score it 40 out of 100 because it omits 3 names.", 0.4),
     ("rating-0-100", "On a scale from 0 to 100 the score is 70.", 0.7),
     ("rating-0-100", "Score: 120", None),
@@ -275,7 +306,7 @@ def test_an_empty_reply_has_no_value_of_any_kind(kind, reply):
     assert parse(kind, reply) == Parsed(None, Reason.EMPTY_REPLY)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in parsers.KINDS if kind not in ("rating-comment", "sentences")])
+@pytest.mark.parametrize("kind", parsers.KINDS)
 def test_a_refusal_has_no_value_but_a_reason(kind):
     refused = "I'm sorry, but as an AI language model I cannot assess the text."
     found = parse(kind, refused)
@@ -485,7 +516,8 @@ def test_critiques():
     )
     for reply, comment in (
         ("4/5: One name is wrong.", CritiqueParts("One name is wrong.", 0.75)),
-        ("- Consistency: 2\nOne name is wrong.", CritiqueParts("One name is wrong.")),
+        ("- Consistency: 2\nOne name is wrong.", CritiqueParts("One name is wrong.", 0.25)),
+        ("2\n\nI cannot find the name.", CritiqueParts("I cannot find the name.", 0.25)),
         ("1. One name is wrong.", CritiqueParts("One name is wrong.")),
         ("2. One name is wrong.\n3. One date is.", CritiqueParts("One name is wrong.\n3. One date is.")),
         ("2. One name is wrong.", CritiqueParts("One name is wrong.", 0.25)),
@@ -840,6 +872,16 @@ def test_any_reply_has_a_value_of_its_kind_or_a_reason(kind, reply, cut):
         ("yes-no", "Yes (No)"),
         ("yes-no", "[Yes, No]"),
         ("yes-no", "Yes, the claim is not supported."),
+        ("yes-no", "No. Yes."),
+        ("yes-no", "Yes.\nNo."),
+        ("yes-no", "No. The passage says so. Yes."),
+        ("yes-no", "Answer: Yes. Answer: No"),
+        ("yes-no", "The passage says so.\n\nNo. Yes."),
+        ("hallucinated-yes-no", "No. Yes."),
+        ("true-false", "False. True."),
+        ("final-yes-no", "No, yes."),
+        ("final-yes-no", "A date differs.\n\nNo. Yes."),
+        ("final-yes-no", "Answer: No. Yes."),
         ("yes-no", "No, it is supported."),
         ("true-false", "TRUE & FALSE"),
         ("supported-label", "far from supported"),

@@ -9,7 +9,7 @@ from test_language import Scripted
 
 from claimwise import models, prompts
 from claimwise.metrics import MetricSpec, estimate, evaluate
-from claimwise.models.base import Verdict
+from claimwise.models.base import Verdict, needs_language_model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import Decomposer, PromptedModel, Verifier, dry_run
 from claimwise.models.options import ModelError
@@ -47,6 +47,21 @@ def test_a_summary_is_judged_as_one_claim(model):
     [judgement] = model.judge([DOCUMENT], [" ".join(CLAIMS)], JUDGE)
     assert judgement.score == pytest.approx(0.3)
     assert model.language_model.asked == [ZERO.render(Document=DOCUMENT, ACU=" ".join(CLAIMS))]
+
+
+@pytest.mark.parametrize("name", ["chatgpt-judge-cot", "factored-judge-single", "halueval-judge-fewshot"])
+def test_what_asks_a_whole_summary_for_more_than_a_verdict_has_a_reason(model, name):
+    judged = evaluate(
+        "m",
+        MetricSpec(judge=name),
+        model,
+        pd.DataFrame({"document": [DOCUMENT], "summary": CLAIMS[:1]}),
+        progress=False,
+    )
+    reason = needs_language_model(prompts.load(name))
+    [row] = judged.scores.itertuples()
+    assert (math.isnan(row.score), row.reason, row.n_unparsed) == (True, reason, 0)
+    assert model.language_model.asked == []
 
 
 def test_the_other_decomposes_and_nothing_of_that_is_asked_of_the_language_model(model):

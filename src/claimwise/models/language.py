@@ -16,7 +16,19 @@ import numpy as np
 
 from claimwise import prompts, text
 from claimwise.models import chunks
-from claimwise.models.base import NAN, Claim, Critique, Decomposition, Feedback, Judgement, Model, Text, Texts, Verdict
+from claimwise.models.base import (
+    NAN,
+    Claim,
+    Critique,
+    Decomposition,
+    Feedback,
+    Judgement,
+    Model,
+    Text,
+    Texts,
+    Verdict,
+    needs_language_model,
+)
 from claimwise.models.cache import ResponseCache, cached, call_key, reader
 from claimwise.models.chunks import Chunk
 from claimwise.models.cost import CLAIMS, Usage, unread_name
@@ -121,16 +133,12 @@ class PromptedModel:
     def _pairs(
         self, documents: Texts, statements: Texts, prompt: Prompt, variable: str
     ) -> tuple[list[list[Chunk]], list[list[str]]]:
-        seen: list[list[Chunk]] = []
-        rendered: list[list[str]] = []
-        for document, statement in zip(documents, statements, strict=True):
+        def render(statement: str, part: str) -> str:
+            return prompt.render(Document=part, References=references(part), **{variable: statement})
 
-            def render(part: str, statement: str = statement) -> str:
-                return prompt.render(Document=part, References=references(part), **{variable: statement})
-
-            parts = self._chunks(document, prompt, render)
-            seen.append(parts)
-            rendered.append([render(part.text) for part in parts])
+        pairs = zip(documents, statements, strict=True)
+        seen = [self._chunks(document, prompt, partial(render, statement)) for document, statement in pairs]
+        rendered = [[render(one, part.text) for part in parts] for one, parts in zip(statements, seen, strict=True)]
         return seen, rendered
 
     def _parts(self, passage: str, prompt: Prompt) -> Sequence[text.Span | Chunk]:
@@ -157,8 +165,14 @@ class PromptedModel:
             return chunks.split(shown, fits)
 
         if prompt.context != "retrieved":
-            # One division for all, so that the claims share their chunks (and an engine their prefix).
-            return [parts(document, group)] * len(group)
+            # Claims with equally many chunks share them (and an engine their prefix): one that leaves a document little room
+            # or none changes nothing for the others.
+            counts = [len(parts(document, [claim])) for claim in group]
+            shared = {
+                count: parts(document, [claim for claim, own in zip(group, counts, strict=True) if own == count])
+                for count in set(counts)
+            }
+            return [shared[count] for count in counts]
         best = [chunks.retrieve(document, claim) for claim in group]
         return [
             [replace(part, sentences=found.sentences) for part in parts(found.text, [claim])]  # all is the evidence
@@ -425,7 +439,9 @@ class Verifier(_Taught):
         ]
 
     def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
-        """See ``Model.judge``; the prompt is the other model's only."""
+        """See ``Model.judge``; the prompt is the other model's only, and one that asks for more than a verdict nobody's."""
+        if reason := needs_language_model(prompt):
+            return [Judgement(NAN, reason)] * len(summaries)
         verdicts = super().verify(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
         read = self.other.judge(documents, summaries, prompt) if self._averaged else [Judgement(NAN)] * len(summaries)
         return [

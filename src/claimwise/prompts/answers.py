@@ -30,18 +30,21 @@ _END = (
 _UNASKED = r"(?![^\w\n]*\?[^\w\n]*(?:$|\n|(?:yes|no)\b))"
 
 
-def _either(yes: str, no: str) -> str:
-    """What shows that both answers are named: "Yes/No", "yes or no", "Yes... actually no."; not "Yes, no error is there"."""
+def _offered(yes: str, no: str) -> str:
+    """What does not follow an answer: the offer of another one, "Yes/No" or "yes or no"."""
+    return rf"(?!\s*\(?(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
+
+
+def _turn(word: str) -> str:
+    """What gainsays an answer at once: "Yes... actually no."; not "Yes, no error is there"."""
     turn = r"(?:\W{0,5}\b(?:actually|rather|wait|maybe|perhaps|but|then|well)\b)?"
-    return (
-        rf"(?!\s*\(?(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
-        rf"(?!{turn}[^\w\n]{{1,5}}(?:{yes}|{no})\b(?=[^\w\s]|\s*$))"
-    )
+    return rf"{turn}[^\w\n]{{1,5}}(?:{word})\b(?=[^\w\s]|\s*$)"
 
 
+#: What follows an answer beside which the other one is not named.
+_ONE = f"{_offered('yes', 'no')}(?!{_turn('yes|no')})"
+_OPPOSITE = Parsed(None, "an answer, and then its opposite")
 _IT = r"\W{1,3}(?:it|this|that|(?:the|this) (?:claim|statement|summary)) is"
-_GAINSAID_YES = re.compile(rf"{_IT}(?:n['’]t| not) (?:fully |directly )?supported\b", re.IGNORECASE)
-_GAINSAID_NO = re.compile(rf"{_IT} (?:fully |directly )?supported\b", re.IGNORECASE)
 
 
 def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
@@ -51,23 +54,32 @@ def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
     Parsed(value=0.0, reason=None)
     >>> answer_first("yes", "no")("No doubt, the passage supports this.", False)
     Parsed(value=None, reason='neither yes nor no')
+    >>> answer_first("yes", "no")("No. The passage says so. Yes.", False)
+    Parsed(value=None, reason='an answer, and then its opposite')
     """
     first = re.compile(
-        rf"\W*{_PREFIX}(?:({yes})\b|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_UNASKED}{_either(yes, no)}",
+        rf"\W*{_PREFIX}(?:({yes})\b|({no})\b(?:{_END}|(?=\s+(?:s?he|they|we|i|you|its)\b))){_UNASKED}{_offered(yes, no)}",
         re.IGNORECASE,
     )
     end = re.compile(
-        rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)(?:({yes})|({no}))[^\w?]*$", re.IGNORECASE
+        rf"(?:^|[.!?:\n]\s*|\b(?:answer|verdict) (?:is|would be)\W*)(?:({yes})|({no}))(?:{_turn(f'{yes}|{no}')})?[^\w?]*$",
+        re.IGNORECASE,
     )
+    gainsaid = {
+        True: re.compile(rf"{_turn(no)}|{_IT}(?:n['’]t| not) (?:fully |directly )?supported\b", re.IGNORECASE),
+        False: re.compile(rf"{_turn(yes)}|{_IT} (?:fully |directly )?supported\b", re.IGNORECASE),
+    }
 
     def read(reply: str, cut: bool) -> Parsed:
         text = _MARKUP.sub("", reply)
-        found = first.match(text) or end.search(text)
+        at_end = end.search(text)
+        found = first.match(text) or at_end
         if not found:
             return Parsed(None, f"neither {yes} nor {no}")
-        if (_GAINSAID_YES if found[1] else _GAINSAID_NO).match(text, found.end()):
-            return Parsed(None, "an answer, and then its opposite")
-        return Parsed(float(bool(found[1])))
+        value = bool(found[1])
+        if gainsaid[value].match(text, found.end(found.lastindex)) or (at_end and bool(at_end[1]) != value):
+            return _OPPOSITE
+        return Parsed(float(value))
 
     return read
 
@@ -88,13 +100,15 @@ def hallucinated(reply: str, cut: bool) -> Parsed:
 _ANSWER = re.compile(
     r"\b(?:answer|verdict)(?: to (?:the|this|your) question)?(?:\s*\(yes(?: or |/)no\))?"
     r"(?:\s+(?:is|would be|must be)\b(?:\W{0,3}(?:therefore|thus|\w+ly)\b)?|\s*[:=>–—-]|\s*\n)\W{0,4}"
-    rf"(yes|no)\b{_UNASKED}{_either('yes', 'no')}(?:{_END}|(?=\s*[^\w\s.]))",
+    rf"(yes|no)\b{_UNASKED}{_ONE}(?:{_END}|(?=\s*[^\w\s.]))",
     re.IGNORECASE,
 )
 _SAID = re.compile(
     rf"(?:^|[.!?:\n][\s(\[]{{0,9}}|\b(?:conclusion|therefore|thus|so|hence|overall),?\s+)(yes|no)\b{_UNASKED}{_END}",
     re.IGNORECASE,
 )
+#: "No. Yes."; but "Is it missing? No. Yes." answers two questions.
+_GAINSAID = re.compile(rf"(?:^|[.!:\n][\s(\[]{{0,9}})(?:yes\b{_turn('no')}|no\b{_turn('yes')})", re.IGNORECASE)
 _CONSISTENT = re.compile(
     r"\b(?:is|are|was|it['’]s|summary|statement|remains|appears|seems)"
     r"(?P<between>(?:n['’]t)?(?:,?\s+(?!but\b)[\w'’]+,?){0,3}?)\s+(?P<un>in)?consistent\b(?![^.!?\n]*\?)",
@@ -120,7 +134,8 @@ _DENIED = re.compile(
 def final_yes_no(reply: str, cut: bool) -> Parsed:
     """The last "Answer: ..." of a reply that reasons first; else its last yes or no, or a later "(in)consistent".
 
-    Later words that go against the answer stand if they conclude ("Therefore ..."); else they leave a bare "No." unclear.
+    Later words that go against the answer stand if they conclude ("Therefore ..."); else they leave a bare "No." unclear,
+    as "No. Yes." is.
     Of a reply that was cut off only "Answer: ..." is read: what else it says may be a step of the reasoning.
 
     >>> final_yes_no("No date is wrong. The summary is therefore consistent.", cut=False)
@@ -135,11 +150,12 @@ def final_yes_no(reply: str, cut: bool) -> Parsed:
     if said is None:
         return Parsed(words[1]) if words else Parsed(None, Reason.CUT if cut else "no final yes or no")
     value = float(said[1].lower() == "yes")
-    if words and words[0] > said.start() and words[1] != value:
-        if words[2]:
-            return Parsed(words[1])
-        if not named:
-            return Parsed(None, "an answer, and then its opposite")
+    later = words and words[0] > said.start()
+    if later and words[2]:
+        return Parsed(words[1])
+    at_once = any(both.start() <= said.start() < both.end() for both in _GAINSAID.finditer(text))
+    if at_once or (later and words[1] != value and not named):
+        return _OPPOSITE
     return Parsed(value)
 
 
@@ -164,7 +180,7 @@ def _consistency(text: str) -> tuple[int, float, bool] | None:
 SUPPORTED = re.compile(
     r"(?<!not )(?<!Not )(?:(?P<label>\bS|(?<!\w )\bs)|\bs)(?i:upported)(?:\s*[\[(]\s*(?i:yes\s*(?:/|or)\s*no)\s*[\])])?"
     r"(?:(?P<colon>[^\w.,;!\n]{0,8}?[:?=>|–—(\[-][^\w.;]{0,12}?)|(?(label)\W{1,12}?|(?!)))"
-    rf"(?P<answer>(?i:yes|no))\b(?i:{_UNASKED}{_either('yes', 'no')})(?! doubt\b| question\b)(?(colon)(?(label)|{_END})|{_END})"
+    rf"(?P<answer>(?i:yes|no))\b(?i:{_UNASKED}{_ONE})(?! doubt\b| question\b)(?(colon)(?(label)|{_END})|{_END})"
 )
 
 
@@ -296,18 +312,20 @@ def _scale(low: str, top: str) -> re.Pattern:
 
 
 _NUMBER = _number(5) + "(?!%)"
-_THEN = r"(?=\s*(?:$|[^\w\s]|(?:for|in|on|out|overall|because|since|due|based|with|to|as)\b))"
+_THEN = r"(?=\s*(?:$|\n|[^\w\s]|(?:for|in|on|out|overall|because|since|due|based|with|to|as)\b))"
 _OF_FIVE = r"(?:(?:\s*stars?)?\s*(?:/|out of)\s*(?:5\b|five\b))"
 # "2 of 5" may count facts: a rating where stars are named or nothing else is.
 _FROM_FIVE = rf"(?:(?:\s*stars?)?\s+of\s+(?:5|five)\b(?:\s*stars?\b|{_THEN}))"
 _SCORE = r"(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ing)|give|giving|assign(?:ed|ing)?|award(?:ed|ing)?)"
+#: The label that prompts give a rating, before a number that counts nothing ("2 errors") and begins no list ("1. The").
+_CONSISTENCY = rf"consistency\s*[:=][^\w\n]{{0,4}}(?!1\.\s)(?=[\d.]+%?{_THEN})"
 # From the plainest statement of a rating to the least plain; the first kind that occurs decides.
 _FIVE_PLACES = (
     rf"^\W*{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})?(?:\s*\(|\W*(?:$|\n|stars?\b(?!\s*\?)))",
     rf"\b(?:final|overall|total)\s+(?:\w+\s+)?(?:score|rating)\b[^\d\n]{{0,60}}?{_NUMBER}",
-    rf"\b(?:score|rating|stars)\s*(?:\([^)\d]*\)\s*)?(?::|=|of|is|would be)\s*(?:an?\s+)?\W{{0,4}}{_NUMBER}",
-    rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}{_OF_FIVE}",
-    rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b{_NUMBER}{_FROM_FIVE}",
+    r"\b(?:(?:score|rating|stars)\s*(?:\([^)\d]*\)\s*)?(?::|=|of|is|would be)\s*(?:an?\s+)?\W{0,4}"
+    rf"|{_CONSISTENCY}){_NUMBER}",
+    rf"\b{_SCORE}\b[^.\d\n]{{0,160}}?\b{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})",
     rf"\b{_SCORE}\b[^.\d\n]{{0,60}}?\b(?:as|an?|with|to|at|it|of|summary|score)\s+(?:[^\W\d]+\s+){{0,4}}?{_NUMBER}{_THEN}",
     rf"\ban?\s+perfect\s+(?:[^\W\d]+\s+){{0,3}}?{_NUMBER}{_THEN}",
     rf"{_NUMBER}\s*(?:of\s+(?:5|five)\s*)?stars?\b(?!\s*\?)",
@@ -320,7 +338,7 @@ _FIVE_PLACES = (
 )
 _HUNDRED_PLACES = (
     rf"^\W*{_number(100)}\s*%?(?:\s*(?:/|out of)\s*100)?\W*(?:$|\n)",
-    rf"\b(?:scores?|rating)\b[^\d\n]{{0,60}}?{_number(100)}\b",
+    rf"\b(?:(?:scores?|rating)\b[^\d\n]{{0,60}}?|{_CONSISTENCY}){_number(100)}\b",
     rf"{_number(100)}\s*\(?(?:/|out of)\s*100\b",
     rf"^\W*{_number(100)}[\s.,:;–-]+[A-Z]",
     rf"[.:;!?\n]\s*{_number(100)}\W*$",

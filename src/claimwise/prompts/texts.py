@@ -95,8 +95,7 @@ def critique_block(reply: str, cut: bool) -> Parsed:
 
 #: A number written as a rating: named, out of five, or by itself; "4 people died" and "4.5 million left" are comments.
 _RATED = re.compile(
-    r"^\W*(?:consistency\W*[1-5](?:\.\d)?(?:\s*/\s*5)?(?!\w)"
-    r"|[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*(?:[\w%]|,\s*\d)|-\w|\.\d)))[*_]*[\s.,:)\-–—]*",
+    r"^\W*(?:consistency\W*)?[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*(?:[\w%]|,\s*\d)|-\w|\.\d))[*_]*[\s.,:)\-–—]*",
     re.IGNORECASE,
 )
 
@@ -107,6 +106,8 @@ def rating_comment(reply: str, cut: bool) -> Parsed:
     >>> rating_comment("2. One name is wrong.", False).value
     CritiqueParts(text='One name is wrong.', support=0.25, revised=None)
     """
+    if is_refusal(reply):
+        return Parsed(None, Reason.REFUSAL)
     comment = _RATED.sub("", reply).strip()
     if not comment:
         return Parsed(None, "a score without a comment")
@@ -202,10 +203,8 @@ def plain_text(reply: str, cut: bool) -> Parsed:
 
 # -- lists of claims -------------------------------------------------------------------------------
 
-_NO_JSON = "no JSON list of claims in the reply"
-
 _BULLET = re.compile(
-    r"^(?P<indent>\s*)(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?(?-i:[a-h])[.)](?=\s)|\(?[A-H]\)(?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
+    r"^\s*(?:[-*+•◦▪●·‣–—]|\(?\d{1,3}[.):\]](?!\d)|\(?(?-i:[a-h])[.)](?=\s)|\(?[A-H]\)(?=\s)|(?:fact|claim|acu)\s*\d+\s*[:.)-])"
     r"\s*(?P<item>\S.*)$",
     re.IGNORECASE,
 )
@@ -217,11 +216,16 @@ _EMPHASIS = re.compile(
     r"(?<![\w*])(\*{1,3})(?![\s*])(.{1,500}?)(?<![\s*])\1(?![\w*])|(?<!\w)(__?)(?![\s_])(.{1,500}?)(?<![\s_])\3(?!\w)"
 )
 _LEFT_OVER = re.compile(r"^\*+\s+|^\*{2,}|\s+\*+$|\*{2,}$")
-_QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 #: A list that begins within the line of its heading: "The claims are: - It rained."
 _INLINE = re.compile(
     r"^.*?(?:claims|facts)[^:\n]*:[*_]*[ \t]*(?P<items>(?:[-•]|(?<!\*)\*|\(?1[.)])[ \t]+\S.*)$",
     re.IGNORECASE | re.MULTILINE,
+)
+#: A line in emphasis that does not end as a sentence does; one that has a bullet, above bullets that stand further in.
+_HEADING = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<bullet>(?:[-*+•]|\d{1,3}[.)])[ \t]+)?(?P<mark>\*{1,3}|__?)(?!\s|(?i:fact|claim|acu)?\s*\d)"
+    r"(?:(?!(?P=mark)).)+(?<![\s.!?\"”])(?P=mark)[ \t]*$(?(bullet)(?=\n+(?P=indent)[ \t]+(?:[-*+•]|\d{1,3}[.)])[ \t]))",
+    re.MULTILINE,
 )
 _MARK = re.compile(r"\s*([-•*]|\(?\d{1,3}[.)])\s")
 #: The mark of another item within a line. It follows the end of a sentence, which the dot of "Fig. 2" is not.
@@ -233,9 +237,9 @@ _NEXT = re.compile(
 def bullets(reply: str, cut: bool) -> Parsed:
     r"""The items of a list: text before the first bullet is dropped, and so are duplicates and what follows the list.
 
-    A wrapped item (its next line indented, or beginning with a small letter) is joined. A heading above nested
-    bullets ("- People:") is not an item, and neither is one that was cut off: it says something that the summary may
-    not. A reply that was cut off within its only item has none.
+    A wrapped item (its next line indented, or beginning with a small letter) is joined. A heading ("- People:", or
+    "**People**" without a full stop) is not an item, and neither is one that was cut off: it says something that the
+    summary may not. A reply that was cut off within its only item has none.
 
     >>> bullets("The claims are:\n- It rained\n  all day.\n- **We** left.\n\nI hope this helps!", cut=False).value
     ('It rained all day.', 'We left.')
@@ -244,7 +248,7 @@ def bullets(reply: str, cut: bool) -> Parsed:
     """
     items: list[str] = []
     open_item = ended = False
-    for line in _one_a_line(reply).splitlines():
+    for line in _one_a_line(_HEADING.sub("", reply)).splitlines():
         item = _item(line)
         if item:
             items.append(item)
@@ -320,12 +324,11 @@ def _plain(item: str) -> str:
 
 
 def _bare(item: str) -> str:
-    return _LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()).strip()
+    return _strip(_LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()))
 
 
 def _unique(items: Iterable[str], cut: bool) -> Parsed:
-    cleaned = (_QUOTED.sub(r"\1", item) if _QUOTED.fullmatch(item) else item for item in map(_bare, items))
-    unique = tuple(dict.fromkeys(item for item in cleaned if re.search(r"\w", item)))
+    unique = tuple(dict.fromkeys(item for item in map(_bare, items) if re.search(r"\w", item)))
     unfinished = Reason.CUT if cut else None
     return Parsed(unique, unfinished) if unique else Parsed(None, unfinished or Reason.NO_LIST)
 
@@ -336,10 +339,14 @@ def sentences(reply: str, cut: bool) -> Parsed:
     >>> sentences("It rained. We left. We le", cut=True).value, sentences("It rai", cut=True).reason
     (('It rained.', 'We left.'), 'cut off at its length limit')
     """
+    if is_refusal(reply):
+        return Parsed(None, Reason.REFUSAL)
     items = [span.text for span in spans(reply)]
     return _unique(items[:-1] if cut else items, cut)
 
 
+#: Where JSON may begin: "[sic]" and "[1]" do not.
+_JSON = re.compile(r"[{\[]\s*[{\[\"'“”‘’]")
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
 _NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) for name in _NAMES)
@@ -352,28 +359,29 @@ def json_claims(reply: str, cut: bool) -> Parsed:
 
     Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Code fences,
     text around, single quotes, trailing commas and a missing end are forgiven, because models write them (FENICE's
-    own prompt shows single quotes); a text that was cut off is left out.
+    own prompt shows single quotes); a text that was cut off is left out. A reply without such JSON is read as ``bullets``.
 
     >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```", cut=False).value
     ('It rained.', 'We left.')
     >>> json_claims('{"claims": ["It rained.", "We le', cut=True).value
     ('It rained.',)
     """
-    starts = [at for at in (reply.find("{"), reply.find("[")) if at >= 0]
-    if not starts:
-        return bullets(reply, cut)
-    body = reply[min(starts) :]
+    starts = (found.start() for found in _JSON.finditer(reply))
+    start = next((at for at in starts if not _BULLET.match(reply[:at].rpartition("\n")[2])), len(reply))
+    texts = _json_texts(reply[start:])
+    return _unique(texts, cut) if texts else bullets(reply, cut)
+
+
+def _json_texts(body: str) -> list[str]:
+    """The texts of the list that JSON has, or of what can be read of it."""
     whole = body[: max(body.rfind("}"), body.rfind("]")) + 1]
     for form in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
         for read in (json.loads, yaml.safe_load):  # a YAML flow is JSON that forgives quotes and commas
-            try:
+            with suppress(Exception):  # PyYAML lets out whatever a tag or a date that is none leads to
                 items = _texts(read(form))
-            except Exception:  # PyYAML lets out whatever a tag or a date that is none leads to
-                continue
-            if items is not None:
-                return _unique(items, cut) if items else Parsed(None, _NO_JSON)
-    strings = _strings(body)
-    return _unique(strings, cut) if strings else Parsed(None, Reason.CUT if cut else _NO_JSON)
+                if items is not None:
+                    return items
+    return _strings(body)
 
 
 def _strings(body: str) -> list[str]:
@@ -381,17 +389,13 @@ def _strings(body: str) -> list[str]:
     name = next((pattern for pattern in _NAMED_LISTS if pattern.search(body)), None)
     starts = [match.end() for match in name.finditer(body)] if name else [body.find("[") + 1]
     found: list[str] = []
-    done = 0
     for start in starts:
-        if start < done:
-            continue
         depth = 1
         for match in _STRING.finditer(body, start):
             string, key, bracket = match.groups()
             if bracket:
                 depth += 1 if bracket == "[" else -1
                 if name and not depth:
-                    done = match.end()
                     break
             elif not key:
                 with suppress(ValueError):
