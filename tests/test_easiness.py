@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from claimwise.analysis.easiness import easiness, rouge1_f1, rouge_l_f1
-from claimwise.analysis.easiness_states import state_similarity
-from claimwise_embedded.encoder import shared_encoder
+from claimwise.analysis.easiness import easiness, rouge1_f1, rouge_l_f1, state_similarity
+from claimwise_embedded.encoder import shared_encoder, word_encoder
 from claimwise_embedded.evidence import word_spans
 
 ROUGE = RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
@@ -86,7 +85,7 @@ def test_matched_states_by_hand():
 
 def test_matched_states_of_the_encoder_see_meaning_where_words_differ():
     texts = ["The boss left.", "The manager departed.", "Rain fell in Peru."]
-    similarity = state_similarity(texts)
+    similarity = state_similarity(texts, word_encoder())
     assert similarity(texts[0], texts[1]) > similarity(texts[0], texts[2])
     assert rouge1_f1(texts[0], texts[1]) == pytest.approx(1 / 3)
 
@@ -95,7 +94,7 @@ def test_states_do_not_depend_on_what_the_process_has_encoded_before():
     # In half precision they do depend on the texts of their batch, which the shared encoder's memory changes.
     texts = ["A man bought a car.", "Someone purchased an old vehicle on the last day of May.", "It rained."]
     shared_encoder().encode(texts[:1], [word_spans(texts[0])])
-    first, second = state_similarity(texts), state_similarity(texts)
+    first, second = (state_similarity(texts, word_encoder()) for _ in range(2))
     assert first(texts[0], texts[1]) == second(texts[0], texts[1])
 
 

@@ -92,8 +92,7 @@ BELOW = {
     "corpora": {"prompts"},
     "models": {"prompts", "claimwise_embedded"},
     "metrics": {"corpora", "models", "prompts"},
-    # the model for the states of words, where they are asked for; the prompts for what a refusal is
-    "analysis": {"claimwise_embedded", "corpora", "prompts"},
+    "analysis": {"corpora", "prompts"},  # the prompts for what a refusal is
     "user_file": {"analysis", "api", "corpora", "metrics", "models", "params", "prompts"},
     "claimwise_embedded": {"analysis", "metrics", "models", "prompts"},
 }
@@ -127,9 +126,7 @@ def test_only_the_doors_of_models_know_the_embedded_model_and_nothing_imports_tr
         found = {other.split(".")[0] for other in imported(source(name).read_text(), name)}
         assert "training" not in found, name
         if "claimwise_embedded" in found and not name.startswith("claimwise_embedded"):
-            assert name in ("claimwise.models", "claimwise.models.entailment", "claimwise.analysis.easiness_states"), (
-                name
-            )
+            assert name in ("claimwise.models", "claimwise.models.entailment"), name
 
 
 _ONE_AFTER_THE_OTHER = """
