@@ -74,8 +74,8 @@ def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
 def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], pd.DataFrame]:
     """The metrics that scored enough of a group to have a threshold, and the rows that all of these scored.
 
-    One that scored too little (its replies cannot be read) would leave no row to compare the others on. Where each scored
-    some rows and none scored the same ones, no metric can be compared.
+    One that scored too little (its replies cannot be read) would leave no row to compare the others on. Where no rows
+    were scored by all, no metric can be compared.
 
     >>> rows = pd.DataFrame({"split": ["validation", "validation", "test"], "label": [1, 0, 1], "a": [0.9, 0.1, 0.8]})
     >>> names, scored = comparable(rows.assign(b=[0.5, None, 0.5]), ["a", "b"])
@@ -95,14 +95,10 @@ def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], p
 def difference(
     rows: pd.DataFrame, metric: str, against: str, seed: int, rule: Callable = tuned_threshold
 ) -> dict[str, float]:
-    """How much more a metric agrees with the labels of the test rows than another.
+    """How much more a metric agrees with the labels of the test rows than another, in points of balanced accuracy and by AUC.
 
-    Rows are validation and test rows that both scored; ``rule`` chooses a threshold, as in ``measures.tuned_accuracy``.
-
-    Returns:
-        ``difference`` in points of balanced accuracy, both thresholds tuned anew on each draw, and ``auc_difference``, for
-        which no threshold is asked, with their intervals (``_low``, ``_high``) and two-sided ``p`` and ``auc_p``; of a
-        metric and itself there is no p.
+    Rows are validation and test rows that both scored; ``rule`` chooses the thresholds, anew on each draw, as in
+    ``measures.tuned_accuracy``. Two-sided ``p`` and ``auc_p`` stand beside the intervals, but not of a metric and itself.
     """
     validation, test = validation_and_test(rows)
     both = pd.concat([validation, test])
