@@ -6,7 +6,8 @@ import pytest
 from fakes import FakeModel
 
 from claimwise import corpora
-from claimwise.metrics.factored.sentences import hallucinations, judged_sentences, statements, verify_each
+from claimwise.metrics.factored.sentences import hallucinations, judged_sentences, statements
+from claimwise.metrics.verify import verify_each
 from claimwise.models.base import Verdict
 from claimwise.models.lexical import LexicalModel
 from claimwise.prompts.sources import Source, joined

@@ -7,8 +7,8 @@ from fakes import FakeModel
 from claimwise import prompts
 from claimwise.analysis.calibration import asked_claims, calibration_errors
 from claimwise.corpora.base import Rows
-from claimwise.metrics.labelled import labelled_claims, verify_labelled
 from claimwise.metrics.recorded import recorded_models
+from claimwise.metrics.verify import labelled_claims, verify_labelled
 
 ZERO_SHOT = prompts.load("acueval-verify-zeroshot")
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from claimwise import project, prompts
 from claimwise.metrics import DEFAULT_METRICS
-from claimwise.metrics.labelled import labelled_claims, verify_labelled
+from claimwise.metrics.verify import labelled_claims, verify_labelled
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "claimwise" / "user_file" / "bands.csv"
 SUMMARIES = ("aggrefact_ftsota", "summeval")

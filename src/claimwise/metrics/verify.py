@@ -1,11 +1,13 @@
-"""Verifiers: from a document and claims to the probability that the document supports each."""
+"""Verifiers: the probability that a document supports each of its claims, be these a metric's, given, or people's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
 from claimwise import prompts
+from claimwise.corpora import Corpus
 from claimwise.models.base import NAN, Model, Texts, Verdict
+from claimwise.progress import batches
 from claimwise.reasons import Reason
 
 #: A claim that is supported with less probability counts as unsupported (the papers do not say; decided here).
@@ -33,14 +35,81 @@ def verify(
     return skip_blank(documents, claims, ask)
 
 
+def verify_each(
+    documents: Iterable[str],
+    claims: Iterable[str],
+    model: Model,
+    prompt: prompts.Prompt | str,
+    extras: Iterable[str] | None = None,
+    batch: int = 64,
+) -> list[Verdict]:
+    """A verdict on each of n claims by its document; what stands twice is asked once, a document's claims together.
+
+    ``prompt`` may be a name. ``extras`` are as in ``verify``, one a claim; ``batch`` documents are asked about at once.
+
+    >>> from claimwise import models
+    >>> model = models.load({"kind": "lexical"})
+    >>> [v.support for v in verify_each(["It rained."] * 2, ["Rain.", "Snow."], model, "factored-verify-fewshot")]
+    [1.0, 0.0]
+    """
+    prompt = prompts.load(prompt) if isinstance(prompt, str) else prompt
+    rows = pd.DataFrame(
+        {"document": list(documents), "extra": "" if extras is None else list(extras), "claim": list(claims)}
+    )
+    groups = rows.drop_duplicates().groupby(["document", "extra"], sort=False)["claim"].agg(list).reset_index()
+    verdicts: dict[tuple[str, str, str], Verdict] = {}
+    for part in batches(groups, prompt.name, "document", batch):
+        beside = None if extras is None else part["extra"].tolist()
+        found = verify(model, prompt, part["document"].tolist(), part["claim"].tolist(), beside)
+        for row, group in zip(part.itertuples(), found, strict=True):
+            verdicts |= {(row.document, row.extra, claim): one for claim, one in zip(row.claim, group, strict=True)}
+    return [verdicts[row] for row in rows.itertuples(index=False, name=None)]
+
+
+def labelled_claims(corpus: Corpus) -> pd.DataFrame:
+    """The claims that people labelled one by one, with the text that each is verified against (ACUEval sec. 5.3, Table 3).
+
+    Returns:
+        Sorted by example and text: ``example_id, claim_index, document_id, split, origin, claim, label`` (1 supported, 0
+        not), ``error`` (its type), ``document`` (the example's document, or the passage where the claim was labelled
+        against one) and ``extra`` (another text that a prompt may show beside and that must not count, as the source in
+        the presence task, or empty).
+
+    >>> from claimwise.corpora.base import Rows
+    >>> rows = Rows("toy")
+    >>> example = rows.example("d", "lead", document="It rained.", summary="It poured.")
+    >>> rows.gold(example, [{"claim": "It poured.", "label": 0, "error": "overstatement"}, {"claim": "unlabelled"}])
+    >>> labelled_claims(rows.corpus())[["claim", "label", "error", "document"]].values.tolist()
+    [['It poured.', 0.0, 'overstatement', 'It rained.']]
+    """
+    claims = corpus.gold_claims.dropna(subset=["label"])
+    examples = corpus.examples[["id", "document_id", "split", "origin", "document"]]
+    claims = claims.merge(examples, left_on="example_id", right_on="id").drop(columns="id")
+    claims["document"] = claims["passage"].fillna(claims["document"])
+    return claims.drop(columns="passage").sort_values(["example_id", "document"], kind="stable", ignore_index=True)
+
+
+def verify_labelled(claims: pd.DataFrame, prompt: prompts.Prompt, model: Model, batch: int = 64) -> pd.DataFrame:
+    """The rows of ``labelled_claims`` with a model's verdicts: ``support``, ``reason`` and ``evidence``, as ``Verdict`` has them.
+
+    >>> from claimwise import models
+    >>> claims = pd.DataFrame({"document": "It rained.", "extra": None, "claim": ["It rained.", "Ann left."]})
+    >>> model = models.load({"kind": "lexical"})
+    >>> verify_labelled(claims, prompts.load("acueval-verify-zeroshot"), model)["support"].tolist()
+    [1.0, 0.0]
+    """
+    extras = claims["extra"] if claims["extra"].notna().all() else None
+    verdicts = verify_each(claims["document"], claims["claim"], model, prompt, extras, batch)
+    columns = {name: [getattr(verdict, name) for verdict in verdicts] for name in ("support", "reason", "evidence")}
+    return claims.assign(**columns)
+
+
 def probability(verdicts: pd.DataFrame) -> pd.Series:
     """The probability that the document supports each claim, NaN where nothing could be read.
 
     That is the verdict's ``support``, but ``p_entail`` where claims were aligned (FENICE): there ``support`` is
     (NLIScore + 1) / 2, one half already where the document says nothing of the claim.
 
-    >>> probability(pd.DataFrame({"support": [0.9, 0.2]})).tolist()
-    [0.9, 0.2]
     >>> probability(pd.DataFrame({"support": [0.9, 0.6], "p_entail": [0.8, 0.2]})).tolist()
     [0.8, 0.2]
     """

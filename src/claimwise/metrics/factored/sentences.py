@@ -5,17 +5,15 @@ the abstracts that it cites, and a cited paper that is not among the sources is 
 sentence says. Where it is one source, every sentence is checked against it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from claimwise import prompts, text
+from claimwise import text
 from claimwise.metrics.factored import citations
-from claimwise.metrics.verify import SUPPORTED, verify
-from claimwise.models.base import Model, Verdict
-from claimwise.progress import batches
+from claimwise.metrics.verify import SUPPORTED, verify_each
+from claimwise.models.base import Model
 from claimwise.prompts.sources import joined, separated
 
 
@@ -118,23 +116,3 @@ def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFr
     sums = counts.groupby([sentences["id"], sentences["version"]]).sum()
     found = versions.join(sums, on=["id", "version"]).fillna(dict.fromkeys(sums, 0))
     return found.assign(hallucinations=found["hallucinations"].where(found["unread"] == 0))
-
-
-def verify_each(documents: Sequence[str], claims: Sequence[str], model: Model, prompt: str) -> list[Verdict]:
-    """A verdict on each of n claims by its document; what stands twice is asked once, a document's claims together.
-
-    >>> from claimwise import models
-    >>> model = models.load({"kind": "lexical"})
-    >>> [v.support for v in verify_each(["It rained."] * 2, ["Rain.", "Snow."], model, "factored-verify-fewshot")]
-    [1.0, 0.0]
-    """
-    groups: dict[str, dict[str, Verdict | None]] = {}
-    for document, claim in zip(documents, claims, strict=True):
-        groups.setdefault(document, {})[claim] = None
-    loaded = prompts.load(prompt)
-    for rows in batches(pd.DataFrame({"document": list(groups)}), prompt, "document"):
-        part = rows["document"].tolist()
-        found = verify(model, loaded, part, [list(groups[document]) for document in part])
-        for document, verdicts in zip(part, found, strict=True):
-            groups[document] = dict(zip(groups[document], verdicts, strict=True))
-    return [groups[document][claim] for document, claim in zip(documents, claims, strict=True)]
