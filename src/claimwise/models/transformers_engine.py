@@ -37,12 +37,7 @@ _GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain not
 
 
 class Engine:
-    """Answers and texts of a checkpoint; see ``TransformersLanguageModel``, which imports it when something is asked.
-
-    Attributes:
-        checkpoint: the weights and the tokenizer, loaded at once.
-        tally: calls and tokens so far.
-    """
+    """Answers and texts of a checkpoint; see ``TransformersLanguageModel``, which imports it when something is asked."""
 
     def __init__(self, options: TransformersOptions, name: str):
         self._options, self._name = options, name
