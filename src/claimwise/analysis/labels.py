@@ -7,9 +7,10 @@ scored.
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
-from claimwise.analysis.agreement import kendall_summary, kendall_system
 from claimwise.analysis.bootstrap import bootstrap_interval, paired_bootstrap, published_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, tuned_accuracy, tuned_threshold
 from claimwise.corpora import Corpus
@@ -147,6 +148,30 @@ def agreement_table(
                 row |= _ranked(part, metric) | _order(part.dropna(subset=[metric]), metric)
             table.append(row)
     return pd.DataFrame(table, columns=_COLUMNS)
+
+
+def kendall_system(scores: Sequence[float], human: Sequence[float], systems: Sequence) -> float:
+    """Kendall's tau-b between the systems' mean scores and mean human ratings (ACUEval Table 7, "Sys.").
+
+    >>> kendall_system([1, 1, 2, 2, 3, 3], [1, 1, 2, 2, 3, 3], list("aabbcc"))
+    1.0
+    """
+    means = pd.DataFrame({"score": scores, "human": human}).groupby(np.asarray(systems)).mean()
+    return float(stats.kendalltau(means["score"], means["human"]).statistic)
+
+
+def kendall_summary(scores: Sequence[float], human: Sequence[float], documents: Sequence) -> tuple[float, int]:
+    """Mean over documents of Kendall's tau-b among its summaries ("Sum."), and over how many documents.
+
+    A document whose summaries all have one score or one rating has no tau and is left out; NaN where all are.
+
+    >>> kendall_summary([1, 2, 3, 3], [1, 2, 5, 5], list("aabb"))
+    (1.0, 1)
+    """
+    frame = pd.DataFrame({"score": scores, "human": human, "document": documents})
+    taus = [stats.kendalltau(g["score"], g["human"]).statistic for _, g in frame.groupby("document") if len(g) > 1]
+    known = [float(tau) for tau in taus if not np.isnan(tau)]
+    return (float(np.mean(known)) if known else float("nan")), len(known)
 
 
 def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: Callable) -> dict[str, float]:
