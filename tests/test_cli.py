@@ -32,7 +32,7 @@ GOOD = [
     {"id": "é", "document": "It rained.", "summary": "雨が降った。", "label": 0},
 ]
 
-COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
+COLUMNS = "id metric scorer score min_support n_claims n_unsupported n_unparsed reason".split()
 
 
 @pytest.fixture(autouse=True)

@@ -215,7 +215,7 @@ def test_claims_beside_summaries_and_claims_without_text_are_hinted_at(tmp_path)
     (hint,) = read_files([jsonl(tmp_path, GOOD | {"claims": ["It rained."]})]).hints
     assert "column 'claims' is carried through unread, the summaries are scored; to verify it say so: --column" in hint
     (hint,) = read_files([jsonl(tmp_path, {"document": "It rained.", "claims": ["It rained.", " ", ""]})]).hints
-    assert hint.endswith("mine.jsonl: claims without text, of which nothing is asked: 2")
+    assert hint.endswith("mine.jsonl: claims without words, of which nothing is asked: 2")
 
 
 def test_documents_that_are_lists_written_as_texts_are_hinted_at(tmp_path):

@@ -27,6 +27,7 @@ from claimwise.metrics.evaluate import claim_table, verdict_table
 from claimwise.metrics.fenice.alignment import AlignedVerdict
 from claimwise.models.base import Claim, Decomposition, Verdict
 from claimwise.prompts import PromptError, load
+from claimwise.scale.run import score_folder
 from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file import score as user_file
@@ -124,8 +125,9 @@ def test_other_columns_stand_after_the_scores_as_they_were():
     score("mine.csv")
     with Path("mine.word-overlap.csv").open(encoding="utf-8", newline="") as stream:
         found = list(csv.reader(stream))
-    assert found[0] == ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason", "label", "n", "note"]
-    assert [row[8:] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
+    ours = ["id", "metric", "scorer", "score", "min_support", "n_claims", "n_unsupported", "n_unparsed", "reason"]
+    assert found[0] == [*ours, "label", "n", "note"]
+    assert [row[len(ours) + 1 :] for row in found[1:]] == [list(pair) for pair in zip(*extra.values(), strict=True)]
 
 
 def test_parquet_holds_what_the_csv_does(folder):
@@ -416,7 +418,9 @@ def test_columns_of_other_names_and_no_ids(capsys):
         "metric",
         "scorer",
         "score",
+        "min_support",
         "n_claims",
+        "n_unsupported",
         "n_unparsed",
         "reason",
         "faithful",
@@ -806,6 +810,29 @@ def test_a_denial_that_the_model_overlooks_keeps_every_claim_metric_from_calling
         assert 0.5 < support < 0.89  # neither the claim's own bounds nor one half would say so
         said = capsys.readouterr().out
         assert "from QAGS to WiCE and back 53 % were right (a coin: 50)" in said
+
+
+def test_one_wrong_sentence_of_a_long_summary_is_seen_beside_the_mean_and_by_the_metric_weakest(tmp_path):
+    told = "It rained. Ann left. The cat sat. The dog ran. "
+    write([{"document": told, "summary": told + "Nine whales sang."}, {"document": told, "summary": ""}])
+    columns = ["score", "min_support", "n_claims", "n_unsupported"]
+    mean, empty = score(metric="sentences", model="lexical")[columns].to_numpy().tolist()
+    assert mean == [0.8, 0, 5, 1]
+    assert empty == [pytest.approx(math.nan, nan_ok=True)] * 2 + [0, pd.NA]
+    assert score(metric="weakest", model="lexical")[columns].to_numpy().tolist()[0] == [0, 0, 5, 1]
+    score_folder([Path("mine.jsonl")], "weakest", "lexical", Path("scores"), Path("params.yaml"))
+    assert pd.read_parquet("scores")[columns].to_numpy().tolist()[0] == [0, 0, 5, 1]
+
+
+@pytest.mark.parametrize("metric", ["acueval", "sentences", "holistic", "word-overlap"])
+def test_a_refusal_is_no_summary_of_which_nothing_is_asked(metric, capsys):
+    refusals = ["I'm sorry, but I can't summarize this document.", "I cannot help with that."]
+    write([{"document": "It rained.", "summary": one} for one in (*refusals, "It rained.")])
+    scores = score(metric=metric, model="lexical")
+    assert scores["reason"].tolist() == ["a refusal, no summary"] * 2 + [None]
+    assert scores[["n_claims", "n_unparsed"]].head(2).to_numpy().sum() == 0
+    assert scores["score"].isna().tolist() == [True, True, False]
+    assert "  2 x a refusal, no summary" in capsys.readouterr().out
 
 
 def test_claims_of_ones_own_are_rows_and_no_summaries(capsys):

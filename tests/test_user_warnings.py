@@ -9,7 +9,7 @@ import pytest
 from claimwise import text
 from claimwise.scale.run import score_folder
 from claimwise.user_file.score import score
-from claimwise.user_file.warnings import marked, warnings, wrapped
+from claimwise.user_file.warnings import titled, warnings, wrapped
 
 
 def warned(kind="embedded", *, summaries=("The cat sat.",), documents=("The cat sat on the mat.",), prompts=()):
@@ -97,18 +97,13 @@ def test_bounds_fitted_on_english_say_nothing_of_another_language(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["embedded", "lexical"])
-def test_html_is_counted_and_warned_of_once(kind):
+def test_html_in_documents_is_counted_and_warned_of_once(kind):
     rows = ["It <b>rained</b>.", "It rained.<br/>", '<a href="x">It</a> rained.', "a < b and b > c, <5 mg>, <name>"]
-    [warning] = warned(kind, summaries=rows, documents=["<P>It rained.</p>"] * 2 + ["It rained."] * 2)
-    assert "2 documents and 3 summaries hold HTML" in warning
-    assert warned(kind, summaries=rows[3:]) == []
-    [warning] = warned(kind, summaries=rows[:1])
-    assert warning.startswith("1 summary holds HTML")
-    [warning] = warned(kind, summaries=rows[:2])
-    assert warning.startswith("2 summaries hold HTML")
-    [warning] = warned(kind, summaries=rows[3:], documents=["<p>It rained."])
+    [warning] = warned(kind, summaries=["It rained."] * 4, documents=rows)
+    assert warning.startswith("3 documents hold HTML")
+    [warning] = warned(kind, documents=rows[:1])
     assert warning.startswith("1 document holds HTML")
-    assert warned("openai", summaries=rows) == []
+    assert warned(kind, documents=rows[3:]) == warned("openai", documents=rows[:1]) == []
 
 
 PROSE = (
@@ -147,55 +142,24 @@ def test_lines_that_were_written_as_such_are_not_taken_for_broken_ones(name):
     assert not wrapped(LAYOUTS[name])
 
 
-@pytest.mark.parametrize(
-    "summary",
-    [
-        "1. The mayor spoke.\n2. Parents worry.",
-        "The plan has parts:\n 1) The mayor spoke.\n 2) Parents worry.",
-        "a. The mayor spoke.\nb. Parents worry.",
-        "i. The mayor spoke.\nii. Parents worry.",
-        "Key points:\n- The mayor spoke.\n- Parents worry.",
-        "Summary:\nThe mayor spoke.",
-        "Here is a summary of the article:\n\nThe mayor spoke.",
-        "Sure! Here's a brief overview of what the article says about the schools:\nThe mayor spoke.",
-        "## Schools\nThe mayor spoke.",
-        "**Concise Summary:**\n\nThe mayor spoke.",
-        "Schools of the town\n\nThe mayor spoke.",
-    ],
-)
-def test_numbers_headings_and_lead_ins_are_seen(summary):
-    assert marked(summary)
-
-
-@pytest.mark.parametrize(
-    "summary",
-    [
-        *[
-            LAYOUTS[name]
-            for name in ("empty", "highlights", "dialogue", "bullets", "quotations", "paragraphs", "words")
-        ],
-        "The mayor spoke. Key points: schools close.",
-        "The mayor of the town said on Tuesday:\n“Three schools close.”",
-        "12. May was the date.\nParents worry.",
-        "The mayor spoke.",
-        "Key points:",
-        "U. S. schools close.\nA. Smith worries.",
-    ],
-)
-def test_what_is_no_heading_and_no_list_is_not_taken_for_one(summary):
-    assert not marked(summary)
+def test_a_title_above_prose_is_seen_and_nothing_else_is_taken_for_one():
+    assert titled("Schools of the town\n\nThe mayor spoke.")
+    untitled = [LAYOUTS[name] for name in LAYOUTS if name not in ("heading",)]
+    assert not any(
+        map(titled, [*untitled, "The mayor spoke.", "Key points:", "U. S. schools close.\nA. Smith worries."])
+    )
 
 
 def test_layouts_are_counted_in_one_warning_each():
-    broken, numbers = textwrap.fill(PROSE, 40), "1. It rained.\n2. It snowed."
-    both = warned("embedded", summaries=[broken, numbers, "Key points:\n- It rained.", "It rained."])
+    broken, title = textwrap.fill(PROSE, 40), "Schools of the town\n\nThe mayor spoke."
+    both = warned("embedded", summaries=[broken, title, title, "It rained."])
     assert both == [
         "1 summary looks hard-wrapped (a line goes on in the next one): every line is read as a sentence; join the "
         "lines before",
-        "2 summaries have numbered lists, headings or lead-ins, which are read as claims; take them off before",
+        "2 summaries begin with a title, which is read as a claim; take it off before",
     ]
-    first, second = warned("lexical", summaries=[broken, broken, numbers])
+    first, second = warned("lexical", summaries=[broken, broken, title])
     assert "2 summaries look hard-wrapped" in first
-    assert "1 summary has numbered lists" in second
-    assert warned("openai", summaries=[broken, numbers]) == []
+    assert "1 summary begins with a title" in second
+    assert warned("openai", summaries=[broken, title]) == []
     assert warned("embedded", summaries=[PROSE]) == []

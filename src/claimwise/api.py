@@ -14,6 +14,7 @@ import pooch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise import models, prompts
+from claimwise.corpora.plain import has_words, plain
 from claimwise.corpora.user import joined
 from claimwise.errors import ClaimwiseError, check_score, finding, near, shorten, warn
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
@@ -231,7 +232,8 @@ def _evaluated(
     claims: Sequence[str] | None = None,
 ) -> _Found:
     """What ``score`` scores by; ``claims`` are those of the one summary: they stand in the place of a decomposition."""
-    summaries = _texts("summary", summary)
+    given = _texts("summary", summary)
+    summaries = given if claims is not None else [plain(one) if isinstance(one, str) else one for one in given]
     if isinstance(summary, str) or isinstance(document, str):
         text = joined(_texts("document", document))
         if not isinstance(text, str):
@@ -299,7 +301,9 @@ def check(
         raise ClaimwiseError(f"claims: expected a text or several, got {shorten(wrong[0])}")
     if not texts:
         return pd.DataFrame(columns=_CLAIM_COLUMNS)
-    return _evaluated(document, "\n".join(texts), metric, model, texts).claims()[_CLAIM_COLUMNS]
+    claims = [claim if has_words(claim) else "" for claim in texts]
+    found = _evaluated(document, "\n".join(claims), metric, model, claims).claims()
+    return found[_CLAIM_COLUMNS].assign(claim=texts)
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:

@@ -9,6 +9,7 @@ class Reason(StrEnum):
 
     EMPTY_SUMMARY = "empty summary"
     EMPTY_DOCUMENT = "empty document"
+    NO_SUMMARY = "a refusal, no summary"
     EMPTY_CLAIM = "empty claim"
     NO_WORDS = "the summary has no words"
     DOCUMENT_WITHOUT_WORDS = "the document has no words"
@@ -42,6 +43,7 @@ NOT_ASKED = frozenset(
     {
         Reason.EMPTY_SUMMARY,
         Reason.EMPTY_DOCUMENT,
+        Reason.NO_SUMMARY,
         Reason.EMPTY_CLAIM,
         Reason.NO_WORDS,
         Reason.DOCUMENT_WITHOUT_WORDS,

@@ -20,8 +20,9 @@ import pandas as pd
 
 from claimwise import paths, schema
 from claimwise.corpora.base import Corpus, CorpusError, Rows
+from claimwise.corpora.plain import has_words, plain
 from claimwise.corpora.user_rows import EXPECTED, STDIN, STDIN_NAME, Row, files_in, read_rows, stem
-from claimwise.errors import near, nearest, printable, shorten, warn
+from claimwise.errors import counted, near, nearest, printable, shorten, warn
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
@@ -122,11 +123,16 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         summaries = ["\n".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
     examples = _examples(rows, path, before)
+    hints = list(_hints(rows, list(carried[0]), set(FIELDS) - {"claims"} - known, path, claims))
+    if not own:
+        given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
+        if count := (given != examples["summary"]).sum():
+            hints.append(f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins")
     beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
     return UserFile(
         examples=examples,
         carried=beside.where(beside.notna(), None),
-        hints=tuple(_hints(rows, list(beside), set(FIELDS) - {"claims"} - known, path, claims)),
+        hints=tuple(hints),
         claims=dict(zip(examples["id"], claims, strict=True)) if own else None,
     )
 
@@ -225,7 +231,7 @@ def _claims(value: Any, where: str) -> list[str]:
     claims = value if isinstance(value, list) else [] if _blank(value) else [value]
     if not all(isinstance(claim, str) for claim in claims):
         raise TableError(f"{where}, column 'claims': found {shorten(value)}, expected a text or a list of texts")
-    return claims
+    return [claim if has_words(claim) else "" for claim in claims]
 
 
 def parse_columns(entries: Iterable[str]) -> dict[str, str]:
@@ -355,8 +361,8 @@ def _hints(
     if "claims" in columns:
         how = _how("claims", "claims", path)
         yield f"{path}: column 'claims' is carried through unread, the summaries are scored; to verify it say so: {how}"
-    if empty := sum(not claim.strip() for group in claims for claim in group):
-        yield f"{path}: claims without text, of which nothing is asked: {empty}"
+    if empty := sum(not claim for group in claims for claim in group):
+        yield f"{path}: claims without words, of which nothing is asked: {empty}"
     for column in columns:
         # so short a name as id is nearly too many others
         close = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)

@@ -12,6 +12,7 @@ import pandas as pd
 from claimwise import prompts, text
 from claimwise.errors import ClaimwiseError, near
 from claimwise.models.base import Claim, Decomposition, Model
+from claimwise.prompts.texts import is_refusal
 from claimwise.reasons import Reason
 
 
@@ -33,11 +34,12 @@ def decomposer(
     [['It rained.', 'We left.'], []]
     """
     if name == "sentences":
-        return partial(_spans, text.sentences)
+        return partial(_of_summaries, partial(_spans, text.sentences))
     if name == "summary":
-        return partial(_spans, lambda summary: [text.Span(0, len(summary), summary)] if summary.strip() else [])
+        return partial(_of_summaries, partial(_spans, lambda summary: [text.Span(0, len(summary), summary)]))
     if not name.startswith("recorded:"):
-        return partial(_prompted, model, prompts.load(name, "decompose"))
+        prompt = prompts.load(name, "decompose")
+        return partial(_of_summaries, lambda summaries: model.decompose(summaries, prompt))
     if isinstance(recorded, Mapping):
         return partial(_recorded, recorded)
     if recorded is None or recorded.empty:
@@ -55,20 +57,28 @@ def decomposer(
     return partial(_recorded, rows.groupby("example_id")["claim"].agg(list).to_dict())
 
 
-def _spans(divide: Callable[[str], Sequence[text.Span]], examples: pd.DataFrame) -> list[Decomposition]:
-    """Parts of every summary as its claims."""
-    found = (tuple(Claim(span.text, span.start, span.end) for span in divide(s)) for s in examples["summary"])
-    return [Decomposition(claims, None if claims else Reason.EMPTY_SUMMARY) for claims in found]
+def no_summary(summary: str) -> Reason | None:
+    """Why a text in the place of a summary is none: nothing is asked about it.
+
+    >>> no_summary(" "), no_summary("I'm sorry, but I can't summarize this."), no_summary("It rained.")
+    ('empty summary', 'a refusal, no summary', None)
+    """
+    return Reason.EMPTY_SUMMARY if not summary.strip() else Reason.NO_SUMMARY if is_refusal(summary) else None
 
 
-def _prompted(model: Model, prompt: prompts.Prompt, examples: pd.DataFrame) -> list[Decomposition]:
-    """Ask the model about the summaries that have words; the others have no claims."""
+def _of_summaries(make: Callable[[list[str]], Sequence[Decomposition]], examples: pd.DataFrame) -> list[Decomposition]:
+    """The claims of what is a summary; the others have none."""
     summaries = examples["summary"].tolist()
-    asked = [i for i, summary in enumerate(summaries) if summary.strip()]
-    results = [Decomposition((), Reason.EMPTY_SUMMARY)] * len(summaries)
-    for i, result in zip(asked, model.decompose([summaries[i] for i in asked], prompt), strict=True):
+    results = [Decomposition((), no_summary(summary)) for summary in summaries]
+    asked = [i for i, result in enumerate(results) if result.reason is None]
+    for i, result in zip(asked, make([summaries[i] for i in asked]), strict=True):
         results[i] = result if result.claims or result.reason else Decomposition((), Reason.NO_CLAIMS)
     return results
+
+
+def _spans(divide: Callable[[str], Sequence[text.Span]], summaries: list[str]) -> list[Decomposition]:
+    """Parts of every summary as its claims."""
+    return [Decomposition(tuple(Claim(s.text, s.start, s.end) for s in divide(one))) for one in summaries]
 
 
 def _recorded(claims: Mapping[str, Sequence[str]], examples: pd.DataFrame) -> list[Decomposition]:

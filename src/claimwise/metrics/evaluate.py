@@ -36,6 +36,7 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
     "acueval": _ACUS | {"aggregate": "mean"},
     "factored": _ACUS | {"aggregate": "product"},
     "sentences": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "mean"},
+    "weakest": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "min"},
     "fenice": {"decompose": "fenice-decompose-json", "verify": "alignment", "aggregate": "mean"},
     "fenice-t5": {"decompose": "recorded:fenice-t5", "verify": "alignment", "aggregate": "mean"},
     "holistic": {"judge": "belugaeval-judge-consistency"},

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from claimwise import prompts, text
+from claimwise.metrics.claims import no_summary
 from claimwise.models.base import NAN, Judgement, Model
 from claimwise.reasons import Reason
 
@@ -31,7 +32,8 @@ class WordOverlap:
 def _blank(document: str, summary: str) -> Judgement | None:
     if not document.strip():
         return Judgement(NAN, Reason.EMPTY_DOCUMENT)
-    return None if summary.strip() else Judgement(NAN, Reason.EMPTY_SUMMARY)
+    reason = no_summary(summary)
+    return reason and Judgement(NAN, reason)
 
 
 def judge(name: str, model: Model) -> Callable[[Sequence[str], Sequence[str]], list[Judgement]]:

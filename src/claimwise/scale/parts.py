@@ -221,7 +221,9 @@ _COLUMNS = [
     ("metric", _TEXT),
     ("scorer", _TEXT),
     ("score", pa.float64()),
+    ("min_support", pa.float64()),
     ("n_claims", pa.int64()),
+    ("n_unsupported", pa.int64()),
     ("n_unparsed", pa.int64()),
     ("reason", _TEXT),
     ("verdict", _TEXT),
@@ -339,6 +341,7 @@ def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
         metric=job.metric,
         scorer=job.scorer,
         **scores,
+        **output.worst(claims, examples["id"]).reset_index(drop=True),
         verdict=decisions.verdicts(examples.assign(score=scores["score"]), band, claims) if band else None,
     )
     columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else [])

@@ -231,6 +231,21 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     )
 
 
+def worst(claims: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
+    """What a mean hides: of each example (``ids``) the least support of its claims, and how many are called unsupported.
+
+    ``claims`` are a ``claim_table``. A row an example, in order; empty where no claim has a support, or none a verdict.
+
+    >>> claims = pd.DataFrame({"example_id": ["a", "a"], "support": [0.9, 0.1], "verdict": ["supported", "unsupported"]})
+    >>> worst(claims, ["a", "b"]).values.tolist()
+    [[0.1, 1], [nan, <NA>]]
+    """
+    unsupported = (claims["verdict"] == SUPPORT[1]).astype("Int64").mask(claims["verdict"] == "")
+    group = claims.assign(unsupported=unsupported).groupby("example_id")
+    found = {"min_support": group["support"].min(), "n_unsupported": group["unsupported"].sum(min_count=1)}
+    return pd.DataFrame(found).reindex(ids)
+
+
 #: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).
 _OF_A_CLAIM = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
 

@@ -28,7 +28,7 @@ from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
 #: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
-_COLUMNS = ["id", "metric", "scorer", "score", "n_claims", "n_unparsed", "reason"]
+_COLUMNS = "id metric scorer score min_support n_claims n_unsupported n_unparsed reason".split()
 #: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
 _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
@@ -113,11 +113,12 @@ def score(
     with cost.watched(metric, engine, estimated) as progress:
         evaluation = evaluate(metric, spec, engine, examples, recorded=found.claims, progress=progress)
 
-    scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)[_COLUMNS]
+    judged = output.claim_table(evaluation, examples, claim_band)
+    scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)
+    scores = scores.join(output.worst(judged, scores["id"]), on="id")[_COLUMNS]
     rows = examples.assign(score=scores["score"])
     cut = threshold if threshold is not None else decisions.tuned(rows)
     band = band if cut is None else None
-    judged = output.claim_table(evaluation, examples, claim_band)
     called = None
     if cut is not None:
         scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())

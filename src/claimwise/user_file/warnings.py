@@ -12,6 +12,7 @@ from itertools import pairwise
 import pandas as pd
 
 from claimwise import text
+from claimwise.corpora.plain import ITEM, TAG
 from claimwise.errors import counted
 from claimwise.words import FUNCTION_WORDS
 
@@ -35,22 +36,9 @@ _ENGLISH = 0.01
 #: Function words that are words of those languages, too; of two letters and fewer there are too many in every language.
 _SHARED = frozenset("all also for have her hers more most once over per under was will".split())
 _OF_ENGLISH = frozenset(word for word in FUNCTION_WORDS if len(word) > 2) - _SHARED
-#: The tags of running text; ``<5 mg>`` and ``<name>`` are none.
-_TAG = re.compile(
-    r"</?(?:a|article|b|blockquote|body|br|div|em|h[1-6]|html|i|img|li|ol|p|script|section|span|strong|su[bp]|t[dhr]"
-    r"|table|ul)(?:\s[^<>]*)?/?>",
-    re.IGNORECASE,
-)
-
 _ENDS = tuple(".!?:;…。！？\"”'’)]")  # of a line that says all it has to say
 _NARROWEST = 20  # characters; nobody breaks lines at fewer, and lists of words are as narrow
-_ITEM = re.compile(r"\s*(?:[-*•–+]|\d{1,2}[.)]|\(?[a-z][.)]|[ivx]{1,4}[.)])\s+(?=\S)")
-_NUMBERED = re.compile(r"\s*\(?(\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s+(?=\S)")
-_HEADING = re.compile(r"\s*(?:#{1,6}\s+\S.*|(\*\*|__)[^*_]+\1:?)\s*")
-_LEAD_IN = re.compile(
-    r"(?:sure\W+|certainly\W+)?(?:here(?: is| are|['’]s)|below (?:is|are)|the following|in summary)\b", re.I
-)
-_LABEL_WORDS, _HEADING_WORDS = 3, 8  # the most of a label ("Key points:"), and of a heading without marks
+_HEADING_WORDS = 8  # the most of a heading
 
 
 def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[str]:
@@ -72,11 +60,9 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
     another, summaries = "take a language model (--model, in Python model=)", examples["summary"]
     if prompts:
         yield f"{', '.join(prompts)}: the {kind} model reads {_READ[kind]}; {another}, which reads all of it"
-    tagged = {name: int(examples[name].str.contains(_TAG).sum()) for name in ("document", "summary")}
-    if any(tagged.values()):
-        found = " and ".join(counted(count, name) for name, count in tagged.items() if count)
+    if count := int(examples["document"].str.contains(TAG).sum()):
         yield (
-            f"{found} {'holds' if sum(tagged.values()) == 1 else 'hold'} HTML (<p>, <br/> and such), which is "
+            f"{counted(count, 'document')} {'holds' if count == 1 else 'hold'} HTML (<p>, <br/> and such), which is "
             "read as text; take the tags out before"
         )
     if count := sum(map(wrapped, summaries)):
@@ -84,10 +70,10 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
             f"{counted(count, 'summary')} {'looks' if count == 1 else 'look'} hard-wrapped (a line goes on in the "
             "next one): every line is read as a sentence; join the lines before"
         )
-    if count := sum(map(marked, summaries)):
+    if count := sum(map(titled, summaries)):
         yield (
-            f"{counted(count, 'summary')} {'has' if count == 1 else 'have'} numbered lists, headings or lead-ins, "
-            "which are read as claims; take them off before"
+            f"{counted(count, 'summary')} {'begins' if count == 1 else 'begin'} with a title, which is read as a claim; "
+            "take it off before"
         )
     if kind != "embedded":
         return
@@ -134,7 +120,7 @@ def wrapped(summary: str) -> bool:
 
 def _broken(lines: list[str]) -> bool:
     width = max(map(len, lines), default=0)
-    if len(lines) < 2 or width < _NARROWEST or lines[0][:1].islower() or any(map(_ITEM.match, lines)):
+    if len(lines) < 2 or width < _NARROWEST or lines[0][:1].islower() or any(map(ITEM.match, lines)):
         return False
     pairs = [(line, after) for line, after in pairwise(lines) if not line.endswith(_ENDS)]
     full = all(len(line) + 1 + len(after.split()[0]) > width for line, after in pairs)
@@ -142,30 +128,15 @@ def _broken(lines: list[str]) -> bool:
     return full and 2 * len(pairs) >= len(lines) - 1 and 2 * small >= len(pairs)
 
 
-def marked(summary: str) -> bool:
-    """Whether a summary has a list with numbers or letters, a heading, or a lead-in on a line of its own.
+def titled(summary: str) -> bool:
+    """Whether a few words stand above prose, on a line of their own with a blank one below.
 
-    >>> marked("1. It rained.\\n2. It snowed."), marked("Key points:\\n- It rained."), marked("# Weather\\nIt rained.")
-    (True, True, True)
-    >>> marked("- It rained.\\n- It snowed."), marked("2. Mai war es.\\nIt rained."), marked("Ann: hello\\nBob: bye")
-    (False, False, False)
+    >>> titled("Old bridge closes\\n\\nThe mayor spoke."), titled("Ann: hello\\n\\nBob: bye")
+    (True, False)
     """
-    lines = summary.strip().splitlines()
-    numbers = {found[1] for line in lines if (found := _NUMBERED.match(line))}
-    return len(numbers) > 1 or any(
-        _announces(line.strip(), lines[at + 1 :]) for at, line in enumerate(lines[:-1]) if line.strip()
-    )
-
-
-def _announces(line: str, after: list[str]) -> bool:
-    """Whether a line only leads to those that follow."""
-    if _HEADING.fullmatch(line):
-        return True
-    words = line.split()
-    if line.endswith(":"):
-        return len(words) <= _LABEL_WORDS or bool(_LEAD_IN.match(line))
-    bare = not line.endswith(_ENDS) and not _ITEM.match(line)
-    return bare and len(words) <= _HEADING_WORDS and not after[0].strip() and after[-1].rstrip().endswith(_ENDS)
+    first, *others = summary.strip().splitlines() or [""]
+    bare = not first.endswith(_ENDS) and not ITEM.match(first) and len(first.split()) <= _HEADING_WORDS
+    return bare and len(others) > 1 and not others[0].strip() and others[-1].rstrip().endswith(_ENDS)
 
 
 def _not_english(texts: Iterable[str]) -> bool:

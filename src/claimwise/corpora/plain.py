@@ -1,0 +1,70 @@
+"""A user's summary without its layout, which metrics would read as claims: HTML, Markdown, list numbers, lead-ins.
+
+Only what is rarely anything else is taken off; whatever is left stands as it stood.
+"""
+
+import html
+import re
+
+#: The tags of running text; ``<5 mg>`` and ``<name>`` are none.
+TAG = re.compile(
+    r"</?(?:a|article|b|blockquote|body|br|div|em|h[1-6]|html|i|img|li|ol|p|script|section|span|strong|su[bp]|t[dhr]"
+    r"|table|ul)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+#: What begins an item of a list.
+ITEM = re.compile(r"\s*(?:[-*•–+]|\d{1,2}[.)]|\(?[a-z][.)]|[ivx]{1,4}[.)])\s+(?=\S)")
+
+_INLINE = re.compile(r"</?(?:a|b|em|i|img|span|strong|su[bp])\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"^\s*\(?(\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s+(?=\S)")
+_BULLET = re.compile(r"^\s*(?:(?:>|#{1,6}|[-*•–+])\s+)+(?=\S)")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_|~~|`+)(?=[^\s_])((?:(?!\1).)+)(?<=[^\s_])\1(?![\w*])")
+_HEADING = re.compile(r"#{1,6}\s+\S.*|<h[1-6]\b.*|(\*\*|__)[^*_]+(?<![.!?])\1:?", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    r"(?:sure\W+|certainly\W+)?(?:here(?: is| are|['’]s)|below (?:is|are)|the following|in summary)\b", re.I
+)
+_LABEL_WORDS = 3  # the most of a label ("Key points:")
+
+
+def has_words(text: str) -> bool:
+    """Whether a text says anything: "---" and "* * *" do not."""
+    return any(map(str.isalnum, text))
+
+
+def plain(summary: str) -> str:
+    """The summary without tags and marks; of headings, lead-ins and rules nothing is left.
+
+    >>> plain("## News\\n1. **Ann** left, see [this](http://a.b).\\n2. It <b>rained</b> &amp; `snowed`.\\n---").split("\\n")
+    ['', 'Ann left, see this.', 'It rained & snowed.', '']
+    >>> plain("It rained. 2 * 3 < 7\\n12. May was the date.")
+    'It rained. 2 * 3 < 7\\n12. May was the date.'
+    """
+    text = summary
+    if TAG.search(text):
+        text = html.unescape(TAG.sub(lambda tag: "" if _INLINE.match(tag[0]) else "\n", text))
+    lines = text.splitlines()
+    numbered = len({found[1] for line in lines if (found := _NUMBERED.match(line))}) > 1
+    read = []
+    for at, line in enumerate(lines):
+        follows = any(map(has_words, lines[at + 1 :]))
+        if not has_words(line) or (follows and _announces(line.strip())):
+            read.append("")
+            continue
+        line = _LINK.sub(r"\1", _BULLET.sub("", line))
+        line = _NUMBERED.sub("", line, 1) if numbered else line
+        for _ in range(2):  # one in the other
+            line = _EMPHASIS.sub(r"\2", line)
+        read.append(line)
+    return summary if read == summary.splitlines() else "\n".join(read)
+
+
+def _announces(line: str) -> bool:
+    """Whether a line only leads to those that follow.
+
+    >>> [_announces(line) for line in ("# News", "**News:**", "Key points:", "Here is a summary of it:", "**It rained.**")]
+    [True, True, True, True, False]
+    """
+    if _HEADING.fullmatch(line):
+        return True
+    return line.endswith(":") and (len(line.split()) <= _LABEL_WORDS or bool(_LEAD_IN.match(line)))
