@@ -193,6 +193,31 @@ def test_an_unfaithful_summary_fails_a_test_with_the_claims_that_are_not_support
         models.load("embedded")
 
 
+def test_a_test_fails_by_claims_however_high_their_mean_is():
+    summary = "The cat sat. The cat sat on the mat. It rained in Paris."
+    assert_faithful(CAT, summary, 0.5, model=FakeModel(), max_unsupported=1)
+    with pytest.raises(AssertionError) as failure:
+        assert_faithful(CAT, summary, 0.5, model=FakeModel(), max_unsupported=0)
+    assert str(failure.value).splitlines()[:2] == [
+        "unsupported claims: 1, at most 0 expected",
+        "  unsupported (0.00): It rained in Paris.",
+    ]
+    with pytest.raises(
+        AssertionError, match=r"^acueval 0\.667 is below 0\.9\nunsupported claims: 1, at most 0 expected\n"
+    ):
+        assert_faithful(CAT, summary, 0.9, model=FakeModel(), max_unsupported=0)
+    with pytest.raises(ClaimwiseError, match="max_unsupported: holistic judges the whole summary and makes no claims"):
+        assert_faithful(CAT, summary, 0, "holistic", model=FakeModel(), max_unsupported=0)
+
+
+def test_an_explanation_is_a_table_in_a_notebook_and_its_texts_are_escaped():
+    shown = claimwise.explain("The cat <3 sat.", "The cat sat. It rained.", model="lexical")._repr_html_()
+    assert "<table>" in shown
+    assert "unsupported" in shown
+    assert "The cat &lt;3 sat." in shown
+    assert "<3" not in shown
+
+
 def test_what_the_embedded_model_is_not_sure_of_is_named_in_a_failure():
     with pytest.raises(AssertionError, match=r"acueval 0\.\d+ is below 0\.86\n  not sure \(0\.\d\d\): It snowed"):
         assert_faithful(RAIN, "It snowed.", min_score=0.86)

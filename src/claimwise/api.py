@@ -173,6 +173,14 @@ class Explanation:
         found = "no score" if self.score != self.score else f"{self.score:.3f} {self.verdict}".rstrip()
         return "\n".join([f"{found} ({self.reason})" if self.reason else found, *output.spelled(self.claims)])
 
+    def _repr_html_(self) -> str:
+        """The same as a table, for notebooks; texts are escaped."""
+        from claimwise.analysis.tables import show  # loads IPython, which is there in a notebook
+
+        nearest = self.claims["evidence"].map(lambda sentences: "".join(sentences[:1]))
+        shown = self.claims.assign(evidence=nearest).rename(columns={"evidence": "nearest in the document"})
+        return show(shown.dropna(axis=1, how="all"), f"Score {str(self).splitlines()[0]}.", digits=2).data
+
 
 def explain(
     document: str | Iterable[str], summary: str, metric: str = "acueval", model: AnyModel = DEFAULT_MODEL

@@ -14,14 +14,18 @@ def assert_faithful(
     min_score: float,
     metric: str = "acueval",
     model: AnyModel = DEFAULT_MODEL,
+    max_unsupported: int | None = None,
 ) -> None:
     """Fail where a summary has a score below the least, in [0, 1], or none, and name the claims that are not supported.
+
+    With ``max_unsupported`` it fails where more claims than that are called unsupported, too, however high their mean is
+    (``min_score=0`` looks at nothing else); a claim that is "not sure" is not called so.
 
     ``document`` is a text, or several that are read as one (contexts); for the others see ``claimwise.score``.
 
     Raises:
         AssertionError: the summary is not that faithful.
-        ClaimwiseError: as ``claimwise.score``; or ``min_score`` is no score.
+        ClaimwiseError: as ``claimwise.score``; ``min_score`` is no score; or there are no claims to count.
 
     >>> assert_faithful("The cat sat on the mat.", "The cat sat.", min_score=0.8, model="lexical")
     >>> assert_faithful("The cat sat on the mat.", "The cat sat. A dog barked.", min_score=0.8, model="lexical")
@@ -36,9 +40,18 @@ def assert_faithful(
         raise ClaimwiseError(f"summary: expected a text, got {shorten(summary)}; assert one summary at a time")
     check_score("min_score", min_score)
     found = explain(document, summary, metric, model)
-    if found.score >= min_score:
-        return
     scored = found.score == found.score  # not NaN
-    lines = [f"{metric} {found.score:.3f} is below {min_score}" if scored else f"no {metric} score: {found.reason}"]
+    if scored and max_unsupported is not None and found.claims.empty:
+        raise ClaimwiseError(f"max_unsupported: {metric} judges the whole summary and makes no claims to count")
+    unsupported = int((found.claims["verdict"] == SUPPORT[1]).sum())
+    lines = []
+    if not found.score >= min_score:
+        lines += [
+            f"{metric} {found.score:.3f} is below {min_score}" if scored else f"no {metric} score: {found.reason}"
+        ]
+    if max_unsupported is not None and unsupported > max_unsupported:
+        lines += [f"unsupported claims: {unsupported}, at most {max_unsupported} expected"]
+    if not lines:
+        return
     doubted = found.claims[~found.claims["verdict"].isin([SUPPORT[0], ""])]
     raise AssertionError("\n".join([*lines, *spelled(doubted)]))

@@ -39,6 +39,8 @@ _SYSTEMS = 20  # systems whose means are shown, the best
 _TURNED = "label 1 means faithful: are the labels the other way round?"
 
 
+#: Of another model than the embedded one, or another metric than those its bounds are of.
+NO_BOUNDS = "  no verdicts: no bounds are known for this model and metric. Labels tune a threshold, or give --threshold"
 #: What a score or a support between the bounds says.
 NOT_SURE = "not sure"
 
