@@ -86,6 +86,7 @@ LISTS = [
 JSON = [
     ('{"claims": ["It rained.", "We left."]}', ("It rained.", "We left.")),
     ('```json\n{"claims": ["It rained.", "We left."]}\n```', ("It rained.", "We left.")),
+    ('- Output: {"claims": ["It rained.", "We left."]}', ("It rained.", "We left.")),
     ('Here is the output:\n{"claims": ["It rained.", "We left."]}\nDone.', ("It rained.", "We left.")),
     ('{"claims": ["It rained.", "We left.",],}', ("It rained.", "We left.")),
     ("{'claims': [\"It rained.\", 'We left.']}", ("It rained.", "We left.")),

@@ -799,6 +799,16 @@ def test_a_summary_is_not_called_faithful_while_a_claim_of_it_is_doubted():
     assert pd.read_csv("claims.csv")["verdict"].tolist() == ["not sure", "supported"]
 
 
+def test_a_model_without_bounds_says_that_there_are_no_verdicts(capsys):
+    write([{"document": "It rained in Rome.", "summary": "It rained."}])
+    score(metric="acueval", model="lexical")
+    assert "no verdicts: no bounds are known for this model and metric" in capsys.readouterr().out
+    score(metric="acueval", model="lexical", threshold=0.5)
+    score(metric="acueval")
+    score(metric="word-overlap")  # asks no model
+    assert "no bounds are known" not in capsys.readouterr().out
+
+
 def test_a_denial_that_the_model_overlooks_keeps_every_claim_metric_from_calling_it_faithful(capsys):
     write(
         [{"document": "The trial found that the drug did not lower blood pressure.", "summary": "The drug lowered it."}]

@@ -18,11 +18,20 @@ _ADDRESS = re.compile(HUB + r"datasets/([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
 def ask(name: str, file: str, revision: str | None = None, kind: str = "model") -> None:
     """Ask the hub, once, for a file that its cache lacks: ``huggingface_hub`` asks seven times in half a minute.
 
-    The file is one of a model or dataset (``kind``) that is needed first.
+    Args:
+        name: of a model or dataset.
+        file: one that is needed first.
+        revision: of it; None: the main branch.
+        kind: ``model`` or ``dataset``.
 
     Raises:
         OSError: the hub is out of reach. What else is wrong, who downloads says.
         ValueError: it is no name of the hub's.
+
+    >>> ask("not/a/name", "config.json")
+    Traceback (most recent call last):
+    ...
+    huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': 'not/a/name'...
     """
     if try_to_load_from_cache(name, file, revision=revision, repo_type=kind) is not None:
         return
@@ -41,6 +50,8 @@ def fetched(path: Path) -> Path:
     Raises:
         ClaimwiseError: there is no such file on the hub, the hub is out of reach, or the address is none.
 
+    >>> fetched(Path("mine.csv")).name
+    'mine.csv'
     >>> fetched(Path("hf://datasets/squad"))
     Traceback (most recent call last):
     ...

@@ -36,8 +36,8 @@ class ParamsError(ClaimwiseError):
 class ScoredCorpus(Strict):
     """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
 
-    ``validation_documents`` and ``test_documents``: of a metric that takes long so many documents of each origin only,
-    none of which the model of any metric named in either learned from.
+    ``validation_documents`` and ``test_documents``: of a metric that takes long that split's rows of so many documents of
+    each origin only, none of which the model of any metric named in either learned from.
     """
 
     metrics: list[str]
@@ -159,6 +159,8 @@ class Settings(WithSections):
     def parameters(self, notebook: str) -> dict[str, Any]:
         """The parameters of a notebook: its section, that of the same name under the chosen dataset, ``data`` and ``model``.
 
+        What stands in both sections counts as it stands under the dataset.
+
         Raises:
             ParamsError: there is no such section (with a suggestion), none for this dataset, or a value in it is wrong.
         """
@@ -197,7 +199,11 @@ class Settings(WithSections):
                 yield finding(here + ".".join(map(str, (notebook, *found["loc"]))), found)
 
     def model_entry(self, name: str) -> dict[str, Any]:
-        """An entry of ``models``; where there is none, a ``ParamsError`` suggests one."""
+        """An entry of ``models``.
+
+        Raises:
+            ParamsError: there is no such entry (with a suggestion).
+        """
         if name not in self.models:
             known = ", ".join(self.models)
             raise ParamsError(

@@ -50,6 +50,11 @@ def results_folder(kind: str, data: str, model: str) -> Path:
 def plain(name: str) -> str:
     """A name from the settings that becomes a part of a path: nothing outside our own folders is ever named by it.
 
+    Raises:
+        ClaimwiseError: it is not made of letters, digits, ``_``, ``-`` and ``.``, or begins with a dot.
+
+    >>> plain("word-overlap")
+    'word-overlap'
     >>> plain("../..")
     Traceback (most recent call last):
     ...

@@ -16,7 +16,11 @@ def settings() -> params.Settings:
 
 
 def load_model(name: str) -> Model:
-    """An entry of ``models`` in params.yaml, with the response cache behind it."""
+    """An entry of ``models`` in params.yaml, with the response cache behind it.
+
+    Raises:
+        ParamsError: there is no such entry.
+    """
     found = settings()
     return models.load(found.model_entry(name), paths.root() / found.cache)
 
@@ -28,12 +32,20 @@ def load_metrics(names: Iterable[str]) -> dict[str, MetricSpec]:
 
 
 def load_corpus(data: str, name: str) -> Corpus:
-    """A corpus as the stage ``corpora`` wrote it; where it did not, ``FileNotFoundError`` says how."""
+    """A corpus as the stage ``corpora`` wrote it.
+
+    Raises:
+        FileNotFoundError: it did not; the message says how.
+    """
     return corpora.read(paths.corpus_folder(data, name))
 
 
 def load_evaluation(data: str, model: str, corpus: str, metric: str) -> Evaluation:
-    """Claims, verdicts and scores of a model's metric on a corpus; where ``score`` wrote none, ``FileNotFoundError`` says how."""
+    """Claims, verdicts and scores of a model's metric on a corpus, as the stage ``score`` wrote them.
+
+    Raises:
+        FileNotFoundError: it did not; the message says how.
+    """
     return Evaluation.read(paths.scores_folder(data, model, metric) / paths.plain(corpus))
 
 

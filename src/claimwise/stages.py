@@ -65,8 +65,11 @@ def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
     """What notebooks need that a user's examples do not have, in words; they are prepared and scored all the same.
 
     >>> rows = {"document_id": ["x", "x"], "system": ["a", "b"], "split": ["validation", "test"], "label": [1.0, 0.0]}
-    >>> lacks(pd.DataFrame(rows).assign(corpus="mine"), pd.DataFrame())[0]
-    'not both labels among rows whose split is validation: meta_evaluation cannot tune a threshold'
+    >>> for lack in lacks(pd.DataFrame(rows).assign(corpus="mine"), pd.DataFrame()):
+    ...     print(lack)
+    not both labels among rows whose split is validation: meta_evaluation cannot tune a threshold
+    not both labels among rows whose split is test: meta_evaluation cannot say how right a metric is
+    no file mine.preferences.csv (or of another kind) beside it: preference_bias has nothing to compare
     """
     found = []
     for split, what in (("validation", "tune a threshold"), ("test", "say how right a metric is")):

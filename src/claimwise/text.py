@@ -111,5 +111,9 @@ def words(text: str) -> list[str]:
 
 
 def word_count(text: str) -> int:
-    """Number of words, as the length columns of the tables count them."""
+    """Number of words, as the length columns of the tables count them.
+
+    >>> word_count("Two words.")
+    2
+    """
     return len(words(text))

@@ -27,7 +27,7 @@ class Interval(NamedTuple):
     high: float
 
     def named(self, name: str) -> dict[str, float]:
-        """The three as columns of a table, as ``tables.show`` reads them.
+        """The three as columns of a table, as ``tables.show`` and ``plots.long_form`` read them.
 
         >>> Interval(0.5, 0.4, 0.6).named("f1")
         {'f1': 0.5, 'f1_low': 0.4, 'f1_high': 0.6}
@@ -88,9 +88,14 @@ def bootstrap_interval(
         groups: document ids, (n,): what is of one document stays together; each row by itself, where none are given.
         draws: number of bootstrap samples; those in which the measure is undefined (one class only) are left out.
         seed: of the draws.
-        options: of the measure, which is NaN where it is undefined, or no row is left.
+        options: of the measure.
 
-    >>> from claimwise.analysis.measures import auc
+    Returns:
+        NaN where the measure is undefined, or no row is left.
+
+    >>> from claimwise.analysis.measures import auc, balanced_accuracy
+    >>> bootstrap_interval(balanced_accuracy, [1, 1, 0, 0] * 20, [True, True, False, False] * 20, groups=range(80))
+    Interval(value=1.0, low=1.0, high=1.0)
     >>> bootstrap_interval(auc, [1, 0] * 20, [0.9, 0.1] * 20, groups=range(40))
     Interval(value=1.0, low=1.0, high=1.0)
     """
@@ -129,6 +134,8 @@ def paired_bootstrap(
     >>> difference = paired_bootstrap(mean, [[1] * 50], [[1, 0] * 25], groups=range(50))
     >>> difference.value, round(difference.p, 4)
     (0.5, 0.0002)
+    >>> paired_bootstrap(mean, [[1, 0]], [[1, 0]], groups=["a", "b"])
+    Difference(value=0.0, low=0.0, high=0.0, p=1.0)
     """
     value = measure(*first, **options) - measure(*second, **options)
     one, other = (
@@ -143,10 +150,11 @@ def paired_bootstrap(
 
 
 def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: int = 1000, seed: int = 0) -> float:
-    """The "95 % confidence interval" of AggreFact, ACUEval and others, as their code computes it; NaN with one class only.
+    """The "95 % confidence interval" of AggreFact, ACUEval and others, as their code computes it.
 
-    The distance from the mean to the 2.5th percentile over samples of 80 % of the rows *without* replacement: about half
-    as wide as a bootstrap interval, and shown only beside published numbers.
+    The distance from the mean to the 2.5th percentile over ``draws`` samples of 80 % of the rows *without*
+    replacement. It is about half as wide as a bootstrap interval; shown only beside published numbers. NaN with one
+    class only.
 
     >>> published_interval([1, 0] * 50, [True, False] * 50)
     0.0
@@ -162,7 +170,9 @@ def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: 
 
 
 def holm(p: Sequence[float]) -> Array:
-    """p-values of one family of comparisons, (m,), corrected for their number (Holm 1979); NaN stays and is not counted.
+    """p-values corrected for how many comparisons were made together (Holm 1979): one family's, shape (m,).
+
+    NaN is no comparison: it stays and is not counted.
 
     >>> holm([0.01, 0.04, 0.03, float("nan")]).round(4).tolist()
     [0.03, 0.06, 0.06, nan]

@@ -13,10 +13,11 @@ _DRAWS = 2000
 
 
 def expected_calibration_error(labels: Sequence[int], supports: Sequence[float]) -> tuple[float, pd.DataFrame]:
-    """Expected calibration error in [0, 1] over ``BINS`` equal-width bins, and the reliability table behind it.
+    """Expected calibration error over ``BINS`` equal-width bins, and the reliability table behind it.
 
-    It is the mean |share supported - mean support|, weighted by bin size. The table has one row a non-empty bin:
-    ``support`` (mean predicted), ``supported`` (share labelled 1), ``n``.
+    Returns:
+        ECE in [0, 1] (mean |share supported - mean support|, weighted by bin size) and one row a non-empty bin:
+        ``support`` (mean predicted), ``supported`` (share labelled 1), ``n``.
 
     >>> expected_calibration_error([1, 0, 1, 1], [0.75, 0.75, 0.75, 0.75])[0]
     0.0
@@ -35,15 +36,21 @@ def calibration_floor(supports: Sequence[float], claims: Sequence | None = None)
     The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
     resampling, Broecker and Smith 2007), and their ``expected_calibration_error`` is computed each time.
 
-    ``supports`` are in [0, 1], (n,). ``claims``, (n,), says what each row asks: rows that ask of the same claim share its
-    label (WiCE's three excerpts a claim do), so their labels are drawn together. Without, each row is a claim.
+    ``supports`` are in [0, 1], shape (n,), none missing. ``claims``, (n,), says what each row asks: rows that ask of
+    the same claim share its label (WiCE's three excerpts a claim do), so their labels are drawn together. Without,
+    each row is a claim.
 
     Returns:
         Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence
         of miscalibration. NaN without supports.
 
-    >>> calibration_floor([0.7] * 10).value > 0.1, calibration_floor([0.7] * 1000).value < 0.02
+    >>> calibration_floor([0.0, 1.0])
+    Interval(value=0.0, low=0.0, high=0.0)
+    >>> few, many = calibration_floor([0.7] * 10), calibration_floor([0.7] * 1000)
+    >>> few.value > 0.1, many.value < 0.02
     (True, True)
+    >>> calibration_floor([0.7] * 1000, claims=list(range(10)) * 100).value > 0.1
+    True
     """
     supports = np.asarray(supports, float)
     if not len(supports):
@@ -60,8 +67,10 @@ def calibration_errors(rows: pd.DataFrame) -> dict[str, float]:
     """How far verdicts on labelled claims are from probabilities, and how much of it so few claims would have anyway.
 
     Rows have ``label`` (1 or 0), ``support`` in [0, 1], and ``document_id`` and ``claim``, which say what is asked.
-    ``ece_exact`` is what supports that were exact probabilities would have on average at this n, and 97.5 % of such draws
-    stay below ``ece_exact_high`` (``calibration_floor``).
+
+    Returns:
+        ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
+        ``ece_exact_high``, what 97.5 % of such draws stay below (``calibration_floor``).
 
     >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "We left."], "label": [1, 0], "support": [1.0, 0.0]})
     >>> calibration_errors(rows)

@@ -7,10 +7,9 @@ scored.
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
+from claimwise.analysis.agreement import kendall_summary, kendall_system
 from claimwise.analysis.bootstrap import bootstrap_interval, paired_bootstrap, published_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, tuned_accuracy, tuned_threshold
 from claimwise.corpora import Corpus
@@ -75,8 +74,8 @@ def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
 def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], pd.DataFrame]:
     """The metrics that scored enough of a group to have a threshold, and the rows that all of these scored.
 
-    One that scored too little (its replies cannot be read) would leave no row to compare the others on. Where no rows
-    were scored by all, no metric can be compared.
+    One that scored too little (its replies cannot be read) would leave no row to compare the others on. Where each scored
+    some rows and none scored the same ones, no metric can be compared.
 
     >>> rows = pd.DataFrame({"split": ["validation", "validation", "test"], "label": [1, 0, 1], "a": [0.9, 0.1, 0.8]})
     >>> names, scored = comparable(rows.assign(b=[0.5, None, 0.5]), ["a", "b"])
@@ -96,10 +95,14 @@ def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], p
 def difference(
     rows: pd.DataFrame, metric: str, against: str, seed: int, rule: Callable = tuned_threshold
 ) -> dict[str, float]:
-    """How much more a metric agrees with the labels of the test rows than another, in points of balanced accuracy and by AUC.
+    """How much more a metric agrees with the labels of the test rows than another.
 
-    Rows are validation and test rows that both scored; ``rule`` chooses the thresholds, anew on each draw, as in
-    ``measures.tuned_accuracy``. Two-sided ``p`` and ``auc_p`` stand beside the intervals, but not of a metric and itself.
+    Rows are validation and test rows that both scored; ``rule`` chooses a threshold, as in ``measures.tuned_accuracy``.
+
+    Returns:
+        ``difference`` in points of balanced accuracy, both thresholds tuned anew on each draw, and ``auc_difference``, for
+        which no threshold is asked, with their intervals (``_low``, ``_high``) and two-sided ``p`` and ``auc_p``; of a
+        metric and itself there is no p.
     """
     validation, test = validation_and_test(rows)
     both = pd.concat([validation, test])
@@ -148,30 +151,6 @@ def agreement_table(
                 row |= _ranked(part, metric) | _order(part.dropna(subset=[metric]), metric)
             table.append(row)
     return pd.DataFrame(table, columns=_COLUMNS)
-
-
-def kendall_system(scores: Sequence[float], human: Sequence[float], systems: Sequence) -> float:
-    """Kendall's tau-b between the systems' mean scores and mean human ratings (ACUEval Table 7, "Sys.").
-
-    >>> kendall_system([1, 1, 2, 2, 3, 3], [1, 1, 2, 2, 3, 3], list("aabbcc"))
-    1.0
-    """
-    means = pd.DataFrame({"score": scores, "human": human}).groupby(np.asarray(systems)).mean()
-    return float(stats.kendalltau(means["score"], means["human"]).statistic)
-
-
-def kendall_summary(scores: Sequence[float], human: Sequence[float], documents: Sequence) -> tuple[float, int]:
-    """Mean over documents of Kendall's tau-b among its summaries ("Sum."), and over how many documents.
-
-    A document whose summaries all have one score or one rating has no tau and is left out; NaN where all are.
-
-    >>> kendall_summary([1, 2, 3, 3], [1, 2, 5, 5], list("aabb"))
-    (1.0, 1)
-    """
-    frame = pd.DataFrame({"score": scores, "human": human, "document": documents})
-    taus = [stats.kendalltau(g["score"], g["human"]).statistic for _, g in frame.groupby("document") if len(g) > 1]
-    known = [float(tau) for tau in taus if not np.isnan(tau)]
-    return (float(np.mean(known)) if known else float("nan")), len(known)
 
 
 def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: Callable) -> dict[str, float]:

@@ -28,8 +28,8 @@ def mean(values: Sequence[float], weights: Array | None = None) -> float | Array
 def ratio(parts: Sequence[float], wholes: Sequence[float], weights: Array | None = None) -> float | Array:
     """Sum of the parts by the sum of the wholes; NaN where the wholes sum to nothing.
 
-    >>> ratio([1, 0], [2, 2])
-    0.25
+    >>> ratio([1, 0], [2, 2]), ratio([1, 0], [2, 0], weights=np.array([[1, 1], [0, 2]])).tolist()
+    (0.25, [0.5, nan])
     """
     parts, wholes = np.asarray(parts, float), np.asarray(wholes, float)
     above, below = (parts.sum(), wholes.sum()) if weights is None else (weights @ parts, weights @ wholes)
@@ -130,13 +130,16 @@ def _pairs(labels: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
 
 
 def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Array | None = None) -> float | Array:
-    """The threshold t with the best balanced accuracy of ``score > t``; NaN in a draw with one class only.
+    """The threshold t with the best balanced accuracy of ``score > t``, among 500 percentiles of the scores.
 
-    AggreFact's and FENICE's search: percentiles 0, 0.2, ... 99.8 of all scores, ties keep the highest t.
+    AggreFact's and FENICE's search: percentiles 0, 0.2, ... 99.8 of all scores, ties keep the highest t. In a draw with
+    one class only there is no best one: NaN.
 
     Raises:
         ValueError: not both labels are there.
 
+    >>> tuned_threshold([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]) > 0.2
+    True
     >>> tuned_threshold([0.1, 0.2, 0.3], [0, 1, 1], weights=np.array([[1, 1, 1], [1, 0, 2], [0, 2, 1]])).round(2).tolist()
     [0.2, 0.3, nan]
     """
@@ -184,9 +187,11 @@ def tuned_accuracy(
 ) -> float | Array:
     """Balanced accuracy of the test rows, cut at the threshold that the validation rows give; tuned anew on every draw.
 
-    A draw takes whole documents of both parts together: one that stands in both (SummEval's do) is drawn as often in one
-    as in the other. ``validation`` says which rows the threshold is tuned on. ``rule`` gives one threshold for scores and
-    labels, (n,), and with ``weights``, (draws, n), one for each draw, or one for all.
+    ``balanced_accuracy`` at a threshold that is held as it was tuned once is more certain than it is. A draw takes whole
+    documents of both parts together: one that stands in both (SummEval's do) is drawn as often in one as in the other.
+
+    ``validation`` says which rows the threshold is tuned on; the others are the test. ``rule`` gives one threshold for
+    scores and labels, (n,), and with ``weights``, (draws, n), one for each draw, or one for all.
 
     >>> tuned_accuracy([1, 0, 1, 0], [0.7, 0.1, 0.9, 0.2], validation=[True, True, False, False])
     1.0

@@ -34,7 +34,10 @@ _TITLES = 60
 
 
 def long_form(table: pd.DataFrame, measures: Mapping[str, str]) -> pd.DataFrame:
-    """One row a dot of ``interval_plot``, from a table with columns ``x, x_low, x_high``, by names for the figure.
+    """One row a dot of ``interval_plot``, from a table with one row a method and columns ``x, x_low, x_high``.
+
+    The table stands in it once for each x of ``measures``, which has the names for the figure, with ``measure, value,
+    low, high``.
 
     >>> rows = pd.DataFrame({"system": ["a"], "f1": [0.5], "f1_low": [0.4], "f1_high": [0.6]})
     >>> long_form(rows, {"f1": "F1"})[["system", "measure", "value", "low", "high"]].values.tolist()
@@ -73,10 +76,10 @@ def interval_plot(
 ) -> Figure:
     """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
 
-    The table has one row a dot; lines and panels stand in its order. Names of its columns are ``row`` (method, prompt,
-    system), ``panel``, ``hue`` (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where
-    there is none). ``chance`` is where a value without information lies, and ``colours`` are those of lines whose names
-    are no methods of ``results.COLOURS``.
+    The table has one row a dot; lines and panels stand in its order. ``row`` (method, prompt, system), ``panel``,
+    ``hue`` (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where there is
+    none) are names of its columns. ``chance`` is where a value without information lies, and ``colours`` are those of
+    lines whose names are no methods of ``results.COLOURS``. Corpora are shown by the names that papers give them.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))

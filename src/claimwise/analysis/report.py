@@ -48,8 +48,10 @@ def learned_from(corpus: str, model: Mapping[str, Any]) -> str:
 def what_was_run(data: str, model: str, entry: Mapping[str, Any], corpora: Iterable[str], **facts: Any) -> HTML:
     """Two tables: model, corpora's collection and a notebook's own facts; and every corpus, with what of it was learned from.
 
-    Where the model learned from a corpus its results are supervised, unlike those of the papers' prompted models. ``model``
-    is the key of the model in params.yaml, ``entry`` its entry there.
+    Where the model learned from a corpus its results are supervised, unlike those of the papers' prompted models.
+
+    ``model`` is the key of the model in params.yaml, ``entry`` its entry there; ``facts`` (prompts, numbers of rows,
+    draws) are texts, numbers, lists or mappings.
     """
     rows = {"data": data, "model": f"{model} ({_line(entry)})"}
     rows |= {name.replace("_", " "): _line(value) for name, value in facts.items()}

@@ -43,7 +43,11 @@ def of_first_documents(examples: pd.DataFrame, limit: int | None) -> pd.DataFram
 
 
 def summaries_of_systems(examples: pd.DataFrame, systems: Collection[str]) -> pd.DataFrame:
-    """The rows of the documents that all these systems (all, if empty) summarised; ``answered`` says which are summaries.
+    """The rows of the documents that all systems summarised; ``answered`` says which are summaries at all.
+
+    Args:
+        examples: summaries.
+        systems: whose to keep; all, if empty.
 
     Raises:
         ValueError: there are no summaries by one of the systems.

@@ -18,10 +18,11 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
     ``x``, ``x_low`` and ``x_high`` become one column ``x (95 %)``; ``low`` and ``high`` belong to the column before them.
     A column of p-values (``p``, ``step_p``, ``p_holm``, but not ``p_entail``) has three decimals or ``< .001``, never a zero.
     Of a table without rows there is only the caption: a whole sentence as it is, else with "none in this run".
-    Plain HTML without the random ids of ``DataFrame.style``: a rerun gives the same bytes.
+    Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes; ``$19 to $23`` is no
+    formula in it.
 
-    All numbers have so many ``digits`` after the point. Without it each column has as many as its largest number bears:
-    one from 10 on, two above 1, else three.
+    All numbers have so many ``digits`` after the point, for what must stand as it was printed. Without it each column has
+    as many as its largest number bears: one from 10 on, two above 1, else three.
 
     >>> frame = pd.DataFrame({"auc": [0.7321, 0.5], "low": [0.7, None], "high": [0.76, None], "accuracy": [71.25, 9.5]})
     >>> import re

@@ -48,7 +48,11 @@ LOADERS: dict[str, Loader] = {
 
 
 def load(name: str, files: Registry | None = None) -> Corpus:
-    """Load a corpus by name; errors are those of ``loader`` and ``Registry.fetch``."""
+    """Load a corpus by name, its files from the registry or else from the package's (``Registry.from_environment``).
+
+    Raises:
+        CorpusError: no corpus has this name; for what else see ``Registry.fetch``.
+    """
     return filled(name, loader(name), files or Registry.from_environment())
 
 

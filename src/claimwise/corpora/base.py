@@ -34,8 +34,11 @@ class CorpusError(ClaimwiseError):
 class Corpus:
     """A corpus as validated tables (columns in ``claimwise.schema``); a table it lacks is empty.
 
-    A summary without ``spans`` has no error, or none whose place is known: its label says which. ``notes`` count what the
-    loader left out or changed; ``questions``, of corpora that answer questions, has that of each example.
+    A summary without ``spans`` has no error, or none whose place is known: its label says which.
+
+    Attributes:
+        notes: what the loader left out or changed, counted, e.g. ``{"three-way ties left out": 19}``.
+        questions: for corpora that answer questions: the question of each example.
     """
 
     examples: pd.DataFrame
@@ -54,7 +57,7 @@ class Corpus:
         """The corpus with so many documents only, in the order of their ids; None keeps all.
 
         ``of_split`` is the same of each origin's rows of a split, without the documents whose ids are among ``learned``.
-        All other tables' rows about the examples that are left out go, too.
+        Claims, preferences and all other rows about the examples that are left out go, too.
         """
         examples = self.examples
         if documents is not None:
@@ -159,7 +162,11 @@ class Rows:
         self.notes[what] += count
 
     def corpus(self) -> Corpus:
-        """Build and validate the tables; a ``TableError`` names corpus, table, row and column."""
+        """Build and validate the tables.
+
+        Raises:
+            TableError: a table breaks its schema; the message names corpus, table, row and column.
+        """
         tables = {}
         for name, rows in self._rows.items():
             tables[name] = _validated(pd.DataFrame(rows), name, f"corpus {self.name}, table {name}")

@@ -1,6 +1,7 @@
 """A user's summary without its layout, which metrics would read as claims: HTML, Markdown, list numbers, lead-ins.
 
-Only what is rarely anything else is taken off; whatever is left stands as it stood.
+Only what is rarely anything else is taken off; whatever is left stands as it stood. A parser of Markdown takes every mark
+for what it may be: "It rained." above "---" would be a heading, and "12. May was the date." the item of a list.
 """
 
 import html

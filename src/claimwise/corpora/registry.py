@@ -103,6 +103,7 @@ class Registry:
         """A verified local copy of a file of a dataset, which ``path`` names in its repository.
 
         Raises:
+            KeyError: the registry has no such file.
             MissingFileError: there is no copy and none can be downloaded.
             AlteredFileError: a copy or a download is not the published file. A mirror is left as it is; a bad
                 download is deleted.

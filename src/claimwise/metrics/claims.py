@@ -32,6 +32,8 @@ def decomposer(
     >>> frame, model = pd.DataFrame({"summary": ["It rained. We left.", " "]}), models.load({"kind": "lexical"})
     >>> [[c.text for c in d.claims] for d in decomposer("sentences", model)(frame)]
     [['It rained.', 'We left.'], []]
+    >>> [[c.text for c in d.claims] for d in decomposer("summary", model)(frame)]
+    [['It rained. We left.'], []]
     """
     if name == "sentences":
         return partial(_of_summaries, partial(_spans, text.sentences))

@@ -87,7 +87,11 @@ class Evaluation:
 
     @classmethod
     def read(cls, folder: Path) -> Evaluation:
-        """Read the tables that ``write`` wrote; where they are not there, ``FileNotFoundError`` says how they are made."""
+        """Read the tables that ``write`` wrote.
+
+        Raises:
+            FileNotFoundError: they are not there; the message says how they are made.
+        """
         tables = []
         for name in ("claims", "verdicts", "scores"):
             path = folder / f"{name}.parquet"
@@ -118,7 +122,10 @@ class Evaluation:
         return cls(table("claims"), table("verdicts"), table("scores"))
 
     def write(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
-        """Write parquet, and what made it as ``run.json``, where that is given; all of it at once (``paths.replaced``)."""
+        """Write parquet, and what made it as ``run.json``, where that is given.
+
+        The folder is never half written, whenever the process is killed (``paths.replaced``).
+        """
         with paths.replaced(folder) as new:
             for name in ("claims", "verdicts", "scores"):
                 getattr(self, name).to_parquet(new / f"{name}.parquet", index=False)
@@ -151,9 +158,10 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
 def aggregate(supports: np.ndarray, how: str) -> float:
     """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
 
-    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1, ``geometric`` the product's n-th root, so
-    that a summary is not the less faithful for having more claims, ``min`` the weakest claim; ``all`` is the product of
-    0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2).
+    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``geometric`` the
+    product's n-th root, so that a summary is not the less faithful for having more claims, ``min`` the weakest claim;
+    ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2). Of aligned
+    claims ``evaluate`` gives it p_entail, as ``verification.probability`` says: their support has another middle.
 
     >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
     (0.25, nan)
@@ -189,9 +197,10 @@ def evaluate(
         examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id``
             the row's number, from 1, is the id.
         recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``, or by example.
-        batch: examples a step, by default 64, of a language model 512.
-        progress: show a bar on standard error: of the summaries, or of the calls to a language model, after a line on what
-            will be asked.
+        batch: examples a step, by default 64, of a language model 512; what is finished is in the response cache whatever
+            happens later.
+        progress: show a bar with an estimate of the time left on standard error: of the summaries, or of the calls to a
+            language model, after a line on what will be asked.
 
     Returns:
         Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.

@@ -21,7 +21,7 @@ MARK = "(recorded)"
 def recorded_models(corpus: Corpus, role: str) -> Iterator[tuple[str, Prompt, PromptedModel]]:
     """Every (model, template) with replies on record that played this role: the row's name, the prompt, the model.
 
-    Where two systems wrote the same summary, the first of the replies stands for both.
+    Where two systems wrote the same summary, their prompts are the same: the first of the replies stands for both.
 
     >>> from claimwise.corpora.base import Rows
     >>> rows = Rows("toy")

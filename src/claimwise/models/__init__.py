@@ -32,6 +32,10 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
             not there.
 
+    >>> load({"kind": "embeded"})
+    Traceback (most recent call last):
+    ...
+    claimwise.models.options.ModelError: unknown kind of model 'embeded'; expected embedded, lexical, transformers or openai
     >>> load({"kind": "openai", "model": "m", "concurency": 3})
     Traceback (most recent call last):
     ...
@@ -126,6 +130,8 @@ def describe(settings: Mapping[str, Any]) -> str:
 
     >>> describe({"kind": "openai", "model": "m", "base_url": "http://localhost:8000/v1"})
     'm at http://localhost:8000/v1'
+    >>> describe({"kind": "openai", "model": "m", "base_url": ["https://user:secret@one.org/v1", "https://two.org/v1"]})
+    'm at https://one.org/v1, https://two.org/v1'
     """
     kind = settings.get("kind")
     for role, does in (("only_verifies", "verifies"), ("only_decomposes", "writes claims")):

@@ -146,7 +146,7 @@ class Model(Protocol):
 class WordMarker(Protocol):
     """What a model may offer beside its roles: which words of a text its document does not support.
 
-    ``words_measured`` says how right that was where it was measured; while it is empty, no word is shown as marked.
+    ``words_measured`` says how right it was where that was measured; without it (or empty) no word is shown as marked.
     """
 
     words_measured: str

@@ -32,9 +32,12 @@ def write(
     Args:
         shared: runs the model.
         prompts: token ids, none empty.
-        longest_reply: most tokens of a reply, which is yielded with its prompt's index when it has ended.
+        longest_reply: most tokens of a reply.
         ended: whether a reply ends with the last of these tokens, though it could be longer.
         room: how many rows to write at once, by their length with the longest reply, and how much of it all share.
+
+    Yields:
+        (index of the prompt, tokens of its reply), when it has ended.
     """
     beginning = shared.beginning(prompts)
     known = 0 if beginning is None else beginning.get_seq_length()

@@ -24,19 +24,30 @@ CLAIMS = 8
 class Usage:
     """What was asked of a model.
 
+    Attributes:
+        asked: values wanted (replies, verdicts, judgements).
+        cached: how many of them were in the response cache.
+        calls: how many the model was asked for; values wanted twice are asked for once.
+        prompt_tokens: that it read, where it counts tokens.
+        reply_tokens: that it wrote.
+        unparsed: values wanted for which there is a reason instead.
+        unread: how many replies were cached under ``unread_name``.
+        seconds: spent waiting for it.
+        cost: in the currency of its prices; 0 where it has none.
+
     >>> Usage(asked=2, cached=1) + Usage(asked=1, calls=1) == Usage(asked=3, cached=1, calls=1)
     True
     """
 
-    asked: int = 0  # values wanted (replies, verdicts, judgements)
-    cached: int = 0  # of these, in the response cache
-    calls: int = 0  # values that the model was asked for; those wanted twice once
+    asked: int = 0
+    cached: int = 0
+    calls: int = 0
     prompt_tokens: int = 0
     reply_tokens: int = 0
-    unparsed: int = 0  # values for which there is a reason instead
-    unread: int = 0  # replies cached under ``unread_name``
-    seconds: float = 0.0  # spent waiting
-    cost: float = 0.0  # in the currency of the model's prices
+    unparsed: int = 0
+    unread: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
@@ -80,8 +91,13 @@ def usage() -> pd.DataFrame:
 def watched(title: str, model: Model, estimate: Usage | None) -> Iterator[bool]:
     """Say on standard error what will be asked within, show a bar of the calls, and say what was asked.
 
-    The estimate is of the calls; of a model that is no language model there is none, and then the block, as the value
-    yielded says, should show a bar of its own.
+    Args:
+        title: what asks, e.g. a metric's name.
+        model: what is asked.
+        estimate: of the calls; None of a model that is no language model.
+
+    Yields:
+        Whether the block should show a bar of its own.
     """
     before, start = dict(_USAGE), time.monotonic()
     try:

@@ -53,13 +53,21 @@ class Entailment(Protocol):
 
 
 def label_order(labels: Mapping[int, str], checkpoint: str) -> list[int]:
-    """Where a checkpoint's classifier has entailment, neutral and contradiction, by ``id2label`` of its config.
+    """Where a checkpoint's classifier has entailment, neutral and contradiction.
+
+    Args:
+        labels: ``id2label`` of its config.
+        checkpoint: its name, for the message.
 
     Raises:
         EntailmentError: there are not exactly these three labels.
 
     >>> label_order({0: "CONTRADICTION", 1: "neutral", 2: "Entailment"}, "m")
     [2, 1, 0]
+    >>> label_order({0: "entailment", 1: "not_entailment"}, "m")
+    Traceback (most recent call last):
+    ...
+    claimwise.models.entailment.EntailmentError: m: found labels 'entailment', 'not_entailment' in id2label of its...
     """
     found = [
         [int(i) for i, name in labels.items() if str(name).lower().startswith(beginning)] for beginning in _BEGINNINGS
@@ -74,7 +82,15 @@ def label_order(labels: Mapping[int, str], checkpoint: str) -> list[int]:
 
 
 class SequenceClassifier:
-    """A three-way NLI checkpoint of transformers; docs/fenice.md has what each option means.
+    """A three-way NLI checkpoint of transformers.
+
+    Args:
+        checkpoint: a local folder with safetensors, or a hub id.
+        revision: of a hub id, which needs one, so that a run can be repeated.
+        dtype: of the weights: float32, bfloat16 or float16.
+        device: a torch device; None takes a GPU where there is one.
+        max_tokens: read no longer pairs than this (the checkpoint's own limit, where it is smaller).
+        batch_tokens: padded tokens in one forward pass; pairs are sorted by length to waste few.
 
     Raises:
         EntailmentError: the labels are not the three of NLI, or a hub id has no revision.
@@ -168,8 +184,11 @@ class SequenceClassifier:
 class ModelEntailment:
     """P(the premise alone supports the claim), by a model that verifies claims, as p_entail; what it leaves is neutral.
 
-    ``model`` is an entry of ``models`` in params.yaml. A premise that it cannot read, or an answer that cannot be read, is
-    a row of NaN.
+    A premise that the model cannot read, or an answer that cannot be read, is a row of NaN.
+
+    Args:
+        model: an entry of ``models`` in params.yaml.
+        prompt: for verification; it shows the premise as the document.
 
     >>> nli = ModelEntailment({"kind": "lexical"})
     >>> nli.entail(["It rained.", "Ann left."], ["It rained.", "It rained."]).tolist()
@@ -285,11 +304,20 @@ class ModelOptions(Options):
 def load(settings: Mapping[str, Any], cache: ResponseCache | None = None) -> Entailment:
     """The entailment model that a metric's ``entailment`` entry describes; its weights are loaded once for equal entries.
 
-    ``cache`` is for the finished calls of ``kind: model``, which are in memory only without it.
+    A checkpoint is large, and the variants of an ablation read with one.
+
+    Args:
+        settings: ``kind`` (embedded, transformers or model) and the options of that kind.
+        cache: finished calls, of ``kind: model``; None keeps them in memory only.
 
     Raises:
         EntailmentError: the kind is unknown, or the checkpoint no three-way NLI model.
         ModelError: an option is unknown or malformed.
+
+    >>> load({"kind": "nli"})
+    Traceback (most recent call last):
+    ...
+    claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers or model
     """
     kinds = {
         "embedded": _embedded,

@@ -166,13 +166,14 @@ class PromptedModel:
 
         if prompt.context != "retrieved":
             # Claims with equally many chunks share them (and an engine their prefix): one that leaves a document little room
-            # or none changes nothing for the others.
-            counts = [len(parts(document, [claim])) for claim in group]
+            # or none changes nothing for the others. A document that fits whole is the same for all.
+            alone = [parts(document, [claim]) for claim in group]
             shared = {
-                count: parts(document, [claim for claim, own in zip(group, counts, strict=True) if own == count])
-                for count in set(counts)
+                count: parts(document, [claim for claim, own in zip(group, alone, strict=True) if len(own) == count])
+                for count in set(map(len, alone))
+                if count > 1
             }
-            return [shared[count] for count in counts]
+            return [shared.get(len(own), own) for own in alone]
         best = [chunks.retrieve(document, claim) for claim in group]
         return [
             [replace(part, sentences=found.sentences) for part in parts(found.text, [claim])]  # all is the evidence

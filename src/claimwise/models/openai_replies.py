@@ -61,9 +61,14 @@ class ServerError(ModelError):
 class HttpClient(openai.DefaultAsyncHttpxClient):
     """The HTTP client under ``openai.AsyncOpenAI``, which repeats attempts that fail: ends a call that cannot succeed.
 
-    Completions are read here, so that an answer that is none counts as a failed attempt; one that was read is in the
-    response's ``extensions``. The seconds of an attempt are up to the last byte of its answer. Some servers repeat the key
-    or the password of their address: both are kept out of answers and messages, where ``where`` names model and server.
+    Completions are read here, so that an answer that is none counts as a failed attempt. The completion is in the
+    response's ``extensions``.
+
+    Args:
+        where: names the model and its server in messages.
+        options: the seconds of an attempt are up to the last byte of its answer; ``AsyncOpenAI`` makes the retries.
+        key: is kept out of answers and messages; some servers repeat it.
+        password: of the server's address, likewise.
 
     Attributes:
         problem: of the last attempt that failed.
@@ -87,7 +92,13 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
         self._warned = -_WARN_SECONDS
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Make one attempt; ``httpx2.RequestError`` where another may succeed, else ``ServerError`` or ``ModelError``."""
+        """Make one attempt.
+
+        Raises:
+            httpx2.RequestError: it failed, and another may not.
+            ServerError: others would fail, too, or another server takes over.
+            ModelError: no other would succeed.
+        """
         attempt = int(request.headers["x-stainless-retry-count"])
         if not self._key:
             request.headers.pop("authorization", None)
@@ -227,7 +238,12 @@ def refusal(
 ) -> str | None:
     """Why a server refused this prompt, where others may still be served; None where it is the request's form.
 
-    The server says a message, perhaps codes and types of its error, and the field of the request that is wrong.
+    Args:
+        message: what the server says.
+        request: what was sent.
+        status: of HTTP.
+        codes: the code and the type that the server gives its error.
+        parameter: the field of the request that the server names.
 
     >>> request = {"model": "m", "prompt": "It rained.", "max_tokens": 20_000, "temperature": 0}
     >>> refusal("the prompt is too long", request)
@@ -249,8 +265,9 @@ def refusal(
 def _names_field(message: str, parameter: str, fields: Collection[str]) -> bool:
     """Whether an error is about a field of the request beside the prompt.
 
-    >>> _names_field("invalid 'seed'", "", {"seed"}), _names_field("the seed of it", "", {"seed"})
-    (True, False)
+    >>> fields = {"seed"}
+    >>> _names_field("invalid 'seed'", "", fields), _names_field("the seed of it", "", fields), _names_field("no", "seed", fields)
+    (True, False, True)
     """
     names = {*fields, *_LIMITS, "temperature", "logprobs", "top_logprobs"} - _PROMPTS
     bare = [name for name in names if "_" in name or name in ("temperature", "logprobs")]  # no words of prose
@@ -275,6 +292,10 @@ def read_text(choice: Mapping[str, Any]) -> Reply:
 
     >>> read_text({"message": {"content": [{"type": "thinking", "text": "Hm"}, {"type": "text", "text": "Yes."}]}}).text
     'Yes.'
+    >>> read_text({"message": {"content": 5}}).reason
+    'the server sent content that is no text (int)'
+    >>> read_text({"message": {"content": None, "refusal": "I'm sorry."}}).reason
+    'refusal'
     """
     message = choice.get("message")
     content = message.get("content") if isinstance(message, dict) else choice.get("text")
@@ -302,8 +323,8 @@ def well_formed(text: str) -> str:
 def read_tokens(usage: Any, name: str) -> int:
     """A count of a completion's usage; 0 where the server gives none, or something else.
 
-    >>> read_tokens("lots", "prompt_tokens")
-    0
+    >>> read_tokens({"prompt_tokens": 12}, "prompt_tokens"), read_tokens("lots", "prompt_tokens")
+    (12, 0)
     """
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) and 0 <= count < 1 << 40 else 0

@@ -39,7 +39,11 @@ class Options(BaseModel):
 
     @classmethod
     def read(cls, kind: str, settings: Mapping[str, Any]) -> Self:
-        """Validate; a ``ModelError`` has a line for every unknown, missing or malformed option."""
+        """Validate.
+
+        Raises:
+            ModelError: one line for every unknown, missing or malformed option.
+        """
         try:
             return cls.model_validate(dict(settings))
         except ValidationError as error:
@@ -183,12 +187,20 @@ def of_kind(
     kinds: Mapping[str, Callable[[], tuple[Callable[..., Any], type[Options]]]],
     error: type[ClaimwiseError],
 ) -> Any:
-    """What an entry of a metric's settings (for a ``part`` of it) describes; for equal entries the same one.
+    """What an entry of a metric's settings describes; for equal entries the same one.
 
-    ``kinds`` has by name what returns a kind's class and its options: they are imported when an entry names them. For
-    another kind ``error`` is raised, for an unknown or malformed option ``ModelError``.
+    Args:
+        part: what the entry is for, in messages.
+        settings: ``kind`` and the options of that kind.
+        kinds: by name what returns a kind's class and its options: they are imported when an entry names them.
+        error: raised for another kind.
+
+    Raises:
+        ModelError: an option is unknown or malformed.
 
     >>> kinds = {"plain": lambda: (dict, Options)}
+    >>> of_kind("example", {"kind": "plain"}, kinds, ModelError)
+    {}
     >>> of_kind("example", {"kind": "plane"}, kinds, ModelError)
     Traceback (most recent call last):
     ...

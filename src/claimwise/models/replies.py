@@ -19,9 +19,11 @@ from claimwise.reasons import Reason
 class Reply:
     """A raw reply: a text, or the probabilities of the choices, or neither and the reason why.
 
-    Probabilities are those of each choice at the answer's position, as the model gives them (they need not sum to 1). A
-    text is ``cut`` where its length limit or a content filter stopped it. The reason is ``Reason.REFUSAL`` where the
-    model said that it refuses.
+    Attributes:
+        text: what the model wrote.
+        probabilities: of each choice at the answer's position, as the model gives them (they need not sum to 1).
+        cut: the text was stopped before its end, by its length limit or a content filter.
+        reason: why there is neither text nor probabilities; ``Reason.REFUSAL`` where the model said that it refuses.
     """
 
     text: str | None = None
@@ -46,6 +48,8 @@ class Reply:
 
         >>> Reply("Yes").answered, Reply(" ").answered, Reply(reason="too long").answered
         (True, False, False)
+        >>> Reply(reason=Reason.REFUSAL).answered
+        True
         """
         written = bool(self.text and self.text.strip())
         return written or self.probabilities is not None or self.reason == Reason.REFUSAL
@@ -63,7 +67,8 @@ class Reply:
 class LanguageModel(Protocol):
     """Continues prompts. ``fingerprint`` names everything that changes a reply to a given prompt, but for rounding.
 
-    ``tally`` counts calls and tokens so far.
+    Attributes:
+        tally: calls and tokens so far.
     """
 
     name: str
@@ -74,8 +79,11 @@ class LanguageModel(Protocol):
         """With choices, how probable each is as the first word of the reply; else the prompt's greedy continuation.
 
         A choice's probability is over all its single-token spellings; a model that gives no probabilities replies with a
-        text. A model that cannot be held to a schema does without it. Yielded are the index of a prompt and its reply, as
-        replies finish, so that the caller can store what is finished before a later call fails.
+        text. A model that cannot be held to a schema does without it.
+
+        Yields:
+            (index of the prompt, its reply) as replies finish, in any order and each index once, so that the caller can
+            store what is finished before a later call fails.
         """
 
     def fits(self, prompt: str, how: Decoding) -> bool:
@@ -89,7 +97,11 @@ class LanguageModel(Protocol):
 
 
 class RecordedReplies:
-    """A language model that looks up what a language model once answered: the reply to every rendered prompt.
+    """A language model that looks up what a language model once answered.
+
+    Args:
+        name: whose replies, e.g. ``gpt-4-0314``.
+        replies: the reply to every rendered prompt.
 
     >>> from claimwise import prompts
     >>> prompt = prompts.load("recorded-judge-rating")

@@ -23,15 +23,25 @@ _REMEMBERED = 4096  # documents; a server has forgotten most of them by then
 
 @dataclass(eq=False)
 class Server:
-    """One server of a pool."""
+    """One server of a pool.
 
-    where: str  # the model and the address, without a name and password, for messages
+    Attributes:
+        where: the model and the address, without a name and password, for messages.
+        address: likewise.
+        client: sends what it is asked.
+        http: the client under it.
+        slots: its calls in flight.
+        load: calls that it is to answer and has not, in flight or waiting.
+        out: it does not serve, and is not asked until it answers again.
+    """
+
+    where: str
     address: str
     client: openai.AsyncOpenAI
-    http: HttpClient  # under it
-    slots: asyncio.Semaphore  # its calls in flight
-    load: int = 0  # calls that it has not answered, in flight or waiting
-    out: bool = False  # it does not serve, and is not asked until it answers again
+    http: HttpClient
+    slots: asyncio.Semaphore
+    load: int = 0
+    out: bool = False
 
 
 @dataclass
@@ -43,9 +53,11 @@ class _Place:
 
 
 class ServerPool:
-    """Gives every call its server, of one or more that serve the same model.
+    """Gives every call its server.
 
-    ``room`` is how many calls of one server are assigned at once; more only where one document has more.
+    Args:
+        servers: one or more, all of the same model.
+        room: calls of one server that are assigned at once; more only where one document has more.
     """
 
     def __init__(self, servers: Sequence[Server], room: int):

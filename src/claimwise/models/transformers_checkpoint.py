@@ -42,9 +42,12 @@ _TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
 
 
 class Checkpoint:
-    """A model in evaluation mode, on its device, with its tokenizer.
+    """A loaded model with its tokenizer.
 
-    ``context`` is most tokens of a prompt and its reply (of an encoder's prompt alone), where the checkpoint has a limit.
+    Attributes:
+        model: in evaluation mode, on its device.
+        encoder_decoder: whether it is a sequence-to-sequence model.
+        context: most tokens of a prompt and its reply (of an encoder's prompt alone), where the checkpoint has a limit.
     """
 
     def __init__(self, options: TransformersOptions):

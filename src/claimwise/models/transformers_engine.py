@@ -37,7 +37,12 @@ _GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain not
 
 
 class Engine:
-    """Answers and texts of a checkpoint; see ``TransformersLanguageModel``, which imports it when something is asked."""
+    """Answers and texts of a checkpoint; see ``TransformersLanguageModel``, which imports it when something is asked.
+
+    Attributes:
+        checkpoint: the weights and the tokenizer, loaded at once.
+        tally: calls and tokens so far.
+    """
 
     def __init__(self, options: TransformersOptions, name: str):
         self._options, self._name = options, name

@@ -56,6 +56,7 @@ def fingerprint(options: TransformersOptions) -> str:
 
 
 def _weights(options: TransformersOptions) -> str:
+    """A hash of the file or the folder, or the hub's commit."""
     if options.file and options.sha256:
         return options.sha256
     found = place(options)

@@ -345,7 +345,7 @@ def sentences(reply: str, cut: bool) -> Parsed:
     return _unique(items[:-1] if cut else items, cut)
 
 
-#: Where JSON may begin: "[sic]" and "[1]" do not.
+#: Where JSON may begin: "[sic]" and "[1]" do not, and within an item of a list only an object does.
 _JSON = re.compile(r"[{\[]\s*[{\[\"'“”‘’]")
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
@@ -367,7 +367,9 @@ def json_claims(reply: str, cut: bool) -> Parsed:
     ('It rained.',)
     """
     starts = (found.start() for found in _JSON.finditer(reply))
-    start = next((at for at in starts if not _BULLET.match(reply[:at].rpartition("\n")[2])), len(reply))
+    start = next(
+        (at for at in starts if reply[at] == "{" or not _BULLET.match(reply[:at].rpartition("\n")[2])), len(reply)
+    )
     texts = _json_texts(reply[start:])
     return _unique(texts, cut) if texts else bullets(reply, cut)
 

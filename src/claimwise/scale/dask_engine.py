@@ -25,13 +25,19 @@ _WORKERS_SECONDS = 30
 def run(
     work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine
 ) -> Iterator[Any]:
-    """What ``work`` gives of each part, as soon as it is finished; one whose worker is lost is given to another.
+    """What ``work`` gives of the parts; one whose worker is lost is given to another, and the first that fails ends the run.
 
-    ``parts`` are by the name that an error calls them by; ``entry`` is that of the model that ``work`` takes.
+    Args:
+        work: what a worker does with a part.
+        parts: by the name that an error calls them by.
+        entry: of the model that ``work`` takes, as in params.yaml.
+        engine: whose scheduler or workers.
+
+    Yields:
+        What came of a part, as soon as it is finished.
 
     Raises:
-        ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed,
-            which ends the run.
+        ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed.
     """
     with _client(engine.scheduler, engine.workers) as client:
         typer.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)

@@ -59,13 +59,21 @@ _PLAN, _ROWS, _PLACES = "plan.json", "rows.arrows", "places.npy"
 
 @dataclass(frozen=True)
 class Part:
-    """Examples that are scored together; ``name`` is that of its files."""
+    """Examples that are scored together.
+
+    Attributes:
+        name: of its files.
+        rows: how many examples.
+        tokens: about how many tokens of documents and summaries they have.
+        claims: whether they have claims already.
+        digest: a hash of all of them, and of where they stand; equal examples in equal rows, equal digests.
+    """
 
     name: str
     rows: int
-    tokens: int  # about, of documents and summaries
-    claims: bool  # whether they have claims already
-    digest: str  # a hash of all of them, and of where they stand
+    tokens: int
+    claims: bool
+    digest: str
 
 
 def read(folder: Path, part: Part) -> pd.DataFrame:
@@ -85,9 +93,10 @@ def split(steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int 
     """Split examples into parts, or find the parts that an earlier call made of the same ones.
 
     Args:
-        steps: the examples, some rows at a time: ``_FIELDS``, and the ``claims`` that a summary has already (a list), or None.
+        steps: the examples, some rows at a time: ``_FIELDS``, and the ``claims`` that a summary has already (a list), or None;
+            not looked at where the parts are there.
         origin: what the examples come from, as JSON can say it (files with their sizes and times): while it is the same,
-            so are they, and the steps are not looked at.
+            so are they.
         folder: where the parts lie; it may be there from an earlier run, or be made by another process right now.
         tokens: that a part should have; one of a single long document may have more.
 
@@ -237,14 +246,23 @@ Counts = Counter[str]
 
 @dataclass(frozen=True)
 class Job:
-    """What every part is asked, in values that can be sent to a worker."""
+    """What every part is asked, in values that can be sent to a worker.
 
-    folder: Path  # where the parts' scores go, and in ``EXAMPLES`` their examples are
+    Attributes:
+        folder: where the parts' scores go, and in ``EXAMPLES`` their examples are.
+        metric: its name.
+        spec: what it is made of.
+        entry: of the model, as in params.yaml.
+        scorer: what the model is called.
+        made_by: what the scores are traced by (``user_file.score.made_by``).
+    """
+
+    folder: Path
     metric: str
     spec: MetricSpec
-    entry: Mapping[str, Any]  # of the model, as in params.yaml
-    scorer: str  # what the model is called
-    made_by: Mapping[str, Any]  # what the scores are traced by (``user_file.score.made_by``)
+    entry: Mapping[str, Any]
+    scorer: str
+    made_by: Mapping[str, Any]
 
     def place(self, part: Part) -> Path:
         """Where a part's scores stand."""

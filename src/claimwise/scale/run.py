@@ -51,6 +51,9 @@ _DOCUMENTS = 20  # a part, where a table is in the memory anyway
 def parse_shard(text: str) -> tuple[int, int]:
     """A share of the parts, as the command line has it.
 
+    Raises:
+        ClaimwiseError: it is none.
+
     >>> parse_shard("2/5")
     (2, 5)
     """
@@ -210,7 +213,11 @@ def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[
 
 
 def _take(folder: Path, asks: Mapping[str, Any]) -> None:
-    """Make the folder, or go on with it; one that holds something else is an error, and left as it is."""
+    """Make the folder, or go on with it; one that holds something else is left as it is.
+
+    Raises:
+        ClaimwiseError: it is a file, holds other files, or the scores of another run.
+    """
     if folder.is_file():
         raise ClaimwiseError(f"{folder} is a file; name a folder, or leave out the slash at the end of --out")
     # the record alone is what a run leaves whose examples could not be read

@@ -181,7 +181,7 @@ def score(
         *decisions.ranking(rows),
         *([decided] if decided else []),
         *([decisions.band_report(said, band)] if said else []),
-        *([decisions.NO_BOUNDS] if asked and cut is None and not band else []),
+        *([decisions.NO_BOUNDS] if asked and not band and not decided else []),
         *(decisions.claim_report(claim_band) if len(judged) and (claims or page or output.nests(out)) else []),
         *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):

@@ -200,7 +200,10 @@ def _parsed(reference: str) -> Citation:
 
 
 def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
-    """Every citation of a text, in order, with the sources that it means, named as "Ling (2009)" or "Ling and Roy (2009a)".
+    """Every citation of a text with the sources that it means, named as in "Ling (2009)" or "Ling and Roy (2009a)".
+
+    Returns:
+        One resolution a citation, in order.
 
     Raises:
         ValueError: a reference is not of that form.

@@ -129,13 +129,16 @@ def refine(
     revise_prompt: str,
     rounds: int,
 ) -> list[list[Draft]]:
-    """Criticise and revise each summary until nothing is found unsupported, or no more is gained; all drafts of each.
+    """Criticise and revise each summary until nothing is found unsupported, or no more is gained.
 
-    The original is the first, the last one is the result. A summary's rounds end when the critic finds nothing
-    unsupported or has nothing to check, when a revision changes nothing or cannot be read, after ``rounds`` (at least 1)
-    revisions, and when a revision has no fewer unsupported sentences than the draft before it, which is then the result.
-    A sentence without a verdict is no better than an unsupported one, but says nothing to revise by. One round is the
-    paper's Algorithm 1, but for the look at the revision after it.
+    A summary's rounds end when the critic finds nothing unsupported or has nothing to check, when a revision changes
+    nothing or cannot be read, after ``rounds`` (at least 1) revisions, and when a revision has no fewer unsupported
+    sentences than the draft before it, which is then the result. A sentence without a verdict is no better than an
+    unsupported one, but says nothing to revise by. One round is the paper's Algorithm 1, but for the look at the
+    revision after it.
+
+    Returns:
+        For each summary its drafts, the original first; the last one is the result.
     """
     history = [[Draft(0, summary)] for summary in summaries]
     for number in range(1, rounds + 2):  # once more than revisions are made: the last ones are looked at, too

@@ -66,9 +66,9 @@ def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.Da
     itself).
 
     Returns:
-        ``id, document_id, system, version, sentence, passage`` (what it was checked against), ``cites`` and ``missing``
-        (numbers of citations, and of cited papers that are not there), ``support`` in [0, 1] with a ``reason`` where it is
-        NaN, and ``hallucinated``: 1 where support is below one half or a paper is missing, NaN without a verdict.
+        ``id, document_id, system, version, sentence, passage`` (what it was checked against), ``cites`` (citations),
+        ``missing`` (cited papers that are not there), ``support`` in [0, 1] with a ``reason`` where it is NaN, and
+        ``hallucinated``: 1 where the support is below one half or a paper is missing, NaN without a verdict.
 
     >>> from claimwise import models
     >>> rows = {"id": ["a"], "document_id": ["d"], "system": ["s"], "version": ["original"], "document": ["It rained."]}
@@ -93,10 +93,12 @@ def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.Da
 
 
 def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
-    """Summaries (rows that ``judged_sentences`` was given) with how many of their sentences are hallucinated.
+    """Summaries (what ``judged_sentences`` was given, or some of its rows) with how many sentences are hallucinated.
 
-    ``checked`` is how many there are, ``missing`` how many cite a paper that is not there, ``unread`` how many have no
-    verdict: a summary with any of these has no number of ``hallucinations``, for it would be too small.
+    Returns:
+        The versions with ``checked`` sentences, ``hallucinations`` among them, ``missing`` (sentences that cite a paper
+        that is not there) and ``unread`` (without a verdict; a summary that has any has no number of hallucinations:
+        those that were read would be too few).
 
     >>> versions = pd.DataFrame({"id": ["a", "b", "c"], "version": "original"})
     >>> rows = {"id": ["a", "a", "b"], "version": "original", "missing": [0, 1, 0], "hallucinated": [0.0, 1.0, np.nan]}

@@ -33,7 +33,17 @@ NO_PROBABILITY = "no premise had a probability"
 
 
 class AlignmentSettings(BaseModel):
-    """The ``alignment`` entry of a metric in params.yaml; docs/fenice.md has what each key means."""
+    """The ``alignment`` entry of a metric in params.yaml.
+
+    Attributes:
+        entailment: the NLI model, see ``entailment.load``.
+        coreference: the resolver, see ``coreference.load``; None for no such level.
+        window: sentences of a window (j); None leaves out windows and the whole document.
+        gate: windows and document are read for claims that score under this (T).
+        candidates: of a document with more sentences than this, a claim is aligned only with so many sentences,
+            those that share most words with it, and with so many windows, those that hold most of them. None
+            aligns with all, as the paper does.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -40,7 +40,9 @@ class Resolver(Protocol):
 
 
 class NeuralResolver:
-    """fastcoref's model (F-COREF), where that package is installed; ``checkpoint`` is a local folder or hub id.
+    """fastcoref's model (F-COREF), where that package is installed: ``pip install fastcoref``.
+
+    ``checkpoint`` is a local folder or hub id.
 
     Raises:
         CoreferenceError: the package is not installed, or the checkpoint cannot be loaded.

@@ -185,7 +185,8 @@ def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> li
 
     Every mention in the passage is replaced by every other form that its chain has in the document, forms that
     differ in case only being one. A possessive stays possessive ("his" becomes "Ann's"), the first word of the
-    passage stays capitalised. A mention that is the whole passage is not replaced.
+    passage stays capitalised. A mention that is the whole passage is not replaced: nothing of what the passage
+    says would be left.
 
     >>> document = "Ann Lee won. Her team cheered."
     >>> variants(document, 13, 30, [((0, 7), (13, 16))])
