@@ -209,6 +209,13 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "leaderboard": {"corpus": Corpus, "metric": ScoredMetric, "beside": list[ScoredMetric]},
     "meta_evaluation": _COMPARED | {"baseline": Annotated[str, _one_of("metrics")]},
+    "model_size": {
+        "corpora": dict[Corpus, Grouping],
+        "metrics": list[ScoredMetric],
+        "taught": list[ScoredMetric],
+        "baseline": ScoredMetric,
+        "further": _COMPARED["further"],
+    },
     "nli_alignment": {
         "corpora": dict[Corpus, Grouping],
         "metric": Metric,
@@ -242,7 +249,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "claim_level": Metric,
         "holistic": Metric,
     },
-    "scoreboard": {"metric": Metric, "judged_by_size": Corpus | None},
+    "scoreboard": {"metric": Metric},
     "who_judges_whom": {
         "corpus": Corpus,
         "systems": list[str],
