@@ -157,6 +157,22 @@ def test_merged_rows_stand_as_in_the_files(file, tmp_path):
         merge(tmp_path / "s", tmp_path / "all.xlsx")
 
 
+@pytest.mark.parametrize(("good", "mean"), [(1, "mean 1.000, "), (0, "")])
+def test_reasons_for_no_score_are_counted_over_all_parts(good, mean, tmp_path, capsys):
+    rows = [{"document": f"It rained on day {i}.", "summary": " "} for i in range(3)]
+    rows += [{"document": "", "summary": "It rained."}, *[{"document": "Ann slept.", "summary": "Ann slept."}] * good]
+    own = tmp_path / "own.jsonl"
+    own.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    if good:
+        scored(own, tmp_path / "s", part_tokens=1)
+    else:
+        with pytest.raises(ClaimwiseError, match=r"/s: none of 4 summaries could be scored.*; correct .*own\.jsonl$"):
+            scored(own, tmp_path / "s", part_tokens=1)
+    told = capsys.readouterr().out
+    assert f"parts, {mean}4 without a score" in told
+    assert told.endswith("\n  3 x empty summary\n  1 x empty document\n")
+
+
 def test_claims_of_ones_own_are_verified_as_they_stand(tmp_path):
     rows = examples(6).drop(columns="summary").assign(claims=[["Ann Lee planted 2 trees.", "It snowed."]] * 6)
     rows.to_parquet(tmp_path / "mine.parquet")

@@ -744,6 +744,14 @@ def test_what_else_was_written_is_said(capsys):
     assert "  also written: c.csv, mine.html, mine.acueval.lexical.csv.run.json\n" in told
 
 
+@pytest.mark.parametrize("given", [["."], ["mine.jsonl", "c.csv", "mine.acueval.lexical.csv"]])
+def test_results_are_no_examples_whatever_their_names(given):
+    write(ROWS)
+    score(metric="acueval", model="lexical", claims=Path("c.csv"))
+    found = user_file.score([Path(name) for name in given], "word-overlap", None, None, None, None, Path("params.yaml"))
+    assert found["id"].tolist() == [row["id"] for row in ROWS]
+
+
 def test_the_page_marks_words_where_the_model_knows_them_and_says_how_right_that_is():
     write([{"id": "a", "document": "The harbour reopened on Monday.", "summary": "The harbour reopened on Friday."}])
     marked = {}

@@ -54,28 +54,43 @@ def stem(path: Path) -> str:
 
 
 def expanded(given: Sequence[Path]) -> list[Path]:
-    """The files that are given, a folder as those in it, without results: scores with their record, and their claims.
+    """The files that are given, a folder as those in it; of several, none that `claimwise score` wrote (``_written``).
 
     Raises:
-        FileNotFoundError: a folder has none.
+        FileNotFoundError: a folder has none, or results only.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("a.csv", "a.acueval.csv", "a.acueval.csv.run.json", "a.acueval.claims.csv", "a.1.csv", "notes.txt"):
+    >>> for name in ("a.csv", "a.acueval.csv", "claims.csv", "a.1.csv", "notes.txt"):
     ...     (folder / name).touch()
+    >>> _ = (folder / "a.acueval.csv.run.json").write_text('{"beside": ["claims.csv"]}')
     >>> [path.name for path in expanded([folder])]
     ['a.1.csv', 'a.csv']
     """
     found = []
     for path in given:
-        files = files_in(path) if path.is_dir() else [path]
-        if not files:
+        if not path.is_dir():
+            found.append(path)
+        elif files := [file for file in files_in(path) if file not in _written(path)]:
+            found += files
+        else:
             raise FileNotFoundError(f"{path}: no file of examples in this folder; expected {EXPECTED}")
-        scores = [file for file in files if file.with_name(file.name + RECORD).exists()]
-        theirs = tuple(f"{stem(file)}." for file in scores)
-        found += [file for file in files if file not in scores and not file.name.startswith(theirs)]
     if twice := [path for path, count in Counter(found).items() if count > 1]:
         raise TableError(f"{twice[0]}: the file is named twice; name it once")
+    if len(found) > 1:  # as `*.csv` names them
+        found = [path for path in found if path not in _written(path.parent)] or found
+    return found
+
+
+def _written(folder: Path) -> set[Path]:
+    """Results in a folder: the records of scores, the scores, and the claims and page that a record names."""
+    found = set()
+    for record in folder.glob(f"*{RECORD}"):
+        try:
+            beside = json.loads(record.read_text(encoding="utf-8")).get("beside", [])
+        except (OSError, ValueError, AttributeError):  # somebody else's file
+            continue
+        found |= {folder / name for name in (record.name, record.name.removesuffix(RECORD), *beside)}
     return found
 
 

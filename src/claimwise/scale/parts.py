@@ -240,8 +240,9 @@ _COLUMNS = [
 
 
 #: What scoring took and gave: rows, unscored, score (the sum), claims, unparsed, calls, tokens, cost (in the currency of the
-#: model's prices), seconds (of one worker). ``update`` adds.
+#: model's prices), seconds (of one worker), and after ``WHY`` each reason for having no score. ``update`` adds.
 Counts = Counter[str]
+WHY = "unscored: "
 
 
 @dataclass(frozen=True)
@@ -324,6 +325,8 @@ def score_part(job: Job, part: Part) -> Counts:
         cost=used.cost,
         seconds=time.monotonic() - start,
     )
+    reasons = found.scores.loc[scores.isna(), "reason"].value_counts()
+    counts.update({WHY + reason: int(count) for reason, count in reasons.items()})
     job.write(part, nested(found, examples, job), counts)
     return counts
 

@@ -30,6 +30,7 @@ from claimwise.scale.parts import (
     CALLS,
     EXAMPLES,
     PART_TOKENS,
+    WHY,
     Counts,
     Job,
     Part,
@@ -40,7 +41,7 @@ from claimwise.scale.parts import (
     split,
 )
 from claimwise.user_file import output
-from claimwise.user_file.score import chosen, made_by
+from claimwise.user_file.score import advice, chosen, made_by
 from claimwise.user_file.warnings import warnings
 
 _RUN = "_run.json"
@@ -261,6 +262,14 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
         f"{job.folder}: {counted(total['rows'], 'summary')}{by} in {counted(len(parts), 'part')}, {mean}"
         f"{total['unscored']} without a score, {_told(total)}, {total['unparsed']} unparsed"
     )
+    reasons = {key.removeprefix(WHY): count for key, count in total.most_common() if key.startswith(WHY)}
+    for reason, count in reasons.items():
+        typer.echo(f"  {count} x {reason}")
+    if not scored:
+        raise ClaimwiseError(
+            f"{job.folder}: none of {total['rows']} summaries could be scored, for the reasons above; "
+            f"{advice(list(reasons), Path(asks['files'][0]), job.spec)}"
+        )
 
 
 def merge(folder: Path, out: Path) -> int:

@@ -138,6 +138,7 @@ def score(
             "limit": limit,
             "examples": len(scores),
             "threshold": cut,
+            "beside": [path.name for path in (claims, page) if path is not None and path.parent == out.parent],
         }
         output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
