@@ -2,6 +2,7 @@
 
 import pytest
 from fakes import MUMBLE, FakeModel
+from texts import PAPERS
 
 from claimwise import models, prompts
 from claimwise.metrics.factored.revise import (
@@ -21,15 +22,9 @@ from claimwise.metrics.factored.revise import (
 from claimwise.metrics.factored.sentences import statements
 from claimwise.models.base import Critique, Text
 from claimwise.models.lexical import LexicalModel
-from claimwise.prompts.sources import Source, joined
+from claimwise.prompts.sources import Source
 from claimwise.reasons import NOT_ASKED
 
-PAPERS = joined(
-    [
-        Source("Ling (2009)", "Rain", "It rained for days in the north."),
-        Source("Roy et al. (2011)", "Snow", "It snowed for weeks in the south."),
-    ]
-)
 PROMPTS = {"critique_prompt": "factored-critique-claim", "revise_prompt": "factored-revise-critiques"}
 WHOLE = {"critique_prompt": "factored-critique-self", "revise_prompt": "factored-revise-self"}
 

@@ -4,21 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes import FakeModel
+from texts import PAPERS
 
 from claimwise import corpora
 from claimwise.metrics.factored.sentences import hallucinations, judged_sentences, statements
 from claimwise.metrics.verify import verify_each
 from claimwise.models.base import Verdict
 from claimwise.models.lexical import LexicalModel
-from claimwise.prompts.sources import Source, joined
 
 VERIFY = "factored-verify-fewshot"
-PAPERS = joined(
-    [
-        Source("Ling (2009)", "Rain", "It rained for days in the north."),
-        Source("Roy et al. (2011)", "Snow", "It snowed for weeks in the south."),
-    ]
-)
 
 
 class Scripted(FakeModel):

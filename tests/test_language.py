@@ -9,7 +9,7 @@ import pytest
 from claimwise import prompts
 from claimwise.metrics import evaluate, specification
 from claimwise.models import chunks
-from claimwise.models.base import Claim, Feedback, Model, Source, Text, Verdict
+from claimwise.models.base import Claim, Feedback, Source, Text, Verdict
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import Usage
 from claimwise.models.language import PromptedModel
@@ -52,10 +52,6 @@ def model(answer, **options):
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 ONE_CLAIM = {"one claim": {"decompose": "summary", "verify": ZERO.name, "aggregate": "mean"}}
-
-
-def test_a_prompted_model_is_a_model():
-    assert isinstance(model(lambda prompt: "Yes"), Model)
 
 
 def test_a_language_model_is_asked_about_hundreds_of_summaries_at_once():

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 from imports import ROOT
+from texts import PAIRS
 
 from claimwise import params, stages
 from claimwise.analysis.bootstrap import bootstrap_interval
@@ -59,12 +60,6 @@ def test_the_interval_is_that_of_a_regression_on_drawn_documents():
     assert [found.low, found.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.01)
 
 
-STORIES = {
-    "ferry": ("A ferry left Tarn at noon with forty people.", "The ferry left at noon.", "A ferry sank in Tarn."),
-    "mill": ("A mill burned in Leeds and nobody was hurt.", "A mill burned in Leeds.", "Nobody was hurt in Leeds."),
-    "storm": ("A storm closed the harbour for three days.", "It rained for years.", "A storm closed the harbour."),
-    "dam": ("The dam held although the river rose.", "The dam broke.", "The dam held."),
-}
 PREFERRED = {"ferry": "first", "mill": "first", "storm": "second", "dam": "second"}  # nobody says equal
 
 
@@ -74,12 +69,7 @@ def test_metrics_are_compared_with_ones_own_raters(tmp_path, monkeypatch):
         Path(folder).mkdir(parents=True)
     Path("data/sample").symlink_to(ROOT / "data/sample")  # its worked example
     Path("notebooks/preference_bias.ipynb").write_bytes((ROOT / "notebooks/preference_bias.ipynb").read_bytes())
-    rows = [
-        {"id": f"{key}-{who}", "document": document, "summary": summary, "system": who}
-        for key, (document, *summaries) in STORIES.items()
-        for who, summary in zip(("person", "model"), summaries, strict=True)
-    ]
-    pd.DataFrame(rows).to_csv("data/own/mine.csv", index=False)
+    PAIRS.to_csv("data/own/mine.csv", index=False)
     judged = [(f"{key}-person", f"{key}-model", answer) for key, answer in PREFERRED.items()]
     columns = ["first_id", "second_id", "preferred"]
     pd.DataFrame(judged, columns=columns).to_csv("data/own/mine.preferences.csv", index=False)

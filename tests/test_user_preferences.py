@@ -4,16 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from texts import PAIRS
 
 from claimwise.corpora import CorpusError, user
 from claimwise.schema import TableError
-
-STORIES = {
-    "ferry": ("A ferry left Tarn at noon with forty people.", "The ferry left at noon.", "A ferry sank in Tarn."),
-    "mill": ("A mill burned in Leeds and nobody was hurt.", "A mill burned in Leeds.", "Nobody was hurt in Leeds."),
-    "storm": ("A storm closed the harbour for three days.", "It rained for years.", "A storm closed the harbour."),
-    "dam": ("The dam held although the river rose.", "The dam broke.", "The dam held."),
-}
 
 
 @pytest.fixture(autouse=True)
@@ -22,12 +16,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").touch()
     Path("data/own").mkdir(parents=True)
-    rows = [
-        {"id": f"{key}-{who}", "document": document, "summary": summary, "system": who}
-        for key, (document, *summaries) in STORIES.items()
-        for who, summary in zip(("person", "model"), summaries, strict=True)
-    ]
-    pd.DataFrame(rows).to_csv("data/own/mine.csv", index=False)
+    PAIRS.to_csv("data/own/mine.csv", index=False)
 
 
 def preferences():

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from claimwise import project, prompts
+from claimwise.analysis.plots import in_words
 from claimwise.metrics import DEFAULT_METRICS
 from claimwise.metrics.verify import labelled_claims, verify_labelled
 
@@ -25,16 +26,6 @@ RIGHT = 0.75
 #: Of fewer rows on a side of the band a corpus says nothing.
 FEWEST = 10
 GRID = np.arange(1, 100) / 100
-
-#: What a page calls a group's corpus and origin.
-NAMES = {
-    "aggrefact_ftsota": "AggreFact FtSota",
-    "cnndm": "CNN/DM",
-    "xsum": "XSum",
-    "summeval": "SummEval",
-    "qags": "QAGS",
-    "wice": "WiCE",
-}
 
 
 def scored(metric: str) -> pd.DataFrame:
@@ -95,7 +86,7 @@ def measured(name: str, rows: pd.DataFrame) -> dict:
         decided.append(verdict.notna().mean())
         rightly.append(right(part, verdict))
     low, high = band(rows)
-    groups = "; ".join(sorted(" ".join(NAMES.get(part, part) for part in g.split()) for g in rows["group"].unique()))
+    groups = "; ".join(sorted(in_words(group.strip()) for group in rows["group"].unique()))
     row = {"metric": name, "low": low, "high": high, "n": len(rows), "fitted_on": groups}
     return row | {"decided": np.nanmean(decided), "right": np.nanmean(rightly)}
 

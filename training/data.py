@@ -100,6 +100,14 @@ class Row:
         return self.corpus.endswith(SYNTHETIC)
 
 
+def each_summary(rows: Sequence[Row]) -> list[int]:
+    """The first row of every summary: one with its sentences."""
+    once: dict[tuple[str, str, str], int] = {}
+    for number, row in enumerate(rows):
+        once.setdefault((row.corpus, row.document, row.summary), number)
+    return list(once.values())
+
+
 def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
     """Hashes (``heads.document_hash``) of every document of a test set: none of them is trained on."""
     hashes: set[int] = set()

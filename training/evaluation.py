@@ -16,7 +16,7 @@ from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.calibration import expected_calibration_error
 from claimwise.analysis.measures import auc
 from claimwise_embedded.heads import VERDICT, Heads, decided
-from training.data import Found, Row
+from training.data import Found, Row, each_summary
 from training.learning import Table, ask_all, fit_trees, statement_labels
 
 _POOLINGS = ("min", "mean")
@@ -169,14 +169,6 @@ def pooled(
             summaries = about.join(by_row.agg(pooling).rename("support"), how="inner")
             for corpus, part in summaries.groupby("corpus"):
                 yield (str(corpus), model, pooling), part
-
-
-def each_summary(rows: Sequence[Row]) -> list[int]:
-    """The first row of every summary: one with its sentences."""
-    once: dict[tuple[str, str, str], int] = {}
-    for number, row in enumerate(rows):
-        once.setdefault((row.corpus, row.document, row.summary), number)
-    return list(once.values())
 
 
 def one_auc(part: pd.DataFrame, **names: str) -> dict:

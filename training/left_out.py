@@ -29,8 +29,8 @@ from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
 from training.adapter import Asked, read_together
 from training.corpora import load
-from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, VARIANTS, Row, training_rows
-from training.evaluation import as_table, each_summary, interval, one_auc, pooled
+from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, VARIANTS, Row, each_summary, training_rows
+from training.evaluation import as_table, interval, one_auc, pooled
 from training.lora import options_of
 
 STRENGTHS = (0.0, 0.5, 1.0)

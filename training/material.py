@@ -32,6 +32,7 @@ from training.data import (
     RETOLD,
     Found,
     Row,
+    each_summary,
     edited_rows,
     own_sentences,
     sentences,
@@ -140,11 +141,8 @@ class Telling(NamedTuple):
 
 def judged_once(rows: Sequence[Row]) -> list[Row]:
     """Each summary that somebody has judged, with the statements that it came with first, equal documents together."""
-    once: dict[tuple[str, str, str], Row] = {}
-    for row in rows:
-        if not row.synthetic and row.corpus not in _OF_CLAIMS:
-            once.setdefault((row.corpus, row.document, row.summary), row)
-    return sorted(once.values(), key=lambda row: document_hash(row.document))
+    judged = [row for row in rows if not row.synthetic and row.corpus not in _OF_CLAIMS]
+    return sorted((judged[number] for number in each_summary(judged)), key=lambda row: document_hash(row.document))
 
 
 def decomposed_rows(judged: Sequence[Row]) -> list[Row]:

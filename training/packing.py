@@ -71,13 +71,13 @@ def read(file: Path) -> list[Pack]:
     ]
 
 
-def packs(rows: Sequence[Row], seed: int = 0) -> list[Pack]:
-    """Every judged row with others about its document, in an order drawn by ``seed``.
+def packs(rows: Sequence[Row]) -> list[Pack]:
+    """Every judged row with others about its document, in an order that is drawn.
 
     A judged summary of several statements is a statement itself, too. Made statements stand beside them, as many supported
     ones as others.
     """
-    rng = random.Random(seed)
+    rng = random.Random(0)
     by_document: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if len(row.document.split()) <= _LONGEST and len(row.statements) <= _SENTENCES:
@@ -92,18 +92,14 @@ def packs(rows: Sequence[Row], seed: int = 0) -> list[Pack]:
         pairs = list(zip(right, wrong, strict=False))[: _MADE // 2]
         asked = [*judged, *wholes, *(row for pair in pairs for row in pair)]
         once = {(row.statements, row.label): row for row in asked}.values()
-        corpora = tuple(sorted({_source(row) for row in about}))
+        # whoever made the statement, the document is of this corpus
+        corpora = tuple(sorted({row.corpus.removesuffix(EDITS).removesuffix(RETOLD) for row in about}))
         found += [
             Pack(document, corpora, tuple(Labelled(row.statements, row.label) for row in group))
             for group in _groups(once)
         ]
     rng.shuffle(found)
     return found
-
-
-def _source(row: Row) -> str:
-    """The corpus of the document, whoever made the statement."""
-    return row.corpus.removesuffix(EDITS).removesuffix(RETOLD)
 
 
 def _groups(rows: Iterable[Row]) -> list[list[Row]]:

@@ -5,11 +5,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from claimwise.models.entailment import Entailment
 from claimwise_embedded import EmbeddedModel, EmbeddedOptions
 from claimwise_embedded.evidence import FUNCTION_STEMS, stems
 
 
-class EmbeddedEntailment:
+class EmbeddedEntailment(Entailment):
     """P(supported by the premise alone) as p_entail; any length can be read.
 
     The verifier says nothing of contradiction: what it leaves (1 - p_entail) is neutral. A premise that has no content
@@ -19,16 +20,10 @@ class EmbeddedEntailment:
         weights: which of the embedded model's, see ``EmbeddedOptions``.
     """
 
-    limit = None
-
     def __init__(self, weights: str = "supervised") -> None:
         self._model = EmbeddedModel(EmbeddedOptions(weights=weights))
         self.name = self._model.name
         self.fingerprint = f"entailment:{self._model.fingerprint}:0.0"  # the end is from a version with an option more
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """See ``Entailment.count``; nothing is counted where any length can be read."""
-        return [0] * len(texts)
 
     def scope(self, document: str) -> str:
         """See ``Entailment.scope``: the fold that has not seen the document, where it was trained on."""

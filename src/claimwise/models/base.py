@@ -8,7 +8,7 @@ returns a list of n results in the same order: a backend may batch, sort and cac
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from claimwise.prompts import Prompt
 from claimwise.prompts.sources import Source
@@ -112,7 +112,6 @@ class Text:
     reason: str | None = None
 
 
-@runtime_checkable
 class Model(Protocol):
     """The roles. ``fingerprint`` names everything that changes a result, for cache keys and run records."""
 

@@ -7,9 +7,10 @@ verifier in that role, for runs without a checkpoint; and any model that verifie
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,7 +29,7 @@ class EntailmentError(ClaimwiseError):
     """A checkpoint is no three-way NLI model, or an entry of the settings is wrong."""
 
 
-class Entailment(Protocol):
+class Entailment(ABC):
     """Reads pairs of texts. ``fingerprint`` names everything that changes a probability.
 
     Attributes:
@@ -37,17 +38,20 @@ class Entailment(Protocol):
 
     name: str
     fingerprint: str
-    limit: int | None
+    limit: int | None = None
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text; of texts joined by spaces at most the sum."""
+        """Tokens of each text; of texts joined by spaces at most the sum. Nothing is counted where there is no limit."""
+        return [0] * len(texts)
 
     def scope(self, document: str) -> str:
         """The part of the model that may read premises of a document; empty where that is all of it.
 
         A model that was trained on some documents names the part here that has not seen this one.
         """
+        return ""
 
+    @abstractmethod
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """(n, 3) p_entail, p_neutral, p_contradict of n pairs, rows summing to 1; no pair is longer than ``limit``."""
 
@@ -81,7 +85,7 @@ def label_order(labels: Mapping[int, str], checkpoint: str) -> list[int]:
     return [places[0] for places in found]
 
 
-class SequenceClassifier:
+class SequenceClassifier(Entailment):
     """A three-way NLI checkpoint of transformers.
 
     Args:
@@ -149,10 +153,6 @@ class SequenceClassifier:
 
         return [max(pair) for pair in zip(sizes(list(texts)), sizes([" " + text for text in texts]), strict=True)]
 
-    def scope(self, document: str) -> str:
-        """See ``Entailment.scope``."""
-        return ""
-
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """See ``Entailment.entail``.
 
@@ -181,10 +181,10 @@ class SequenceClassifier:
         return results
 
 
-class ModelEntailment:
+class ModelEntailment(Entailment):
     """P(the premise alone supports the claim), by a model that verifies claims, as p_entail; what it leaves is neutral.
 
-    A premise that the model cannot read, or an answer that cannot be read, is a row of NaN.
+    There is no limit: the model itself says what it cannot read. That, or an answer that cannot be read, is a row of NaN.
 
     Args:
         model: an entry of ``models`` in params.yaml.
@@ -194,8 +194,6 @@ class ModelEntailment:
     >>> nli.entail(["It rained.", "Ann left."], ["It rained.", "It rained."]).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
-
-    limit = None
 
     def __init__(self, model: Mapping[str, Any], prompt: str = "acueval-verify-zeroshot") -> None:
         from claimwise import models
@@ -211,14 +209,6 @@ class ModelEntailment:
         other = copy.copy(self)
         other._model = models.remembering(self._model, calls)
         return other
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """See ``Entailment.count``; nothing is counted: the model itself says what it cannot read."""
-        return [0] * len(texts)
-
-    def scope(self, document: str) -> str:
-        """See ``Entailment.scope``."""
-        return ""
 
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """See ``Entailment.entail``; all claims about a premise are asked together, so that it is read once."""

@@ -63,9 +63,10 @@ def render(
     ).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
     shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
+    unjudged = claims["support"].isna().map({True: "unread", False: "no verdict"})
     judged = claims.assign(
         probability=probability(claims),
-        verdict=claims["verdict"].where(claims["verdict"] != "", claims["support"].map(_without_verdict)),
+        verdict=claims["verdict"].where(claims["verdict"] != "", unjudged),
     )
     judged["unsupported_words"] = _marked(judged, shown, marker) if marker else None
     by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
@@ -92,10 +93,6 @@ def render(
         states=Counter(example["state"] for example in found),
         examples=found,
     )
-
-
-def _without_verdict(support: float) -> str:
-    return "unread" if pd.isna(support) else "no verdict"
 
 
 def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
