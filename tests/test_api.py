@@ -175,7 +175,7 @@ def test_an_unfaithful_summary_fails_a_test_with_the_claims_that_are_not_support
     with pytest.raises(AssertionError) as failure:
         assert_faithful(CAT, summary, 0.9, model=FakeModel())
     assert str(failure.value).splitlines() == [
-        "acueval 0.500 is below 0.9",
+        "acueval 0.5 is below 0.9",
         "  unsupported (0.00): It rained in Paris.",
         f"    nearest in the document: {CAT}",
     ]
@@ -203,7 +203,7 @@ def test_a_test_fails_by_claims_however_high_their_mean_is():
         "  unsupported (0.00): It rained in Paris.",
     ]
     with pytest.raises(
-        AssertionError, match=r"^acueval 0\.667 is below 0\.9\nunsupported claims: 1, at most 0 expected\n"
+        AssertionError, match=r"^acueval 0\.666667 is below 0\.9\nunsupported claims: 1, at most 0 expected\n"
     ):
         assert_faithful(CAT, summary, 0.9, model=FakeModel(), max_unsupported=0)
     with pytest.raises(ClaimwiseError, match="max_unsupported: holistic judges the whole summary and makes no claims"):

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -468,8 +469,51 @@ def test_a_system_of_the_file_stands_beside_the_score_and_files_of_one_name_are_
     pd.DataFrame(GOOD[:2]).to_csv("runs/b.csv", index=False)
     done = score("runs")
     assert done.exit_code == 0, done.output
-    systems = pd.read_csv("runs.word-overlap.csv")["system"].fillna("").tolist()
-    assert systems == ["bart", "", "runs/b.csv", "runs/b.csv", "runs/b.jsonl", "runs/b.jsonl"]
+    systems = pd.read_csv("runs.word-overlap.csv")["system"].tolist()
+    assert systems == ["bart", "a", "runs/b.csv", "runs/b.csv", "runs/b.jsonl", "runs/b.jsonl"]
+
+
+def test_a_mean_that_is_the_least_but_for_rounding_is_not_below_it():
+    words = [f"alpha{i}" for i in range(7)]
+    row = {"document": " ".join(words), "summary": " ".join([*words, "beta0", "beta1", "beta2"])}
+    file = write([{"id": str(i)} | row for i in range(3)])
+    assert [score(file, "--fail-under", least).exit_code for least in ("0.7", "0.71")] == [0, 1]
+
+
+def test_claims_on_the_standard_output_are_nothing_but_csv(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "claimwise",
+        "score",
+        write(GOOD[:2]),
+        "--metric",
+        "sentences",
+        "--model",
+        "lexical",
+    ]
+    done = subprocess.run([*command, "--claims", "-"], capture_output=True, check=True)
+    assert len(pd.read_csv(io.BytesIO(done.stdout))) == 2
+    assert b"2 summaries by model lexical" in done.stderr
+
+
+def test_the_standard_output_is_utf_8_whatever_the_terminal_is():
+    file = write([GOOD[0] | {"note": "🎉"}])
+    command = [sys.executable, "-m", "claimwise", "score", file, "--metric", "word-overlap", "--out", "-"]
+    done = subprocess.run(command, capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "cp1252"})
+    assert pd.read_csv(io.BytesIO(done.stdout))["note"].tolist() == ["🎉"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--out", "s/", "--workers", "2"], "--workers is for --engine dask"),
+        (["--out", "s.jsonl", "--safe-csv"], "--safe-csv is for csv"),
+        (["--model", "other"], "params.yaml, models.other: unknown kind of model 'magic'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(monkeypatch, capsys, arguments, said):
+    assert said in fail(monkeypatch, capsys, "score", write(GOOD), *arguments)
 
 
 def test_a_result_in_a_folder_is_no_example(monkeypatch, capsys):

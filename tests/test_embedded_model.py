@@ -231,7 +231,7 @@ def test_another_script_and_a_hundred_thousand_words_are_scored(model, examples_
         {"document": "市议会周二批准了一条电车线路。", "summary": "市议会批准了电车线路。"},
         {"document": filler + " " + DOCUMENT, "summary": "The council of Harrow Vale approved a tram line."},
     )
-    assert len(text.words(examples.loc[1, "document"])) > 100_000
+    assert text.word_count(examples.loc[1, "document"]) > 100_000
     spec = specification("acueval", DEFAULT_METRICS)
     evaluation = metrics.evaluate("acueval", spec, model, examples, progress=False)
     assert evaluation.scores["score"].between(0, 1).all()

@@ -90,6 +90,7 @@ def test_abbreviations_numbers_and_quotes_do_not_end_sentences():
 )
 def test_words(whole, expected):
     assert text.words(whole) == expected
+    assert text.word_count(whole) == len(expected)
 
 
 SENTENCES = [

@@ -19,7 +19,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from claimwise import metrics, models, paths
-from claimwise.analysis.measures import tuned_threshold
+from claimwise.analysis.measures import auc, tuned_threshold
 from claimwise.corpora.user_rows import read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import Evaluation
@@ -641,6 +641,9 @@ def test_a_tuned_threshold_decides_the_validation_rows_as_the_search_does_and_is
     generator = np.random.default_rng(seed)
     labels = pd.Series(np.r_[0, 1, generator.integers(0, 2, 20)], dtype=float)
     scores = pd.Series(generator.integers(0, 10, 22) / 9)
+    if auc(labels, scores) < 0.5:  # of these none is tuned
+        assert decisions.tuned(pd.DataFrame({"score": scores, "label": labels, "split": "dev"})) is None
+        labels = 1 - labels
     rows = {"label": labels, "split": "dev"}
     cut = decisions.tuned(pd.DataFrame({"score": scores} | rows))
     found = tuned_threshold(scores, labels)

@@ -9,7 +9,7 @@ import pytest
 from claimwise import text
 from claimwise.scale.run import score_folder
 from claimwise.user_file.score import score
-from claimwise.user_file.warnings import titled, warnings, wrapped
+from claimwise.user_file.warnings import english, titled, warnings, wrapped
 
 
 def warned(kind="embedded", *, summaries=("The cat sat.",), documents=("The cat sat on the mat.",), prompts=()):
@@ -83,6 +83,16 @@ def test_headlines_and_a_few_foreign_rows_are_not_warned_of():
 def test_summaries_in_another_script_are_counted():
     [warning] = warned(summaries=["雨が降った。" * 20, "Шёл дождь." * 20, "It rained."])
     assert "2 of 3 summaries are mostly not in Latin script" in warning
+
+
+def test_one_long_text_says_nothing_of_the_others():
+    french = "Le maire a annoncé la fermeture de trois écoles dans les villages. " * 500
+    for other in (french, "word " * 6000):
+        assert english(pd.Series(["It rained in Rome.", ENGLISH, "Ann left.", other])).tolist() == [True] * 3 + [False]
+
+
+def test_a_short_text_that_stands_often_is_no_long_one():
+    assert english(pd.Series(["It rained in Rome."] * 40)).all()
 
 
 def test_bounds_fitted_on_english_say_nothing_of_another_language(tmp_path):

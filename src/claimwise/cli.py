@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,6 +145,7 @@ def score(
 ) -> None:
     """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
     from claimwise.corpora.user import parse_columns
+    from claimwise.user_file.decisions import is_below
     from claimwise.user_file.score import score as score_file
 
     shared = {
@@ -171,6 +173,8 @@ def score(
     if wrong := [option.replace("_", "-") for option, value in others.items() if value is not None]:
         found = f"{out} is a folder: leave it out" if folder else "a folder has a slash at its end: --out scores/"
         raise ClaimwiseError(f"--{wrong[0]} is for scores in a {'file' if folder else 'folder'}; {found}")
+    if engine != "dask" and (scheduler or workers):
+        raise ClaimwiseError(f"--{'scheduler' if scheduler else 'workers'} is for --engine dask; say both, or neither")
     if folder:
         from claimwise.params import Engine
         from claimwise.scale import run
@@ -190,7 +194,7 @@ def score(
         return
     # A row without a score counts as 0: a file of which nearly nothing could be scored must not pass.
     mean, without = scores["score"].fillna(0).mean(), scores["score"].isna().sum()
-    if mean < fail_under:
+    if is_below(mean, fail_under):
         zeros = f" ({without} without a score, counted as 0)" if without else ""
         said = f"failed: the mean of {len(scores)} rows{zeros}, {mean:.6g}, is below --fail-under {fail_under:g}"
         typer.echo(said, err=True)
@@ -348,6 +352,8 @@ def _cache(params: Path, model: str | None = None):
 def main() -> None:
     """Run the command line; an error that is a message for the user is printed as one, without a traceback."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a cluster sends stops a run as Ctrl-C does
+    for stream in (sys.stdout, sys.stderr):  # a message with a character that the terminal has not is said all the same
+        stream.reconfigure(errors="replace")
     try:
         app()
     except (ClaimwiseError, OSError) as error:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from claimwise.api import DEFAULT_MODEL, AnyModel, explain
 from claimwise.errors import ClaimwiseError, check_score, shorten
-from claimwise.user_file.decisions import SUPPORT
+from claimwise.user_file.decisions import SUPPORT, is_below
 from claimwise.user_file.output import spelled
 
 
@@ -31,7 +31,7 @@ def assert_faithful(
     >>> assert_faithful("The cat sat on the mat.", "The cat sat. A dog barked.", min_score=0.8, model="lexical")
     Traceback (most recent call last):
     ...
-    AssertionError: acueval 0.500 is below 0.8
+    AssertionError: acueval 0.5 is below 0.8
       unsupported (0.00): A dog barked.
         nearest in the document: The cat sat on the mat.
     """
@@ -39,16 +39,17 @@ def assert_faithful(
     if not isinstance(summary, str):
         raise ClaimwiseError(f"summary: expected a text, got {shorten(summary)}; assert one summary at a time")
     check_score("min_score", min_score)
+    if max_unsupported is not None and not (isinstance(max_unsupported, int) and max_unsupported >= 0):
+        raise ClaimwiseError(f"max_unsupported: expected a number of claims, 0 or more, got {max_unsupported!r}")
     found = explain(document, summary, metric, model)
     scored = found.score == found.score  # not NaN
     if scored and max_unsupported is not None and found.claims.empty:
         raise ClaimwiseError(f"max_unsupported: {metric} judges the whole summary and makes no claims to count")
     unsupported = int((found.claims["verdict"] == SUPPORT[1]).sum())
     lines = []
-    if not found.score >= min_score:
-        lines += [
-            f"{metric} {found.score:.3f} is below {min_score}" if scored else f"no {metric} score: {found.reason}"
-        ]
+    if is_below(found.score, min_score):
+        below = f"{metric} {found.score:.6g} is below {min_score}"
+        lines += [below if scored else f"no {metric} score: {found.reason}"]
     if max_unsupported is not None and unsupported > max_unsupported:
         lines += [f"unsupported claims: {unsupported}, at most {max_unsupported} expected"]
     if not lines:

@@ -108,3 +108,12 @@ def words(text: str) -> list[str]:
     ['the', 'well-known', 'u.s', 'firm', 'paid', '1,200.50', 'in', '2019']
     """
     return [match.group().lower() for match in _WORD.finditer(text)]
+
+
+def word_count(text: str) -> int:
+    """Number of words, as the length columns of the tables count them.
+
+    >>> word_count("Two words.")
+    2
+    """
+    return len(words(text))

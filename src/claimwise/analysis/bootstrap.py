@@ -91,7 +91,8 @@ def bootstrap_interval(
         options: of the measure.
 
     Returns:
-        NaN where the measure is undefined, or no row is left.
+        NaN where the measure is undefined, or no row is left. The ends are NaN where all rows are of one document: nothing
+        says what another would give.
 
     >>> from claimwise.analysis.measures import auc, balanced_accuracy
     >>> bootstrap_interval(balanced_accuracy, [1, 1, 0, 0] * 20, [True, True, False, False] * 20, groups=range(80))
@@ -107,6 +108,8 @@ def bootstrap_interval(
     value = measure(*columns, **options) if kept.any() else np.nan
     if np.isnan(value):
         return UNKNOWN
+    if groups is not None and len(set(groups)) == 1:
+        return UNKNOWN._replace(value=float(value))
     drawn = bootstrap_draws(measure, *columns, groups=groups, draws=draws, seed=seed, **options)
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
     return Interval(float(value), float(low), float(high))
@@ -128,7 +131,8 @@ def paired_bootstrap(
 
     Returns:
         First minus second. p is twice the smaller share of draws on one side of zero, the observed sample counted as
-        one of them, so at least 2 / (draws + 1) (Davison and Hinkley 1997, section 4.2). All NaN where undefined.
+        one of them, so at least 2 / (draws + 1) (Davison and Hinkley 1997, section 4.2). All NaN where undefined; all but
+        the value where there is one document only.
 
     >>> from claimwise.analysis.measures import mean
     >>> difference = paired_bootstrap(mean, [[1] * 50], [[1, 0] * 25], groups=range(50))
@@ -144,6 +148,8 @@ def paired_bootstrap(
     drawn = (one - other)[~np.isnan(one - other)].round(12)  # so that equal rates tie, whatever their rounding
     if np.isnan(value) or not len(drawn):
         return Difference(*UNKNOWN, float("nan"))
+    if len(set(groups)) == 1:
+        return Difference(float(value), *[float("nan")] * 3)
     low, high = np.percentile(drawn, [2.5, 97.5])
     p = 2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
     return Difference(float(value), float(low), float(high), float(min(1.0, p)))

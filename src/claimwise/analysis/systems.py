@@ -17,7 +17,7 @@ def answered(summary: str) -> bool:
     >>> answered("I am unable to summarize this text."), answered("The council voted to close two schools.")
     (False, True)
     """
-    return len(text.words(summary)) >= FEWEST_WORDS and not is_refusal(summary)
+    return text.word_count(summary) >= FEWEST_WORDS and not is_refusal(summary)
 
 
 def of_all_systems(examples: pd.DataFrame) -> pd.DataFrame:

@@ -38,6 +38,8 @@ def plain(summary: str) -> str:
 
     >>> plain("## News\\n1. **Ann** left, see [this](http://a.b).\\n2. It <b>rained</b> &amp; `snowed`.\\n---").split("\\n")
     ['', 'Ann left, see this.', 'It rained & snowed.', '']
+    >>> plain("1. Ann left.")
+    'Ann left.'
     >>> plain("It rained. 2 * 3 < 7\\n12. May was the date.")
     'It rained. 2 * 3 < 7\\n12. May was the date.'
     """
@@ -45,7 +47,8 @@ def plain(summary: str) -> str:
     if TAG.search(text):
         text = html.unescape(TAG.sub(lambda tag: "" if _INLINE.match(tag[0]) else "\n", text))
     lines = text.splitlines()
-    numbered = len({found[1] for line in lines if (found := _NUMBERED.match(line))}) > 1
+    numbers = [found[1] for line in lines if (found := _NUMBERED.match(line))]
+    numbered = len(set(numbers)) > 1 or (numbers == ["1"] and sum(map(has_words, lines)) == 1)
     read = []
     for at, line in enumerate(lines):
         follows = any(map(has_words, lines[at + 1 :]))

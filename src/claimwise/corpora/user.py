@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from claimwise import paths, schema
 from claimwise.corpora.base import Corpus, CorpusError, Rows
 from claimwise.corpora.plain import has_words, plain
 from claimwise.corpora.user_rows import EXPECTED, STDIN, STDIN_NAME, Row, files_in, read_rows, stem
-from claimwise.errors import counted, near, nearest, printable, shorten, warn
+from claimwise.errors import counted, near, nearest, shorten, warn
 from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
@@ -123,7 +123,9 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         summaries = ["\n".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
     examples = _examples(rows, path, before)
-    hints = list(_hints(rows, list(carried[0]), set(FIELDS) - {"claims"} - known, path, claims))
+    hints = list(
+        _hints(rows, list(dict.fromkeys(chain.from_iterable(carried))), set(FIELDS) - {"claims"} - known, path, claims)
+    )
     if not own:
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
         if count := (given != examples["summary"]).sum():
@@ -179,11 +181,14 @@ def _among_others(found: UserFile, path: Path, name: str) -> UserFile:
     """What one of several files holds, under ids that no other has; ``name`` is the system of a file that has none."""
     if "file" in found.carried:
         raise TableError(f"{path}: column 'file' would stand twice; rename it")
-    system = found.examples["system"] if "system" in found.carried else name
+    said = found.carried["system"] if "system" in found.carried else pd.Series(None, found.carried.index, dtype=object)
+    unnamed = said.map(_blank).astype(bool)
     return replace(
         found,
-        examples=found.examples.assign(id=f"{path}:" + found.examples["id"], system=system),
-        carried=found.carried.assign(system=found.carried.get("system", name), file=str(path)),
+        examples=found.examples.assign(
+            id=f"{path}:" + found.examples["id"], system=found.examples["system"].mask(unnamed, name)
+        ),
+        carried=found.carried.assign(system=said.mask(unnamed, name), file=str(path)),
         claims=found.claims and {f"{path}:{key}": claims for key, claims in found.claims.items()},
     )
 
@@ -387,7 +392,7 @@ def _how(field: str, column: str, path: Path) -> str:
     >>> _how("id", "the key", Path("mine.csv"))
     "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
     """
-    option = shlex.quote(printable(f"{field}={column}"))
+    option = shlex.quote("".join(one if one.isprintable() else " " for one in f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
 

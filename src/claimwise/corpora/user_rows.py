@@ -31,8 +31,8 @@ EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
 #: The standard input where a file is expected, and what messages call it.
 STDIN, STDIN_NAME = Path("-"), "standard input"
-#: What a file of scores is called, and this, is the record of what made them.
-RECORD = ".run.json"
+#: What a file of scores is called, and this, is the record of what made them; and what that of a folder of scores is called.
+RECORD, FOLDER_RECORD = ".run.json", "_run.json"
 
 #: A row and its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
 Row = tuple[str, dict[str, Any]]
@@ -53,33 +53,36 @@ def stem(path: Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
-def expanded(given: Sequence[Path]) -> list[Path]:
-    """The files that are given, a folder as those in it; of several, none that `claimwise score` wrote (``_written``).
+def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The files that are given, a folder as those in it; and of several those left out that `claimwise score` wrote.
 
     Raises:
         FileNotFoundError: a folder has none, or results only.
+        TableError: a folder is one of scores, or a file is named twice.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name in ("a.csv", "a.acueval.csv", "claims.csv", "a.1.csv", "notes.txt"):
     ...     (folder / name).touch()
     >>> _ = (folder / "a.acueval.csv.run.json").write_text('{"beside": ["claims.csv"]}')
-    >>> [path.name for path in expanded([folder])]
-    ['a.1.csv', 'a.csv']
+    >>> [[path.name for path in files] for files in expanded([folder])]
+    [['a.1.csv', 'a.csv'], ['a.acueval.csv', 'a.acueval.csv.run.json', 'claims.csv']]
     """
-    found = []
+    found: list[Path] = []
     for path in given:
-        if not path.is_dir():
-            found.append(path)
-        elif files := [file for file in files_in(path) if file not in _written(path)]:
-            found += files
-        else:
+        if path.is_dir() and (path / FOLDER_RECORD).is_file():
+            raise TableError(f"{path} is a folder of scores, expected examples; `claimwise merge` makes one file of it")
+        found += files_in(path) if path.is_dir() else [path]
+        if path.is_dir() and not set(files_in(path)) - _written(path):
             raise FileNotFoundError(f"{path}: no file of examples in this folder; expected {EXPECTED}")
-    if twice := [path for path, count in Counter(found).items() if count > 1]:
+    times = Counter(path.resolve() for path in found)
+    if twice := [path for path in found if times[path.resolve()] > 1]:
         raise TableError(f"{twice[0]}: the file is named twice; name it once")
-    if len(found) > 1:  # as `*.csv` names them
-        found = [path for path in found if path not in _written(path.parent)] or found
-    return found
+    # of several, as `*.csv` names them
+    results = [path for path in found if path != STDIN and path in _written(path.parent)] if len(found) > 1 else []
+    if len(results) == len(found):
+        return found, []
+    return [path for path in found if path not in results], results
 
 
 def _written(folder: Path) -> set[Path]:

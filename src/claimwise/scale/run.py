@@ -18,9 +18,8 @@ from pyarrow.dataset import dataset
 
 from claimwise import api, models, paths
 from claimwise.corpora.user import read_in_steps
-from claimwise.corpora.user_rows import STDIN, expanded
+from claimwise.corpora.user_rows import FOLDER_RECORD, STDIN
 from claimwise.errors import ClaimwiseError, counted
-from claimwise.hub import fetched
 from claimwise.metrics import Evaluation, MetricSpec, estimate
 from claimwise.metrics.claims import decomposer
 from claimwise.models import cost
@@ -41,10 +40,9 @@ from claimwise.scale.parts import (
     split,
 )
 from claimwise.user_file import output
-from claimwise.user_file.score import advice, chosen, made_by
+from claimwise.user_file.score import advice, chosen, examples_in, made_by
 from claimwise.user_file.warnings import warnings
 
-_RUN = "_run.json"
 _WINDOW = 100_000  # rows in the memory at once while parts are merged
 _DOCUMENTS = 20  # a part, where a table is in the memory anyway
 
@@ -93,7 +91,7 @@ def score_folder(
         raise ClaimwiseError("the standard input is read once, and a folder of scores takes two readings; name a file")
     prompt = [str(Path(name).resolve()) if Path(name).is_file() else name for name in prompt]  # workers start elsewhere
     spec, entry, scorer, _ = chosen(metric, model, params, prompt, options or {})
-    files = expanded([fetched(path) for path in files])
+    files = examples_in(files)
     asks = {
         "files": [str(file.resolve()) for file in files],
         "columns": dict(columns or {}),
@@ -115,7 +113,7 @@ def score_folder(
     waiting = {part for part in parts if job.finished(part) is None}
     ours = [part for part in parts[shard[0] - 1 :: shard[1]] if part in waiting]
     if waiting:
-        output.write_record({"asked": asks}, out / _RUN)  # finished no more, if it was
+        output.write_record({"asked": asks}, out / FOLDER_RECORD)  # finished no more, if it was
     if ours:
         for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt) if scorer else ():
             typer.echo(f"warning: {doubt}", err=True)
@@ -222,7 +220,7 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
     if folder.is_file():
         raise ClaimwiseError(f"{folder} is a file; name a folder, or leave out the slash at the end of --out")
     # the record alone is what a run leaves whose examples could not be read
-    if folder.is_dir() and {path.name for path in folder.iterdir()} - {_RUN}:
+    if folder.is_dir() and {path.name for path in folder.iterdir()} - {FOLDER_RECORD}:
         record = _record(folder)
         if record is None:
             raise ClaimwiseError(f"{folder} holds other files; name a new folder for the scores")
@@ -234,7 +232,7 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
-    output.write_record({"asked": asks}, folder / _RUN)  # whose folder it is, before anything else is in it
+    output.write_record({"asked": asks}, folder / FOLDER_RECORD)  # whose folder it is, before anything else is in it
 
 
 def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
@@ -254,7 +252,7 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
         left.unlink(missing_ok=True)
     record = {"asked": asks, "made_by": job.made_by, "parts": len(parts), "counts": total}
-    output.write_record(record, job.folder / _RUN)
+    output.write_record(record, job.folder / FOLDER_RECORD)
     scored = total["rows"] - total["unscored"]
     mean = f"mean {total['score'] / scored:.3f}, " if scored else ""
     by = f" by model {job.scorer}" if job.scorer else ""
@@ -291,7 +289,7 @@ def merge(folder: Path, out: Path) -> int:
         raise ClaimwiseError(
             f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
         )
-    own = dict.fromkeys([*files, folder / _RUN], "a part of the run")
+    own = dict.fromkeys([*files, folder / FOLDER_RECORD], "a part of the run")
     output.check([Path(file) for file in record["asked"]["files"]], out, others=own)
     tables = _in_order(files, record["counts"]["rows"])
     if out.suffix.lower() == ".parquet":
@@ -302,14 +300,15 @@ def merge(folder: Path, out: Path) -> int:
                     writer.write_table(table)
     else:
         dropped = ["row"] if output.nests(out) else ["row", "claims"]
-        output.write(pd.DataFrame([row for table in tables for row in table.drop_columns(dropped).to_pylist()]), out)
+        rows = [row for table in tables for row in table.drop_columns(dropped).to_pylist()]
+        output.write(pd.DataFrame(rows, dtype=object if output.nests(out) else None), out)
     return record["counts"]["rows"]
 
 
 def _record(folder: Path) -> dict[str, Any] | None:
     """What a run noted of itself; None where that is not there."""
     try:
-        return json.loads((folder / _RUN).read_text(encoding="utf-8"))
+        return json.loads((folder / FOLDER_RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 

@@ -4,6 +4,7 @@
 are what ``tools/bands.py`` fitted on public validation rows; of another model or metric nothing is known.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -223,9 +224,19 @@ def tuned(rows: pd.DataFrame) -> float | None:
     if known["label"].nunique() < 2:
         return None
     best = tuned_threshold(known["score"], known["label"])
-    if balanced_accuracy(known["label"], known["score"] > best) < _CHANCE:
+    turned = auc(known["label"], known["score"]) < 0.5
+    if turned or balanced_accuracy(known["label"], known["score"] > best) < _CHANCE:
         return None
     return shortened(centred(best, known["score"]), rows["score"].dropna())
+
+
+def is_below(score: float, least: float) -> bool:
+    """Whether a score is below the least one that is wanted, by more than rounding; NaN is.
+
+    >>> is_below((0.7 + 0.7 + 0.7) / 3, 0.7), is_below(0.69, 0.7), is_below(float("nan"), 0)
+    (False, True, True)
+    """
+    return not (score >= least or math.isclose(score, least))
 
 
 def centred(threshold: float, scores: pd.Series) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import typer
 
 from claimwise import paths, text
@@ -131,6 +132,15 @@ def nests(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(".jsonl")
 
 
+def is_csv(path: Path) -> bool:
+    """Whether a place takes csv, by its name: what takes neither JSON lines nor parquet.
+
+    >>> is_csv(Path("scores.csv.gz")), is_csv(Path("scores.parquet"))
+    (True, False)
+    """
+    return not nests(path) and path.suffix.lower() != ".parquet"
+
+
 def write_record(record: Mapping[str, Any], path: Path) -> None:
     """Write what made the scores; these are there already, so that a place that takes no file is only warned of."""
     try:
@@ -152,6 +162,8 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     >>> (folder / "scores.csv").read_text().split(), (folder / "scores.jsonl").read_text().splitlines()[1]
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
+    if path == STDOUT:  # a terminal or a pipe may take fewer characters
+        sys.stdout.reconfigure(encoding="utf-8")
     with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
@@ -160,10 +172,11 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
                     lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
             return
         mixed = {name: column for name, column in table.items() if column.dtype == object}
-        cells = table.assign(**{name: column.map(_cell) for name, column in mixed.items()})
-        if path.suffix.lower() == ".parquet":
-            cells.to_parquet(new, index=False)
+        if not is_csv(path):
+            several = {name: column.map(_cell) for name, column in mixed.items() if not _of_one_type(column)}
+            table.assign(**several).to_parquet(new, index=False)
             return
+        cells = table.assign(**{name: column.map(_cell) for name, column in mixed.items()})
         if safe:
             cells = cells.rename(columns=_inert).map(_inert)
         cells.to_csv(new, index=False, float_format="%.6g", quoting=quoting(cells))
@@ -181,6 +194,19 @@ def _inert(text: Any) -> Any:
 def _cell(value: Any) -> str | None:
     """A value among others of any type as a text: what is none as JSON."""
     return value if isinstance(value, str) else None if _missing(value) else json.dumps(value, ensure_ascii=False)
+
+
+def _of_one_type(column: pd.Series) -> bool:
+    """Whether parquet can hold a column's values as they are.
+
+    >>> _of_one_type(pd.Series([1, None], dtype=object)), _of_one_type(pd.Series([1, "a"], dtype=object))
+    (True, False)
+    """
+    try:
+        pa.array(column, from_pandas=True)
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def _missing(value: Any) -> bool:
@@ -204,7 +230,7 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     >>> claim_report(claims)[["id", "claim_index", "claim", "evidence"]].values.tolist()[1]
     ['1', 1, 'Ann left.', 'It rained.']
     >>> with_claims(pd.DataFrame({"id": ["1"], "score": [0.5]}), claims)["claims"][0][0]
-    {'text': 'It rained.', 'support': 1.0, 'verdict': 'supported', 'evidence': ['It rained.'], 'start': 0, 'end': 10}
+    {'text': 'It rained.', 'support': 1.0, 'verdict': 'supported', 'reason': None, 'evidence': ['It rained.'], 'start': 0, 'end': 10}
     """
     rows = evaluation.judged_claims()
     documents = examples.set_index("id")["document"]
@@ -247,7 +273,7 @@ def worst(claims: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
 
 
 #: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).
-_OF_A_CLAIM = ("text", "support", "p_entail", "verdict", "evidence", "start", "end")
+_OF_A_CLAIM = ("text", "support", "p_entail", "verdict", "reason", "evidence", "start", "end")
 
 
 def with_claims(scores: pd.DataFrame, claims: pd.DataFrame, columns: Sequence[str] = _OF_A_CLAIM) -> pd.DataFrame:

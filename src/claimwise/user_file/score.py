@@ -14,7 +14,7 @@ import typer
 
 from claimwise import api, models, paths, prompts
 from claimwise.corpora.user import read_files
-from claimwise.corpora.user_rows import STDIN, STDIN_NAME, expanded, stem
+from claimwise.corpora.user_rows import RECORD, STDIN, STDIN_NAME, expanded, stem
 from claimwise.errors import ClaimwiseError, check_score, counted, near
 from claimwise.hub import HUB, fetched
 from claimwise.metrics import MetricSpec, estimate, evaluate, specification
@@ -74,10 +74,8 @@ def score(
     others = [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt]
     # a trial must not take the place of the whole file's scores
     out = out or output.beside(file, metric, [*others, *([f"first-{limit}"] if limit else [])])
-    say = partial(typer.echo, err=out == output.STDOUT)
-    read = expanded([fetched(path) for path in files])
-    if len(read) > len(files):
-        typer.echo(f"{len(read)} files: {', '.join(map(str, read))}", err=True)
+    say = partial(typer.echo, err=output.STDOUT in (out, claims))
+    read = examples_in(files)
 
     found = read_files(read, columns)
     # Now: at the end, perhaps hours later, a file may be another. Of a pipe there is nothing to read again.
@@ -89,6 +87,8 @@ def score(
         if claims is None and not output.nests(out) and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
+    if safe_csv and claims is None and out != output.STDOUT and not output.is_csv(out):
+        raise ClaimwiseError(f"--safe-csv is for csv, which spreadsheets open, and {out} is none; leave it out")
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
     band = decisions.of_summaries(metric, spec, entry) if threshold is None else None
@@ -138,7 +138,9 @@ def score(
             "limit": limit,
             "examples": len(scores),
             "threshold": cut,
-            "beside": [path.name for path in (claims, page) if path is not None and path.parent == out.parent],
+            "beside": [
+                path.name for path in (claims, page) if path not in (None, output.STDOUT) and path.parent == out.parent
+            ],
         }
         output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
@@ -195,6 +197,21 @@ def score(
     return scores
 
 
+def examples_in(files: Sequence[Path]) -> list[Path]:
+    """The files of examples among those that are given; what a folder has of them, and what is left out, is said.
+
+    Raises:
+        OSError, TableError: as ``user_rows.expanded``; ClaimwiseError: as ``hub.fetched``.
+    """
+    found, results = expanded([fetched(path) for path in files])
+    if results:
+        said = ", ".join(map(str, results))
+        typer.echo(f"left out, results of earlier runs by their records (*{RECORD}): {said}", err=True)
+    if len(found) > len(files) or results:
+        typer.echo(f"{counted(len(found), 'file')}: {', '.join(map(str, found))}", err=True)
+    return found
+
+
 def chosen(
     metric: str, model: str | None, params: Path, prompt: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[MetricSpec, Mapping[str, Any], str, Path]:
@@ -240,7 +257,12 @@ def _called(files: Sequence[Path]) -> Path:
 def _entry(model: str, settings: api.UserSettings, params: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The model's entry of the settings, with the options of the command line."""
     if model in settings.models:
-        return settings.models[model] | dict(options)
+        entry = settings.models[model] | dict(options)
+        try:
+            models.check(entry)
+        except models.ModelError as error:
+            raise models.ModelError(f"{params}, models.{model}: {error}") from None
+        return entry
     if model in ("openai", "transformers"):
         if "model" in options:
             return {"kind": model, **options}

@@ -6,7 +6,7 @@ past changes claims and scores. Only what is rarely anything else is looked for:
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pandas as pd
@@ -31,6 +31,7 @@ _FOREIGN = frozenset(
     "avec été fue más pero como su foi pelo ao sono nel alla è wordt zijn bij aan naar".split()
 )
 _FEW = 3
+_BEGINNING = 15
 #: Share under which a text is not English: prose has over a fifth, headlines about .06, Romance and Germanic languages none.
 _ENGLISH = 0.01
 #: Function words that are words of those languages, too; of two letters and fewer there are too many in every language.
@@ -83,24 +84,28 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
             f"English only, do not trust its scores of these; {another} that reads them"
         )
     for name, several in (("document", "documents"), ("summary", "summaries")):
-        if _not_english(examples[name]):
+        strange = ~english(examples[name]) & ~examples[name].map(_not_latin).astype(bool)
+        if strange.any():
+            which = "the" if strange.all() else f"{strange.sum()} of {len(examples)}"
             yield (
-                f"the {several} seem not to be English, which is all that the embedded model reads: do "
-                f"not trust its scores; {another}"
+                f"{which} {several} seem not to be English, which is all that the embedded model reads: do "
+                f"not trust its scores{'' if strange.all() else ' of these'}; {another}"
             )
 
 
 def english(texts: pd.Series) -> pd.Series:
-    """Which texts seem to be English, as far as so much text can tell: each by itself, or none where all together do not.
+    """Which texts seem to be English: each by itself, and those too short for that by how all of them begin.
 
     >>> english(pd.Series(["It rained.", "雨が降った。"])).tolist()
     [True, False]
     >>> english(pd.Series(["Der Hund schläft.", "Der Regen ist nicht für die Stadt."])).tolist()
     [False, False]
     """
-    if _not_english(texts):  # all together may tell what each by itself is too short for
-        return pd.Series(False, texts.index)
-    return texts.map(lambda text: not (_not_latin(text) or _not_english([text]))).astype(bool)
+    latin = ~texts.map(_not_latin).astype(bool)
+    each = texts.map(_is_english).astype(object)
+    # beginnings, so that one long text does not speak for the others
+    together = _is_english(" ".join(" ".join(one.split()[:_BEGINNING]) for one in texts[latin].unique()))
+    return latin & each.where(each.notna(), together is not False).astype(bool)
 
 
 def wrapped(summary: str) -> bool:
@@ -139,18 +144,19 @@ def titled(summary: str) -> bool:
     return bare and len(others) > 1 and not others[0].strip() and others[-1].rstrip().endswith(_ENDS)
 
 
-def _not_english(texts: Iterable[str]) -> bool:
-    """Whether texts in Latin script have, all together, almost none of the words that every English text has.
+def _is_english(one: str) -> bool | None:
+    """Whether a text in Latin script has some of the words that every English text has; None where it is too short to tell.
 
-    >>> _not_english(["Le maire a annoncé la fermeture de trois écoles dans les villages."])
+    >>> _is_english("Le maire a annoncé la fermeture de trois écoles dans les villages."), _is_english("Regen.")
+    (False, None)
+    >>> _is_english("Mayor warns of closure: what you need to know. " * 7)
     True
-    >>> _not_english(["Mayor warns of closure: what you need to know"] * 7), _not_english(["Regen."])
-    (False, False)
     """
-    words = [word for each in texts for word in text.words(each) if word[0].isalpha()]
+    words = [word for word in text.words(one) if word[0].isalpha()]
     latin = [word for word in words if word.isascii() or not _not_latin(word)]
-    enough = len(latin) >= _WORDS or len(_FOREIGN.intersection(latin)) >= _FEW
-    return enough and sum(word in _OF_ENGLISH for word in latin) < _ENGLISH * len(latin)
+    if len(latin) < _WORDS and len(_FOREIGN.intersection(latin)) < _FEW:
+        return None
+    return sum(word in _OF_ENGLISH for word in latin) >= _ENGLISH * len(latin)
 
 
 def _not_latin(summary: str) -> bool:
