@@ -206,6 +206,11 @@ def test_a_test_fails_by_claims_however_high_their_mean_is():
         AssertionError, match=r"^acueval 0\.666667 is below 0\.9\nunsupported claims: 1, at most 0 expected\n"
     ):
         assert_faithful(CAT, summary, 0.9, model=FakeModel(), max_unsupported=0)
+    for wrong in ("2", -1):
+        with pytest.raises(
+            ClaimwiseError, match=f"max_unsupported: expected a number of claims, 0 or more, got {wrong!r}"
+        ):
+            assert_faithful(CAT, summary, 0.5, model=FakeModel(), max_unsupported=wrong)
     with pytest.raises(ClaimwiseError, match="max_unsupported: holistic judges the whole summary and makes no claims"):
         assert_faithful(CAT, summary, 0, "holistic", model=FakeModel(), max_unsupported=0)
 

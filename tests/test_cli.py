@@ -516,6 +516,12 @@ def test_options_that_do_not_go_together_are_refused(monkeypatch, capsys, argume
     assert said in fail(monkeypatch, capsys, "score", write(GOOD), *arguments)
 
 
+@pytest.mark.parametrize("stage", [["corpora"], ["evaluate", "acueval"], ["notebook", "leaderboard"]])
+def test_a_stage_outside_of_a_project_is_refused(monkeypatch, capsys, stage):
+    Path("params.yaml").unlink()
+    assert "no params.yaml in" in fail(monkeypatch, capsys, *stage)
+
+
 def test_a_result_in_a_folder_is_no_example(monkeypatch, capsys):
     Path("runs").mkdir()
     score(write(GOOD, "runs/gpt.jsonl"))

@@ -88,6 +88,7 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
             [GOOD, {"document": "b", "summary": "c"}],
             "line 2: column 'id' is missing, got document, summary; give every",
         ),
+        ([{"id": "a", "document": "b", " Summary ": "c"}], "--column 'summary= Summary ' "),
         ([{"id": "a", "document": "b", " Summary": "c"}], "did you mean ' Summary'[?] .*--column 'summary= Summary' "),
         ([GOOD, "", {**GOOD, "id": " "}], "line 3, column 'id': found ' ', expected a text"),
         (
@@ -230,6 +231,8 @@ def test_a_column_that_is_nearly_one_of_ours_is_hinted_at(tmp_path):
     (hint,) = found.hints
     assert "column 'Lable' is carried through unread; did you mean 'label'?" in hint
     assert math.isnan(found.examples["label"].iloc[0])
+    bare = {key: value for key, value in row.items() if key != "Lable"}
+    assert read_files([jsonl(tmp_path, bare | {"id": "first"}, row)]).hints == found.hints  # not every row has it
     for read in (read_examples, user.load):
         with pytest.warns(UserWarning, match="did you mean 'label'") as caught:
             read(jsonl(tmp_path, row))

@@ -6,6 +6,7 @@ import pytest
 
 from claimwise.analysis.labels import agreement_table, comparable, difference, labelled_scores
 from claimwise.corpora.base import Rows
+from claimwise.errors import ClaimwiseError
 
 SYSTEMS = [f"s{number}" for number in range(8)]
 
@@ -99,6 +100,15 @@ def test_without_a_threshold_a_row_without_a_score_counts_in_no_order(rows):
     orders = ["systems", "kendall_system", "kendall_summary", "kendall_documents"]
     assert [row[name] for name in orders] == pytest.approx([whole[name] for name in orders], nan_ok=True)
     assert whole["systems"] == 7
+
+
+def test_a_corpus_without_labels_is_said_to_have_none():
+    made = Rows("mine")
+    made.example("key", "s", document="It rained.", summary="Rain.")
+    with pytest.raises(
+        ClaimwiseError, match=r"corpus 'mine': none of 1 summaries has a label, expected 1 \(faithful\)"
+    ):
+        labelled_scores(made.corpus(), {}, by_origin=False)
 
 
 def test_published_scores_are_metrics_and_ratings_are_not():

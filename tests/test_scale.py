@@ -150,7 +150,7 @@ def test_merged_rows_stand_as_in_the_files(file, tmp_path):
     assert pd.read_csv(tmp_path / "all.csv", dtype=str)["id"].tolist() == [str(i) for i in range(1, 25)]
     merge(tmp_path / "s", tmp_path / "all.jsonl")
     first = json.loads((tmp_path / "all.jsonl").read_text().splitlines()[0])
-    assert first["claims"][0]["text"] == "Ann Lee planted 3 trees."
+    assert (first["claims"][0]["text"], repr(first["n_unsupported"])) == ("Ann Lee planted 3 trees.", "0")
     merge(tmp_path / "s", tmp_path / "ALL.PARQUET")
     assert pd.read_parquet(tmp_path / "ALL.PARQUET")["claims"][0][0]["text"] == "Ann Lee planted 3 trees."
     with pytest.raises(ClaimwiseError, match=r"ends in \.csv or \.jsonl or \.parquet"):

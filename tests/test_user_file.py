@@ -132,12 +132,14 @@ def test_other_columns_stand_after_the_scores_as_they_were():
 
 def test_parquet_holds_what_the_csv_does(folder):
     beside = [{"n": 1, "list": ["a", 2]}, {"n": "two", "list": None}, {"n": None, "list": []}]
+    beside = [more | {"year": year} for more, year in zip(beside, (2001, 2002, 2003), strict=True)]
     write([row | more for row, more in zip(SPLIT[:3], beside, strict=True)])
     score(out=Path("a.csv"))
     score(out=Path("a.parquet"))
     found, expected = pd.read_parquet("a.parquet"), pd.read_csv("a.csv")
     assert found["score"].tolist() == pytest.approx(expected["score"].tolist(), abs=1e-6)
-    assert found["n"].fillna("").tolist() == ["1", "two", ""]
+    assert found["n"].fillna("").tolist() == ["1", "two", ""]  # of several types
+    assert found["year"].tolist() == [2001, 2002, 2003]
     assert found["list"].fillna("").tolist() == ['["a", 2]', "", "[]"]
     assert list(found) == list(expected)
 

@@ -264,9 +264,9 @@ def list_prompts(
 @app.command()
 def corpora() -> None:
     """Stage: load the corpora that `data` chooses (download, checksum) and write data/corpora."""
-    from claimwise import project, stages
+    from claimwise import stages
 
-    for folder in stages.prepare_corpora(project.settings()):
+    for folder in stages.prepare_corpora(_settings()):
         typer.echo(folder)
 
 
@@ -276,13 +276,13 @@ def evaluate(
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
 ) -> None:
     """Stage: one metric over the corpora of `data`; writes data/scores."""
-    from claimwise import project, stages
+    from claimwise import stages
 
     if dry_run:
-        typer.echo(f"{stages.dry_run(project.settings(), metric)}. Nothing was asked.")
+        typer.echo(f"{stages.dry_run(_settings(), metric)}. Nothing was asked.")
         return
     with _told_if_stopped():
-        for folder in stages.score(project.settings(), metric):
+        for folder in stages.score(_settings(), metric):
             typer.echo(folder)
 
 
@@ -294,10 +294,19 @@ def notebook(
 
     It reads what `claimwise corpora` and `claimwise evaluate` wrote; `dvc repro` runs these first where needed.
     """
-    from claimwise import project, stages
+    from claimwise import stages
 
     with _told_if_stopped():
-        typer.echo(stages.notebook(project.settings(), name))
+        typer.echo(stages.notebook(_settings(), name))
+
+
+def _settings():
+    """Those of the project that the working folder is in: a stage started elsewhere must not write into the package's own."""
+    from claimwise import paths, project
+
+    if paths.root() not in (Path.cwd(), *Path.cwd().parents):
+        raise ClaimwiseError(f"no {PARAMS} in {Path.cwd()} or above: a stage runs in a project's folder; go there")
+    return project.settings()
 
 
 @cache_app.command()

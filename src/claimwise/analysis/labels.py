@@ -13,6 +13,7 @@ from claimwise.analysis.agreement import kendall_summary, kendall_system
 from claimwise.analysis.bootstrap import bootstrap_interval, paired_bootstrap, published_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, tuned_accuracy, tuned_threshold
 from claimwise.corpora import Corpus
+from claimwise.errors import ClaimwiseError
 from claimwise.schema import document_id
 
 #: Between the means of fewer systems an order says too little.
@@ -40,6 +41,9 @@ def labelled_scores(
     Returns:
         The corpus's columns of the examples with a label, ``group``, ``rating`` (people's mean rating where there is one,
         else the share of the summary's claims that people found supported, else the label) and the metrics' columns.
+
+    Raises:
+        ClaimwiseError: no summary has a label.
     """
     columns = {name: table.set_index("example_id")["score"] for name, table in scores.items()}
     published = {name: table.set_index("example_id")["score"] for name, table in corpus.scores.groupby("metric")}
@@ -47,6 +51,11 @@ def labelled_scores(
     supported = corpus.gold_claims.groupby("example_id")["label"].mean()
     columns |= published
     examples = corpus.examples.dropna(subset=["label"])
+    if examples.empty:
+        raise ClaimwiseError(
+            f"corpus {corpus.examples['corpus'].iloc[0]!r}: none of {len(corpus.examples)} summaries has a label, expected "
+            "1 (faithful) or 0 of some; where it is a file of yours, add the column 'label' (data/own/README.md)"
+        )
     rows = examples.assign(
         group=examples["origin"] if by_origin else "all",
         rating=examples["id"].map(ratings[-1] if ratings else supported).fillna(examples["label"]),
