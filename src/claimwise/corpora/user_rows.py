@@ -73,16 +73,17 @@ def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
         if path.is_dir() and (path / FOLDER_RECORD).is_file():
             raise TableError(f"{path} is a folder of scores, expected examples; `claimwise merge` makes one file of it")
         found += files_in(path) if path.is_dir() else [path]
-        if path.is_dir() and not set(files_in(path)) - _written(path):
-            raise FileNotFoundError(f"{path}: no file of examples in this folder; expected {EXPECTED}")
     times = Counter(path.resolve() for path in found)
     if twice := [path for path in found if times[path.resolve()] > 1]:
         raise TableError(f"{twice[0]}: the file is named twice; name it once")
-    # of several, as `*.csv` names them
-    results = [path for path in found if path != STDIN and path in _written(path.parent)] if len(found) > 1 else []
-    if len(results) == len(found):
+    results = {result for folder in {path.parent for path in found} for result in _written(folder)}
+    examples = [path for path in found if path not in results]
+    for folder in given:
+        if folder.is_dir() and not any(path.parent == folder for path in examples):
+            raise FileNotFoundError(f"{folder}: no file of examples in this folder; expected {EXPECTED}")
+    if len(found) == 1 or not examples:  # named on purpose, and not by `*.csv`
         return found, []
-    return [path for path in found if path not in results], results
+    return examples, [path for path in found if path in results]
 
 
 def _written(folder: Path) -> set[Path]:
