@@ -57,6 +57,8 @@ def test_few_validation_documents_of_each_origin_leave_the_test_rows_alone():
     assert others.groupby(["origin", "split"]).size().loc["news"].to_dict() == {"test": 6, "validation": 4}
     both = corpus.first(None, {"validation": 1, "test": 2}).examples
     assert both.groupby(["origin", "split"]).size().loc["news"].to_dict() == {"test": 4, "validation": 2}
+    none = corpus.first(None, {"validation": 0}).examples
+    assert none.groupby(["origin", "split"]).size().to_dict() == {("news", "test"): 6}
     assert corpus.first(None).examples.equals(corpus.examples)
 
 

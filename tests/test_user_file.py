@@ -750,11 +750,32 @@ def test_what_else_was_written_is_said(capsys):
 
 
 @pytest.mark.parametrize("given", [["."], ["mine.jsonl", "c.csv", "mine.acueval.lexical.csv"]])
-def test_results_are_no_examples_whatever_their_names(given):
+def test_results_are_no_examples_whatever_their_names(given, folder, capsys):
     write(ROWS)
-    score(metric="acueval", model="lexical", claims=Path("c.csv"))
+    score(metric="acueval", model="lexical", claims=folder / "c.csv")
     found = user_file.score([Path(name) for name in given], "word-overlap", None, None, None, None, Path("params.yaml"))
     assert found["id"].tolist() == [row["id"] for row in ROWS]
+    assert "left out, results of earlier runs by their records (*.run.json): " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("record", ['{"document": "It rained."}', "[]", "no json"])
+def test_what_somebody_else_calls_a_record_leaves_nothing_out(record):
+    write(ROWS[:2], "a.jsonl")
+    write(ROWS[2:], "b.jsonl")
+    Path("a.jsonl.run.json").write_text(record)
+    found = user_file.score(
+        [Path("a.jsonl"), Path("b.jsonl")], "word-overlap", None, None, None, None, Path("params.yaml")
+    )
+    assert len(found) == len(ROWS)
+
+
+def test_a_folder_of_scores_is_no_folder_of_examples():
+    write(ROWS)
+    score_folder([Path("mine.jsonl")], "word-overlap", None, Path("scores"), Path("params.yaml"))
+    with pytest.raises(
+        TableError, match="scores is a folder of scores, expected examples; `claimwise merge` makes one"
+    ):
+        score("scores")
 
 
 def test_the_page_marks_words_where_the_model_knows_them_and_says_how_right_that_is():

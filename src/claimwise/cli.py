@@ -7,13 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from claimwise import __version__
 from claimwise.errors import ClaimwiseError, counted, near
 from claimwise.paths import PARAMS
+
+if TYPE_CHECKING:
+    from claimwise.params import Settings
 
 HELP = """Break summaries into claims, verify each against its document, and score.
 
@@ -300,8 +303,8 @@ def notebook(
         typer.echo(stages.notebook(_settings(), name))
 
 
-def _settings():
-    """Those of the project that the working folder is in: a stage started elsewhere must not write into the package's own."""
+def _settings() -> Settings:
+    """The settings of the project that the working folder is in; elsewhere a stage would write into the package's own."""
     from claimwise import paths, project
 
     if paths.root() not in (Path.cwd(), *Path.cwd().parents):
@@ -361,8 +364,8 @@ def _cache(params: Path, model: str | None = None):
 def main() -> None:
     """Run the command line; an error that is a message for the user is printed as one, without a traceback."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a cluster sends stops a run as Ctrl-C does
-    for stream in (sys.stdout, sys.stderr):  # a message with a character that the terminal has not is said all the same
-        stream.reconfigure(errors="replace")
+    if sys.stdout:  # a line with a character that the terminal has not is said all the same, as on standard error
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except (ClaimwiseError, OSError) as error:

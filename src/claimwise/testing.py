@@ -1,6 +1,7 @@
 """For tests of a program that writes summaries: an assertion for pytest, or any other runner."""
 
 from collections.abc import Iterable
+from numbers import Integral
 
 from claimwise.api import DEFAULT_MODEL, AnyModel, explain
 from claimwise.errors import ClaimwiseError, check_score, shorten
@@ -39,7 +40,7 @@ def assert_faithful(
     if not isinstance(summary, str):
         raise ClaimwiseError(f"summary: expected a text, got {shorten(summary)}; assert one summary at a time")
     check_score("min_score", min_score)
-    if max_unsupported is not None and not (isinstance(max_unsupported, int) and max_unsupported >= 0):
+    if max_unsupported is not None and not (isinstance(max_unsupported, Integral) and max_unsupported >= 0):
         raise ClaimwiseError(f"max_unsupported: expected a number of claims, 0 or more, got {max_unsupported!r}")
     found = explain(document, summary, metric, model)
     scored = found.score == found.score  # not NaN

@@ -37,8 +37,11 @@ def spearman(values: np.ndarray) -> np.ndarray:
     >>> spearman(np.array([[1, 3, 1], [2, 2, 5], [3, 1, 9]])).round(2).tolist()
     [1.0, -1.0]
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.corrcoef(stats.rankdata(values, axis=0), rowvar=False)[-1, :-1]
+    ranks = stats.rankdata(values, axis=0)
+    ranks -= ranks.mean(axis=0)
+    with np.errstate(invalid="ignore"):
+        ranks /= np.sqrt((ranks**2).sum(axis=0))
+    return ranks[:, -1] @ ranks[:, :-1]
 
 
 def spearman_draws(frame: pd.DataFrame, draws: int, seed: int) -> np.ndarray:

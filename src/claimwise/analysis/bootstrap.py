@@ -108,7 +108,7 @@ def bootstrap_interval(
     value = measure(*columns, **options) if kept.any() else np.nan
     if np.isnan(value):
         return UNKNOWN
-    if groups is not None and len(set(groups)) == 1:
+    if (kept.sum() if groups is None else len(set(groups))) == 1:
         return UNKNOWN._replace(value=float(value))
     drawn = bootstrap_draws(measure, *columns, groups=groups, draws=draws, seed=seed, **options)
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
@@ -142,14 +142,14 @@ def paired_bootstrap(
     Difference(value=0.0, low=0.0, high=0.0, p=1.0)
     """
     value = measure(*first, **options) - measure(*second, **options)
+    if len(set(groups)) == 1:
+        return Difference(float(value), *[float("nan")] * 3)
     one, other = (
         bootstrap_draws(measure, *c, groups=groups, draws=draws, seed=seed, **options) for c in (first, second)
     )
     drawn = (one - other)[~np.isnan(one - other)].round(12)  # so that equal rates tie, whatever their rounding
     if np.isnan(value) or not len(drawn):
         return Difference(*UNKNOWN, float("nan"))
-    if len(set(groups)) == 1:
-        return Difference(float(value), *[float("nan")] * 3)
     low, high = np.percentile(drawn, [2.5, 97.5])
     p = 2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
     return Difference(float(value), float(low), float(high), float(min(1.0, p)))

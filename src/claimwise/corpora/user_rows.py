@@ -64,7 +64,8 @@ def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name in ("a.csv", "a.acueval.csv", "claims.csv", "a.1.csv", "notes.txt"):
     ...     (folder / name).touch()
-    >>> _ = (folder / "a.acueval.csv.run.json").write_text('{"beside": ["claims.csv"]}')
+    >>> record = {"metric": {}, "made": "", "files": {}, "beside": ["claims.csv"]}
+    >>> _ = (folder / "a.acueval.csv.run.json").write_text(json.dumps(record))
     >>> [[path.name for path in files] for files in expanded([folder])]
     [['a.1.csv', 'a.csv'], ['a.acueval.csv', 'a.acueval.csv.run.json', 'claims.csv']]
     """
@@ -80,7 +81,8 @@ def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     examples = [path for path in found if path not in results]
     for folder in given:
         if folder.is_dir() and not any(path.parent == folder for path in examples):
-            raise FileNotFoundError(f"{folder}: no file of examples in this folder; expected {EXPECTED}")
+            only = " beside results of earlier runs" if results else ""
+            raise FileNotFoundError(f"{folder}: no file of examples in this folder{only}; expected {EXPECTED}")
     if len(found) == 1 or not examples:  # named on purpose, and not by `*.csv`
         return found, []
     return examples, [path for path in found if path in results]
@@ -89,12 +91,15 @@ def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 def _written(folder: Path) -> set[Path]:
     """Results in a folder: the records of scores, the scores, and the claims and page that a record names."""
     found = set()
-    for record in folder.glob(f"*{RECORD}"):
+    for file in folder.glob(f"*{RECORD}"):
         try:
-            beside = json.loads(record.read_text(encoding="utf-8")).get("beside", [])
-        except (OSError, ValueError, AttributeError):  # somebody else's file
+            record = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
             continue
-        found |= {folder / name for name in (record.name, record.name.removesuffix(RECORD), *beside)}
+        if isinstance(record, dict) and {"metric", "made", "files"} <= set(record):  # else somebody else's file
+            scores = file.with_name(file.name.removesuffix(RECORD))
+            beside = record.get("beside", [f"{stem(scores)}.claims.csv"])  # older records do not say
+            found |= {file, scores, *(folder / str(name) for name in beside)}
     return found
 
 

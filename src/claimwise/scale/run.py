@@ -264,9 +264,10 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     for reason, count in reasons.items():
         typer.echo(f"  {count} x {reason}")
     if not scored:
+        files = Path(asks["files"][0] if len(asks["files"]) == 1 else "the files")
         raise ClaimwiseError(
             f"{job.folder}: none of {total['rows']} summaries could be scored, for the reasons above; "
-            f"{advice(list(reasons), Path(asks['files'][0]), job.spec)}"
+            f"{advice(list(reasons), files, job.spec)}"
         )
 
 

@@ -6,12 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import typer
 
 from claimwise import paths, text
@@ -162,8 +161,9 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     >>> (folder / "scores.csv").read_text().split(), (folder / "scores.jsonl").read_text().splitlines()[1]
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
-    if path == STDOUT:  # a terminal or a pipe may take fewer characters
-        sys.stdout.reconfigure(encoding="utf-8")
+    if path == STDOUT:  # a terminal or a pipe may take fewer characters; what stands in its place may be neither
+        with suppress(AttributeError):
+            sys.stdout.reconfigure(encoding="utf-8")
     with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
         if nests(path):
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
@@ -197,16 +197,14 @@ def _cell(value: Any) -> str | None:
 
 
 def _of_one_type(column: pd.Series) -> bool:
-    """Whether parquet can hold a column's values as they are.
+    """Whether a column has texts only, or numbers, or truths, which parquet holds as they are.
 
-    >>> _of_one_type(pd.Series([1, None], dtype=object)), _of_one_type(pd.Series([1, "a"], dtype=object))
-    (True, False)
+    >>> [_of_one_type(pd.Series(values, dtype=object)) for values in ([1, None], [1, "a"], [{}], [2**70])]
+    [True, False, False, False]
     """
-    try:
-        pa.array(column, from_pandas=True)
-    except pa.ArrowException:
-        return False
-    return True
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    small = kind != "integer" or bool(column.dropna().between(-(2**63), 2**63 - 1).all())
+    return small and kind in ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 
 
 def _missing(value: Any) -> bool:

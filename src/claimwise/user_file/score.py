@@ -87,7 +87,7 @@ def score(
         if claims is None and not output.nests(out) and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
     output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
-    if safe_csv and claims is None and out != output.STDOUT and not output.is_csv(out):
+    if safe_csv and not any(path is not None and output.is_csv(path) for path in (out, claims)):
         raise ClaimwiseError(f"--safe-csv is for csv, which spreadsheets open, and {out} is none; leave it out")
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
@@ -138,9 +138,7 @@ def score(
             "limit": limit,
             "examples": len(scores),
             "threshold": cut,
-            "beside": [
-                path.name for path in (claims, page) if path not in (None, output.STDOUT) and path.parent == out.parent
-            ],
+            "beside": [path.name for path in (claims, page) if path and path.resolve().parent == out.resolve().parent],
         }
         output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:

@@ -20,7 +20,8 @@ from claimwise.words import FUNCTION_WORDS
 _READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
 #: What programs write where nothing is.
 _EMPTY = ["nan", "none", "null", "na", "n/a", "<na>"]
-#: Words in which the share of English function words is counted, at least; fewer may have none by chance.
+#: Different words in which the share of English function words is counted, at least; fewer may have none by chance, and lists
+#: of names and numbers have many that are the same.
 _WORDS = 50
 #: Function words of other languages in Latin script that English lacks; so many different ones in place of English ones
 #: tell even a short text (none of 6,113 English documents and summaries has them in its first 15 words).
@@ -149,12 +150,12 @@ def _is_english(one: str) -> bool | None:
 
     >>> _is_english("Le maire a annoncé la fermeture de trois écoles dans les villages."), _is_english("Regen.")
     (False, None)
-    >>> _is_english("Mayor warns of closure: what you need to know. " * 7)
-    True
+    >>> _is_english("The mayor warns of the closure. Der Bürgermeister warnt vor der und den."), _is_english("word " * 6000)
+    (True, None)
     """
     words = [word for word in text.words(one) if word[0].isalpha()]
     latin = [word for word in words if word.isascii() or not _not_latin(word)]
-    if len(latin) < _WORDS and len(_FOREIGN.intersection(latin)) < _FEW:
+    if len(set(latin)) < _WORDS and len(_FOREIGN.intersection(latin)) < _FEW:
         return None
     return sum(word in _OF_ENGLISH for word in latin) >= _ENGLISH * len(latin)
 
