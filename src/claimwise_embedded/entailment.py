@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from claimwise.models.entailment import Entailment
+from claimwise.models.base import Entailment
 from claimwise_embedded import EmbeddedModel, EmbeddedOptions
 from claimwise_embedded.evidence import FUNCTION_STEMS, stems
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
 from claimwise.prompts import Prompt
 from claimwise.prompts.sources import Source
 from claimwise.reasons import Reason
@@ -152,3 +154,29 @@ class WordMarker(Protocol):
 
     def unsupported_words(self, documents: Texts, texts: Texts) -> list[list[tuple[int, int]]]:
         """For each text the characters (start, end) of such words, in order."""
+
+
+class Entailment(Protocol):
+    """Reads pairs of texts. ``fingerprint`` names everything that changes a probability.
+
+    Attributes:
+        limit: most tokens of a premise and its hypothesis together, or None where any length can be read.
+    """
+
+    name: str
+    fingerprint: str
+    limit: int | None = None
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text; of texts joined by spaces at most the sum. Nothing is counted where there is no limit."""
+        return [0] * len(texts)
+
+    def scope(self, document: str) -> str:
+        """The part of the model that may read premises of a document; empty where that is all of it.
+
+        A model that was trained on some documents names the part here that has not seen this one.
+        """
+        return ""
+
+    def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
+        """(n, 3) p_entail, p_neutral, p_contradict of n pairs, rows summing to 1; no pair is longer than ``limit``."""

@@ -7,7 +7,6 @@ verifier in that role, for runs without a checkpoint; and any model that verifie
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +16,7 @@ from pydantic import Field
 
 from claimwise import prompts
 from claimwise.errors import ClaimwiseError
+from claimwise.models.base import Entailment
 from claimwise.models.cache import ResponseCache
 from claimwise.models.options import Options, of_kind
 
@@ -27,33 +27,6 @@ _BEGINNINGS = ("entail", "neutral", "contradict")
 
 class EntailmentError(ClaimwiseError):
     """A checkpoint is no three-way NLI model, or an entry of the settings is wrong."""
-
-
-class Entailment(ABC):
-    """Reads pairs of texts. ``fingerprint`` names everything that changes a probability.
-
-    Attributes:
-        limit: most tokens of a premise and its hypothesis together, or None where any length can be read.
-    """
-
-    name: str
-    fingerprint: str
-    limit: int | None = None
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text; of texts joined by spaces at most the sum. Nothing is counted where there is no limit."""
-        return [0] * len(texts)
-
-    def scope(self, document: str) -> str:
-        """The part of the model that may read premises of a document; empty where that is all of it.
-
-        A model that was trained on some documents names the part here that has not seen this one.
-        """
-        return ""
-
-    @abstractmethod
-    def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
-        """(n, 3) p_entail, p_neutral, p_contradict of n pairs, rows summing to 1; no pair is longer than ``limit``."""
 
 
 def label_order(labels: Mapping[int, str], checkpoint: str) -> list[int]:

@@ -18,9 +18,8 @@ from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice import coreference
 from claimwise.metrics.fenice.premises import Passages, Premise, Premises
 from claimwise.models import chunks, entailment
-from claimwise.models.base import NAN, Verdict
+from claimwise.models.base import NAN, Entailment, Verdict
 from claimwise.models.cache import ResponseCache, cached, call_key
-from claimwise.models.entailment import Entailment
 
 #: Fewest tokens that a claim must leave for its premises.
 LEAST_ROOM = 16
