@@ -495,6 +495,21 @@ def test_claims_on_the_standard_output_are_nothing_but_csv(tmp_path):
     done = subprocess.run([*command, "--claims", "-"], capture_output=True, check=True)
     assert len(pd.read_csv(io.BytesIO(done.stdout))) == 2
     assert b"2 summaries by model lexical" in done.stderr
+    # and the standard input, named by the same sign, is read among others afterwards
+    command = [
+        sys.executable,
+        "-m",
+        "claimwise",
+        "score",
+        "-",
+        "mine.jsonl",
+        "--metric",
+        "word-overlap",
+        "--out",
+        "both.csv",
+    ]
+    subprocess.run(command, input=b"document,summary\nIt rained.,It rained.\n", check=True)
+    assert len(pd.read_csv("both.csv")) == 3
 
 
 def test_the_standard_output_is_utf_8_whatever_the_terminal_is():

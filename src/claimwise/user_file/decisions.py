@@ -210,8 +210,9 @@ def _validation(rows: pd.DataFrame) -> pd.DataFrame:
 def tuned(rows: pd.DataFrame) -> float | None:
     """The threshold of the file's labelled validation rows, with no more digits than it takes.
 
-    None without rows of both labels, and where it would decide them no better than a coin: labels may be the wrong way
-    round, or the scores all equal, and every decision on other rows would be worth nothing.
+    None without rows of both labels, where unfaithful rows mostly score higher than faithful ones (labels may be the wrong
+    way round), and where it would decide no better than a coin (scores may all be equal): every decision on other rows
+    would be worth nothing.
 
     AggreFact's search (``measures.tuned_threshold``) takes the highest of equally good thresholds, a hair below a
     faithful row's score, and other files' rows that score nearly as high would be rejected. What lies halfway to the next

@@ -138,7 +138,11 @@ def score(
             "limit": limit,
             "examples": len(scores),
             "threshold": cut,
-            "beside": [path.name for path in (claims, page) if path and path.resolve().parent == out.resolve().parent],
+            "beside": [
+                path.name
+                for path in (claims, page)
+                if path not in (None, output.STDOUT) and path.resolve().parent == out.resolve().parent
+            ],
         }
         output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
