@@ -55,6 +55,50 @@ def settings(tmp_path, monkeypatch):
     return write
 
 
+# settings
+
+
+def told(given):
+    """The files that the stage writes, by name."""
+    folder = stages.write_settings(given)
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*.json")}
+
+
+def changed(before, after):
+    assert before.keys() == after.keys()
+    return {name for name in before if before[name] != after[name]}
+
+
+def test_a_changed_model_concerns_what_asks_it_however_it_is_named(settings):
+    code = [new_code_cell("model = 'embedded'"), new_code_cell('project.load_model("mine")')]
+    for name in ("toy", "other"):
+        nbformat.write(new_notebook(cells=code[: 2 if name == "toy" else 1]), f"notebooks/{name}.ipynb")
+    given = settings(score={"sample": BOTH}, corpora=["sample"])
+    given.models.update(mine={"kind": "lexical"}, friend={"kind": "ensemble", "models": ["mine"]})
+    asked = {
+        name: DEFAULT_METRICS["sentences"] | {"model": name.removeprefix("by-")} for name in ("by-mine", "by-friend")
+    }
+    given.metrics.update(asked)
+    given.score.metrics.extend(asked)
+    given.dataset.score["sample"].metrics.extend(asked)
+    given.sections["toy"]["beside"] = given.dataset.sections["other"] = {}
+    before = told(given)
+    given.models["mine"]["kind"] = "embedded"
+    assert changed(before, told(given)) == {"score/by-mine.json", "score/by-friend.json", "notebook/toy.json"}
+
+
+def test_documents_and_parameters_concern_one_metric_and_one_notebook(settings):
+    nbformat.write(new_notebook(cells=[]), "notebooks/toy.ipynb")
+
+    def write(documents, below):
+        few = {"validation_documents": {"factored": documents}}
+        return told(settings(score={"sample": BOTH | few}, corpora=["sample"], toy={"below": below}))
+
+    assert changed(write(2, 1), write(3, 1)) == {"score/factored.json"}
+    assert changed(write(2, 1), write(2, 0)) == {"notebook/toy.json"}
+    assert changed(write(2, 1), write(2, 1)) == set()
+
+
 # corpora
 
 
@@ -343,7 +387,7 @@ def test_what_the_settings_no_longer_name_is_removed(model, settings):
 # notebook
 
 
-@pytest.mark.parametrize("command", [["corpora"], ["evaluate", "acueval"], ["notebook", "leaderboard"]])
+@pytest.mark.parametrize("command", [["settings"], ["corpora"], ["evaluate", "acueval"], ["notebook", "leaderboard"]])
 def test_a_wrong_value_stops_every_stage_before_it_removes_anything(tmp_path, monkeypatch, capsys, command):
     given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     given["leaderboard"]["draws"] = "many"

@@ -265,6 +265,14 @@ def list_prompts(
 
 
 @app.command()
+def settings() -> None:
+    """Stage: write what each later stage is told to data/settings, so that DVC sees which of them a change concerns."""
+    from claimwise import stages
+
+    typer.echo(stages.write_settings(_settings()))
+
+
+@app.command()
 def corpora() -> None:
     """Stage: load the corpora that `data` chooses (download, checksum) and write data/corpora."""
     from claimwise import stages

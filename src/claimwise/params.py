@@ -45,6 +45,10 @@ class ScoredCorpus(Strict):
     validation_documents: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     test_documents: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
 
+    def few_documents(self) -> dict[str, dict[str, int]]:
+        """How many documents of each origin a metric that takes long is asked about, by split."""
+        return {"validation": self.validation_documents, "test": self.test_documents}
+
 
 class Engine(Strict):
     """What scores: ``here`` is this process, ``dask`` so many ``workers`` on this machine, or those of a ``scheduler``.
@@ -210,6 +214,33 @@ class Settings(WithSections):
                 f"{self._file}, models: no entry {name!r}{near(name, self.models) or ';'} there are: {known}"
             )
         return self.models[name]
+
+    def entries_named_in(self, told: Any) -> dict[str, dict[str, Any]]:
+        """The entries of ``metrics`` and ``models`` whose names stand in these settings, and those that they name in turn.
+
+        >>> settings = read("params.yaml")
+        >>> found = settings.entries_named_in({"beside": ["holistic-qwen"]})
+        >>> list(found["metrics"]), list(found["models"])
+        (['holistic-qwen'], ['qwen2.5-coder-1.5b'])
+        """
+        named, new = set(), set(_strings(told))
+        while new:
+            named |= new
+            entries = [entries[name] for entries in (self.metrics, self.models) for name in new if name in entries]
+            new = set(_strings([{**entry, "kind": None} for entry in entries])) - named  # a kind is no name of an entry
+        return {
+            kind: {name: entry for name, entry in entries.items() if name in named}
+            for kind, entries in (("metrics", self.metrics), ("models", self.models))
+        }
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text in settings, however deep, also those that are keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.items() if isinstance(value, Mapping) else value:
+            yield from _strings(part)
 
 
 def read(path: str | Path) -> Settings:

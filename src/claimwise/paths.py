@@ -42,6 +42,11 @@ def scores_folder(data: str, model: str, metric: str) -> Path:
     return root() / "data" / "scores" / plain(data) / plain(model) / plain(metric)
 
 
+def settings_folder(data: str, model: str) -> Path:
+    """What each later stage is told, a file each: ``data/settings/DATA/MODEL``."""
+    return root() / "data" / "settings" / plain(data) / plain(model)
+
+
 def results_folder(kind: str, data: str, model: str) -> Path:
     """What notebooks write, ``KIND/DATA/MODEL``: their ``tables``, ``figures`` or ``reports``."""
     return root() / kind / plain(data) / plain(model)

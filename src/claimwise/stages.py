@@ -1,4 +1,8 @@
-"""The pipeline's stages: ``corpora`` prepares tables, ``score`` runs a metric over them, ``notebook`` executes a notebook."""
+"""The pipeline's stages.
+
+``settings`` writes what each other one is told, ``corpora`` prepares tables, ``score`` runs a metric over them, and
+``notebook`` executes a notebook.
+"""
 
 import json
 import re
@@ -19,6 +23,56 @@ from claimwise.models.base import Model
 from claimwise.models.weights import learned_documents
 from claimwise.params import OWN, ParamsError, Settings
 from claimwise.scale.run import evaluate_in_parts
+
+# settings
+
+
+def write_settings(settings: Settings) -> Path:
+    """Write what each stage ``score`` and ``notebook`` is told, a file each; returns the folder.
+
+    DVC compares these files, not params.yaml: a stage runs again when what concerns it changes, and not when another
+    metric or model does.
+
+    Raises:
+        ParamsError: a notebook has no section for the chosen ``data``, or a wrong value in it.
+    """
+    folder = paths.settings_folder(settings.data, settings.model)
+    with paths.replaced(folder) as new:
+        for metric in settings.score.metrics:
+            _write(new / "score" / f"{metric}.json", _of_score(settings, metric), settings)
+        for name in dict.fromkeys([*settings.notebooks, *settings.dataset.sections]):
+            if name in settings.notebooks or _source(name).is_file():
+                _write(new / "notebook" / f"{name}.json", _of_notebook(settings, name), settings)
+    return folder
+
+
+def _of_score(settings: Settings, metric: str) -> dict[str, Any]:
+    """What decides a metric's scores: the model that is asked, and the documents."""
+    told = {"metric": metric, "model": settings.metrics[metric].get("model", settings.model), "corpora": {}}
+    for name, scored in settings.dataset.score.items():
+        if metric in scored.metrics:
+            few = scored.few_documents()
+            told["corpora"][name] = {"documents": scored.documents}
+            if any(metric in counts for counts in few.values()):  # then what the others' models learned decides, too
+                told["corpora"][name] |= few
+    return told
+
+
+def _of_notebook(settings: Settings, name: str) -> dict[str, Any]:
+    """A notebook's parameters, and the metrics and models that its code names besides."""
+    told = {"parameters": settings.parameters(name)}
+    if _source(name).is_file():
+        cells = json.loads(_source(name).read_text(encoding="utf-8"))["cells"]
+        quoted = set(re.findall(r"""["']([^"']+)["']""", "\n".join("".join(cell["source"]) for cell in cells)))
+        told["in_code"] = sorted(quoted & {*settings.metrics, *settings.models})
+    return told
+
+
+def _write(file: Path, told: dict[str, Any], settings: Settings) -> None:
+    file.parent.mkdir(exist_ok=True)
+    told |= settings.entries_named_in(told)
+    file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
 
 # corpora
 
@@ -154,7 +208,7 @@ def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
     for name, wanted in settings.dataset.score.items():
         if metric in wanted.metrics:
             corpus = corpora.read(paths.corpus_folder(settings.data, name))
-            few = {"validation": wanted.validation_documents, "test": wanted.test_documents}
+            few = wanted.few_documents()
             of_split = {split: counts[metric] for split, counts in few.items() if metric in counts}
             learned = _learned(settings, set().union(*few.values())) if of_split else ()
             yield name, corpus.first(wanted.documents, of_split, learned)
@@ -184,7 +238,7 @@ def notebook(settings: Settings, name: str) -> Path:
     import papermill
 
     root = paths.root()
-    source = root / "notebooks" / f"{paths.plain(name)}.ipynb"
+    source = _source(name)
     reports, tables, figures = (
         paths.results_folder(kind, settings.data, settings.model) for kind in ("reports", "tables", "figures")
     )
@@ -219,6 +273,10 @@ def notebook(settings: Settings, name: str) -> Path:
     record = {"parameters": given, "model": settings.model_entry(settings.model), "versions": models.versions()}
     (tables / name / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return copy
+
+
+def _source(name: str) -> Path:
+    return paths.root() / "notebooks" / f"{paths.plain(name)}.ipynb"
 
 
 def _parameters(settings: Settings, name: str, source: Path) -> dict[str, Any]:
