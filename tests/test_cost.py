@@ -180,7 +180,7 @@ def test_a_metric_says_what_it_asks_of_a_language_model_and_counts_it(capsys):
     scores = metrics.evaluate("sentences", spec, model, examples).scores
     assert scores["score"].tolist() == [1.0]
     first, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("sentences: 2 calls ")
+    assert first.startswith("sentences: 2 calls, ")
     assert last.startswith("sentences: 2 answers (0 from the cache, 2 calls), ")
     metrics.evaluate("sentences", spec, model, examples, progress=False)
     assert capsys.readouterr().err == ""

@@ -47,7 +47,7 @@ def _corpus(documents=40):
 
 
 def test_two_summaries_are_learned_by_heart(smollm2, options, quick, monkeypatch, tmp_path):
-    monkeypatch.setattr(distillation, "PASSES", 20)
+    monkeypatch.setattr(distillation, "PASSES", 10)
     distillation.train(options, BY_HEART, tmp_path)
     student = models.load(smollm2 | {"adapter": str(tmp_path)})
     made = student.decompose(list(LESSONS), prompts.load(distillation.PROMPT))
@@ -124,7 +124,7 @@ def test_a_teacher_without_claims_is_refused():
 
 
 def test_the_command_trains_and_compares_with_the_teacher(smollm2, quick, monkeypatch, tmp_path):
-    corpus = _corpus(60)
+    corpus = _corpus(32)
     monkeypatch.setattr(corpora, "load", {"lessons": corpus}.__getitem__)
     found = params.read("params.yaml")
     monkeypatch.setattr(

@@ -21,7 +21,7 @@ def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
     if not show or stream is None:  # a service may have none
         return tqdm(total=total, disable=True)
     pace: dict[str, Any] = {"file": stream, "mininterval": 1}
-    if not _is_terminal(stream):
+    if not is_terminal(stream):
         # miniters is fixed: tqdm's monitor would show a bar of its own choice of iterations sooner. The delay: a bar of
         # nothing done says nothing.
         pace = {"file": _Lines(stream), "mininterval": LINE_SECONDS, "miniters": 1, "delay": LINE_SECONDS}
@@ -45,7 +45,7 @@ def batches(
             steps.update(len(part))
 
 
-def _is_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO) -> bool:
     """Whether what is written ends on a terminal; a notebook kernel puts a pipe between, and keeps what was there."""
     passed_on = getattr(sys.stderr, "_original_stdstream_copy", None)
     return stream.isatty() if passed_on is None else os.isatty(passed_on)

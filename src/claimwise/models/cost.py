@@ -123,16 +123,20 @@ def forecast(estimate: Usage | None) -> str:
 
     >>> forecast(Usage(calls=9000, prompt_tokens=10**6, reply_tokens=10**5, cost=2.4))
     '9000 calls (assuming 8 claims a summary where they are not known yet; short summaries have a third of that), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40'
+    >>> forecast(Usage(calls=30, prompt_tokens=9000, reply_tokens=30))
+    '30 calls, 9000 prompt tokens in full, at most 30 reply tokens'
     """
     if estimate is None:
         return "no calls: this model is no language model"
     calls = counted(estimate.calls, "call")
     if not estimate.calls:
         return calls
-    return (
-        f"{calls} (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a "
-        f"third of that), {estimate.prompt_tokens} prompt tokens in full, at most {estimate.reply_tokens} reply tokens"
-        + (f", cost about {estimate.cost:.2f}" if estimate.cost else "")
+    if estimate.reply_tokens > estimate.calls:  # where every reply is one token, a verdict, nobody is asked for claims
+        calls += (
+            f" (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a third of that)"
+        )
+    return f"{calls}, {estimate.prompt_tokens} prompt tokens in full, at most {estimate.reply_tokens} reply tokens" + (
+        f", cost about {estimate.cost:.2f}" if estimate.cost else ""
     )
 
 

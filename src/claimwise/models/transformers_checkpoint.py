@@ -19,7 +19,7 @@ from transformers import (
 
 from claimwise.errors import first_line
 from claimwise.models.options import ModelError, TransformersOptions
-from claimwise.models.weights import adapter_folder, config_of, explained, place
+from claimwise.models.weights import adapter_folder, config_of, explained, place, quiet
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Checkpoint:
     def __init__(self, options: TransformersOptions):
         device = None if options.device == "spread" else _device(options.device)
         where = place(options)
-        with explained(options):
+        with explained(options), quiet():
             config = config_of(where)
             self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**where)
             self.encoder_decoder = bool(config.is_encoder_decoder)

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from filelock import FileLock
 from huggingface_hub import hf_hub_download
 from safetensors import SafetensorError
 
-from claimwise import hub, paths
+from claimwise import hub, paths, progress
 from claimwise.errors import first_line
 from claimwise.models.cache import call_key
 from claimwise.models.options import ModelError, TransformersOptions
@@ -124,6 +125,21 @@ def config_of(place: Mapping[str, Any]) -> PretrainedConfig:
 
 
 @contextmanager
+def quiet() -> Iterator[None]:
+    """Within, transformers shows bars on a terminal only: a log would keep a line of every step."""
+    from transformers.utils import logging
+
+    hide = logging.is_progress_bar_enabled() and not (sys.__stderr__ and progress.is_terminal(sys.__stderr__))
+    if hide:
+        logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if hide:
+            logging.enable_progress_bar()
+
+
+@contextmanager
 def explained(options: TransformersOptions) -> Iterator[None]:
     """What goes wrong while a checkpoint is loaded, as a ``ModelError`` that says what to do."""
     try:
@@ -205,15 +221,16 @@ def _convert(source: Path, target: Path) -> None:
 
     where = {"gguf_file": source.name}
     try:
-        model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float16, **where)
-        tokenizer = AutoTokenizer.from_pretrained(source.parent, **where)
+        with quiet():
+            model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float16, **where)
+            tokenizer = AutoTokenizer.from_pretrained(source.parent, **where)
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise ModelError(f"kind transformers: {source} cannot be read as a GGUF file: {first_line(error)}") from error
     # The weights are plain numbers from here on; saving refuses what believes itself quantised.
     model.hf_quantizer, model.is_quantized = None, False
     with suppress(AttributeError):
         del model.config.quantization_config
-    with paths.replaced(target) as folder:
+    with paths.replaced(target) as folder, quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
