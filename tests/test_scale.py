@@ -26,7 +26,7 @@ import claimwise
 from claimwise import models
 from claimwise.cli import app
 from claimwise.corpora.user import read_in_steps
-from claimwise.corpora.user_rows import read_rows
+from claimwise.corpora.user_rows import expanded, read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
 from claimwise.params import Engine
@@ -147,6 +147,9 @@ def test_a_metric_that_looks_claims_up_is_refused_where_no_row_has_any(file, tmp
 def test_merged_rows_stand_as_in_the_files(file, tmp_path):
     scored(file, tmp_path / "s")
     assert merge(tmp_path / "s", tmp_path / "all.csv") == 24
+    # a record says that it is a result, and of what
+    assert expanded([tmp_path / "all.csv", file]) == ([file], [tmp_path / "all.csv"])
+    assert json.loads((tmp_path / "all.csv.run.json").read_text())["metric"]["name"] == "sentences"
     assert pd.read_csv(tmp_path / "all.csv", dtype=str)["id"].tolist() == [str(i) for i in range(1, 25)]
     merge(tmp_path / "s", tmp_path / "all.jsonl")
     first = json.loads((tmp_path / "all.jsonl").read_text().splitlines()[0])

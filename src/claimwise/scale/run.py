@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -219,8 +220,8 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
     """
     if folder.is_file():
         raise ClaimwiseError(f"{folder} is a file; name a folder, or leave out the slash at the end of --out")
-    # the record alone is what a run leaves whose examples could not be read
-    if folder.is_dir() and {path.name for path in folder.iterdir()} - {FOLDER_RECORD}:
+    # The record alone is what a run leaves whose examples could not be read; half a record is of a shard that starts just now.
+    if folder.is_dir() and any(path.name != FOLDER_RECORD for path in folder.glob("[!.]*")):
         record = _record(folder)
         if record is None:
             raise ClaimwiseError(f"{folder} holds other files; name a new folder for the scores")
@@ -274,6 +275,8 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
 def merge(folder: Path, out: Path) -> int:
     """Write the parts of a finished run as one file, rows in the order of the examples; returns how many.
 
+    What made the scores stands beside it, as beside those of a file.
+
     Args:
         folder: what ``score_folder`` wrote.
         out: a .parquet, written some rows at a time; or a .csv (without claims) or .jsonl, which are made in memory.
@@ -303,6 +306,10 @@ def merge(folder: Path, out: Path) -> int:
         dropped = ["row"] if output.nests(out) else ["row", "claims"]
         rows = [row for table in tables for row in table.drop_columns(dropped).to_pylist()]
         output.write(pd.DataFrame(rows, dtype=object if output.nests(out) else None), out)
+    if (beside := output.record_beside(out)) is not None:
+        files = {"files": dict.fromkeys(record["asked"]["files"]), "columns": record["asked"]["columns"]}
+        made = {"made": datetime.now(UTC).isoformat(timespec="seconds"), **files, "examples": record["counts"]["rows"]}
+        output.write_record(record["made_by"] | made, beside)
     return record["counts"]["rows"]
 
 
