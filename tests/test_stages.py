@@ -70,7 +70,7 @@ def changed(before, after):
 
 
 def test_a_changed_model_concerns_what_asks_it_however_it_is_named(settings):
-    code = [new_code_cell("model = 'embedded'"), new_code_cell('project.load_model("mine")')]
+    code = [new_code_cell("model = 'embedded'  # it's shipped"), new_code_cell('project.load_model("mine")')]
     for name in ("toy", "other"):
         nbformat.write(new_notebook(cells=code[: 2 if name == "toy" else 1]), f"notebooks/{name}.ipynb")
     given = settings(score={"sample": BOTH}, corpora=["sample"])

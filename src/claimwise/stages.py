@@ -63,8 +63,9 @@ def _of_notebook(settings: Settings, name: str) -> dict[str, Any]:
     told = {"parameters": settings.parameters(name)}
     if _source(name).is_file():
         cells = json.loads(_source(name).read_text(encoding="utf-8"))["cells"]
-        quoted = set(re.findall(r"""["']([^"']+)["']""", "\n".join("".join(cell["source"]) for cell in cells)))
-        told["in_code"] = sorted(quoted & {*settings.metrics, *settings.models})
+        code = "\n".join("".join(cell["source"]) for cell in cells)
+        known = sorted({*settings.metrics, *settings.models})
+        told["in_code"] = [one for one in known if re.search(rf"""["']{re.escape(one)}["']""", code)]
     return told
 
 
