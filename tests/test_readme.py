@@ -170,6 +170,27 @@ def test_what_fine_tuning_brings_is_of_the_public_run():
     assert f"AUC rises on each, on average from {untaught.mean():.3f} to {taught.mean():.3f}" in README
 
 
+def test_what_size_brings_is_of_the_public_run():
+    sizes, steps, ways = (
+        pd.read_csv(PUBLIC / "model_size" / f"{name}.csv")
+        for name in ("by_size", "larger_less_smaller", "sentences_less_whole")
+    )
+    sentences = steps[steps["asked"] == "sentences"]
+    told = sentences[sentences["p_holm"] < 0.05].query("difference > 0").groupby("smaller")["group"].agg(set)
+    assert told.to_dict() == {"smollm2-135m": {"cnndm", "xsum", "all"}, "qwen2.5-coder-0.5b": {"xsum", "all"}}
+    told = sizes[sizes["p_holm"] < 0.05].set_index(["group", "made_by", "asked"])["difference"]
+    better = told[told > 0].index
+    assert sorted(better) == [
+        ("all", "claimwise-1.5b", "sentences"),
+        ("all", "embedded", "sentences"),
+        ("all", "llama-2-70b-chat-hf", "rating"),
+        ("all", "qwen2.5-coder-1.5b", "sentences"),
+        ("xsum", "claimwise-1.5b", "sentences"),
+    ]
+    assert {(group, made_by) for group, made_by, _ in told.index.difference(better)} == {("xsum", "smollm2-135m")}
+    assert ways["p_holm"].min() > 0.05
+
+
 def test_it_is_one_screen_and_a_half():
     assert len(README.splitlines()) <= 130
 

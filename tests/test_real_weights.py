@@ -6,6 +6,7 @@ from pathlib import Path
 import gguf
 import pytest
 import torch
+import transformers
 from fakes import openai_model, transformers_model
 from servers import llama_cpp
 
@@ -62,6 +63,13 @@ def test_the_converted_weights_are_the_file_s(smollm2, model):
         tensor = read[name]
         expected = torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type))
         torch.testing.assert_close(weights[ours], expected, rtol=1e-3, atol=1e-6)  # float16 keeps three digits
+
+
+def test_a_log_keeps_no_bars_of_the_loading(smollm2, capfd):
+    assert not capfd.readouterr().err
+    assert models.load(smollm2).language_model.engine
+    assert "Loading weights" not in capfd.readouterr().err
+    assert transformers.utils.logging.is_progress_bar_enabled()  # who loads something else sees its bars
 
 
 def test_prompts_stand_in_the_file_s_own_chat_template(model):

@@ -348,6 +348,13 @@ def test_a_row_put_before_the_others_moves_them_all(file, tmp_path):
     assert pd.read_csv(tmp_path / "all.csv")["id"].tolist() == ["first", *rows["id"]]
 
 
+def test_a_folder_with_hidden_files_is_empty(file, tmp_path):
+    """The record of a shard that started a moment ago, half written; what a file manager leaves."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / ".partial-1.json").touch()
+    assert scored(file, tmp_path / "s") == scored(file, tmp_path / "new")
+
+
 @pytest.mark.parametrize("what", ["files", "metric", "model", "parts", "folder"])
 def test_a_folder_of_something_else_is_left_as_it_is(file, tmp_path, what):
     if what == "folder":

@@ -74,15 +74,16 @@ def test_a_changed_model_concerns_what_asks_it_however_it_is_named(settings):
     for name in ("toy", "other"):
         nbformat.write(new_notebook(cells=code[: 2 if name == "toy" else 1]), f"notebooks/{name}.ipynb")
     given = settings(score={"sample": BOTH}, corpora=["sample"])
-    given.models.update(mine={"kind": "lexical"}, friend={"kind": "ensemble", "models": ["mine"]})
+    given.models.update(mine={"kind": "lexical"}, friend={"kind": "openai", "model": "m", "averaged_with": "mine"})
     asked = {
         name: DEFAULT_METRICS["sentences"] | {"model": name.removeprefix("by-")} for name in ("by-mine", "by-friend")
     }
     given.metrics.update(asked)
     given.score.metrics.extend(asked)
     given.dataset.score["sample"].metrics.extend(asked)
-    given.sections["toy"]["beside"] = given.dataset.sections["other"] = {}
+    given.model_extra["other"] = given.dataset.model_extra["other"] = {}
     before = told(given)
+    assert "notebook/other.json" in before
     given.models["mine"]["kind"] = "embedded"
     assert changed(before, told(given)) == {"score/by-mine.json", "score/by-friend.json", "notebook/toy.json"}
 

@@ -48,7 +48,7 @@ def write_settings(settings: Settings) -> Path:
 
 def _of_score(settings: Settings, metric: str) -> dict[str, Any]:
     """What decides a metric's scores: the model that is asked, and the documents."""
-    told = {"metric": metric, "model": settings.metrics[metric].get("model", settings.model), "corpora": {}}
+    told = {"metric": metric, "model": settings.metrics[metric].get("model") or settings.model, "corpora": {}}
     for name, scored in settings.dataset.score.items():
         if metric in scored.metrics:
             few = scored.few_documents()
