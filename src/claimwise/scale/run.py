@@ -294,7 +294,7 @@ def merge(folder: Path, out: Path) -> int:
             f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
         )
     own = dict.fromkeys([*files, folder / FOLDER_RECORD], "a part of the run")
-    output.check([Path(file) for file in record["asked"]["files"]], out, others=own)
+    output.check(dict.fromkeys(map(Path, record["asked"]["files"]), "the examples") | own, out)
     tables = _in_order(files, record["counts"]["rows"])
     if out.suffix.lower() == ".parquet":
         with paths.whole(out) as new:

@@ -64,22 +64,14 @@ def record_beside(out: Path) -> Path | None:
     return out.with_name(out.name + RECORD) if into_a_file else None
 
 
-def check(
-    files: Sequence[Path],
-    out: Path,
-    claims: Path | None = None,
-    page: Path | None = None,
-    others: Mapping[Path, str] | None = None,
-) -> None:
-    """Refuse a place for scores, claims or page that is taken, or cannot be written to.
-
-    The files of examples are taken, and ``others``, which say what they are.
+def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page: Path | None = None) -> None:
+    """Refuse a place for scores, claims or page that is ``taken``, by what is said of it, or cannot be written to.
 
     Raises:
         ClaimwiseError: a result would be written over the examples or another result, or cannot be written there at all.
         IsADirectoryError: one of the places is a folder.
 
-    >>> check([Path("mine.csv")], Path("scores.csv"), Path("scores.csv"))
+    >>> check({Path("mine.csv"): "the examples"}, Path("scores.csv"), Path("scores.csv"))
     Traceback (most recent call last):
     ...
     claimwise.errors.ClaimwiseError: scores.csv: the claims would be written over the scores; name another file for the claims
@@ -90,7 +82,7 @@ def check(
         raise ClaimwiseError(
             "--out - --claims -: only one of them can go to the standard output; name a file for the other"
         )
-    taken = {file.resolve(): what for file, what in {**dict.fromkeys(files, "the examples"), **(others or {})}.items()}
+    taken = {file.resolve(): what for file, what in taken.items()}
     for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
         if path in (None, STDOUT):
             continue
@@ -107,9 +99,9 @@ def check(
             raise ClaimwiseError(
                 f"{path}: {what} cannot be written, {place} is read-only; name another place for {what}"
             )
-        name, kinds = path.name.lower(), _KINDS.get(what)
+        name, kinds = path.name.lower(), _KINDS[what]
         kind = next((end for end in _NEVER_PACKED if name.endswith(end)), Path(name.removesuffix(".gz")).suffix)
-        if kind and kinds and kind not in kinds:
+        if kind and kind not in kinds:
             raise ClaimwiseError(
                 f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}, got "
                 f"{kind!r}"

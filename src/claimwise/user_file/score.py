@@ -86,7 +86,8 @@ def score(
         spec = api.own_claims(metric, spec, prompt)
         if claims is None and not output.nests(out) and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
-    output.check(read, out, claims, page, {cache: "the finished calls", params: "the settings"})
+    taken = dict.fromkeys(read, "the examples") | {cache: "the finished calls", params: "the settings"}
+    output.check(taken, out, claims, page)
     if safe_csv and not any(path is not None and output.is_csv(path) for path in (out, claims)):
         raise ClaimwiseError(f"--safe-csv is for csv, which spreadsheets open, and {out} is none; leave it out")
     if len(examples) < len(found.examples):
