@@ -296,16 +296,17 @@ def merge(folder: Path, out: Path) -> int:
     own = dict.fromkeys([*files, folder / FOLDER_RECORD], "a part of the run")
     output.check(dict.fromkeys(map(Path, record["asked"]["files"]), "the examples") | own, out)
     tables = _in_order(files, record["counts"]["rows"])
-    if out.suffix.lower() == ".parquet":
+    form = output.form(out)
+    if form == "parquet":
         with paths.whole(out) as new:
             first = next(tables)
             with pq.ParquetWriter(new, first.schema, compression="zstd") as writer:
                 for table in (first, *tables):
                     writer.write_table(table)
     else:
-        dropped = ["row"] if output.nests(out) else ["row", "claims"]
+        dropped = ["row"] if form == "jsonl" else ["row", "claims"]
         rows = [row for table in tables for row in table.drop_columns(dropped).to_pylist()]
-        output.write(pd.DataFrame(rows, dtype=object if output.nests(out) else None), out)
+        output.write(pd.DataFrame(rows, dtype=object if form == "jsonl" else None), out)
     if (beside := output.record_beside(out)) is not None:
         files = {"files": dict.fromkeys(record["asked"]["files"]), "columns": record["asked"]["columns"]}
         made = {"made": datetime.now(UTC).isoformat(timespec="seconds"), **files, "examples": record["counts"]["rows"]}

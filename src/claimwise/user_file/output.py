@@ -114,22 +114,14 @@ def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page
         )
 
 
-def nests(path: Path) -> bool:
-    """Whether a place for scores, by its name, takes JSON lines, which hold each row's claims, too.
+def form(path: Path) -> str:
+    """What a place for scores takes, by its name: ``jsonl``, which holds each row's claims, too, ``parquet``, or else ``csv``.
 
-    >>> nests(Path("scores.JSONL.gz")), nests(Path("scores.csv"))
-    (True, False)
+    >>> [form(Path(name)) for name in ("scores.JSONL.gz", "scores.parquet", "scores.csv.gz", "-")]
+    ['jsonl', 'parquet', 'csv', 'csv']
     """
-    return path.name.lower().removesuffix(".gz").endswith(".jsonl")
-
-
-def is_csv(path: Path) -> bool:
-    """Whether a place takes csv, by its name: what takes neither JSON lines nor parquet.
-
-    >>> is_csv(Path("scores.csv.gz")), is_csv(Path("scores.parquet"))
-    (True, False)
-    """
-    return not nests(path) and path.suffix.lower() != ".parquet"
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix.removeprefix(".")
+    return ending if ending in ("jsonl", "parquet") else "csv"
 
 
 def write_record(record: Mapping[str, Any], path: Path) -> None:
@@ -157,14 +149,14 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
         with suppress(AttributeError):
             sys.stdout.reconfigure(encoding="utf-8")
     with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
-        if nests(path):
+        if form(path) == "jsonl":
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
                 for row in table.to_dict("records"):
                     values = {name: None if _missing(value) else value for name, value in row.items()}
                     lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
             return
         mixed = {name: column for name, column in table.items() if column.dtype == object}
-        if not is_csv(path):
+        if form(path) == "parquet":
             several = {name: column.map(_cell) for name, column in mixed.items() if not _of_one_type(column)}
             table.assign(**several).to_parquet(new, index=False)
             return

@@ -82,13 +82,14 @@ def score(
     hashes = {str(path): pooch.file_hash(path) if path.is_file() and path != STDIN else None for path in read}
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
+    nested = output.form(out) == "jsonl"
     if found.claims is not None:
         spec = api.own_claims(metric, spec, prompt)
-        if claims is None and not output.nests(out) and out != output.STDOUT:
+        if claims is None and not nested and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
     taken = dict.fromkeys(read, "the examples") | {cache: "the finished calls", params: "the settings"}
     output.check(taken, out, claims, page)
-    if safe_csv and not any(path is not None and output.is_csv(path) for path in (out, claims)):
+    if safe_csv and not any(path is not None and output.form(path) == "csv" for path in (out, claims)):
         raise ClaimwiseError(f"--safe-csv is for csv, which spreadsheets open, and {out} is none; leave it out")
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
@@ -98,7 +99,7 @@ def score(
         *_COLUMNS,
         decisions.DECISION,
         *([decisions.VERDICT] if band else []),
-        *(["claims"] if output.nests(out) else []),
+        *(["claims"] if nested else []),
     ]
     if twice := [name for name in carried if name in ours]:
         raise TableError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
@@ -128,7 +129,7 @@ def score(
         called = decisions.verdicts(rows, band, judged)
         scores[decisions.VERDICT] = called
     written = pd.concat([scores, carried], axis=1)
-    output.write(output.with_claims(written, judged) if output.nests(out) else written, out, safe_csv)
+    output.write(output.with_claims(written, judged) if nested else written, out, safe_csv)
     record = output.record_beside(out)
     if record is not None:
         made = {
@@ -188,7 +189,7 @@ def score(
         *([decided] if decided else []),
         *([decisions.band_report(said, band)] if said else []),
         *([decisions.NO_BOUNDS] if asked and not band and not decided else []),
-        *(decisions.claim_report(claim_band) if len(judged) and (claims or page or output.nests(out)) else []),
+        *(decisions.claim_report(claim_band) if len(judged) and (claims or page or nested) else []),
         *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
     ):
         say(line)
