@@ -243,16 +243,12 @@ def is_below(score: float, least: float) -> bool:
 def centred(threshold: float, scores: pd.Series) -> float:
     """The middle between the two scores around a threshold: it decides these scores alike, and is far from all of them.
 
-    No score is missing; where all are on one side of the threshold, it stays.
-
-    >>> centred(0.717, pd.Series([0.3, 0.7, 0.9, 0.2])), centred(0.9, pd.Series([0.9, 0.2]))
-    (0.8, 0.9)
+    >>> centred(0.717, pd.Series([0.3, 0.7, 0.9, 0.2]))
+    0.8
     """
-    above, below = scores[scores > threshold], scores[scores <= threshold]
-    if above.empty or below.empty:
-        return threshold
-    middle = (below.max() + above.min()) / 2
-    return float(middle) if middle < above.min() else threshold  # of neighbouring floats the middle is one of them
+    above = scores[scores > threshold].min()
+    middle = (scores[scores <= threshold].max() + above) / 2
+    return float(middle) if middle < above else threshold  # of neighbouring floats the middle is one of them
 
 
 def shortened(threshold: float, scores: pd.Series) -> float:
@@ -332,10 +328,10 @@ def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
 
 def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
     """Balanced accuracy with an interval that has a width, or why it has none."""
-    documents = rows["document_id"].to_numpy()
-    accuracy = bootstrap_interval(balanced_accuracy, rows["label"], rows["score"] > threshold, groups=documents)
+    columns = rows["label"], rows["score"] > threshold
+    accuracy = bootstrap_interval(balanced_accuracy, *columns, groups=rows["document_id"])
     value, low, high = (100 * part for part in accuracy)
-    if len(set(documents)) == 1:
+    if math.isnan(low):
         return f"{value:.1f} % (one document: no interval; 50 is chance)"
     if low < high:
         return f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
@@ -372,8 +368,7 @@ def by_system(rows: pd.DataFrame) -> list[str]:
     found = []
     for system, part in rows.dropna(subset="score").groupby("system"):
         own = bootstrap_interval(mean, part["score"], groups=part["document_id"])
-        several = len(set(part["document_id"])) > 1  # a bootstrap over one document has no width, and knows nothing
-        interval = f"({own.low:.3f} to {own.high:.3f})" if several else "(one document: no interval)"
+        interval = "(one document: no interval)" if math.isnan(own.low) else f"({own.low:.3f} to {own.high:.3f})"
         found.append((own.value, f"  {printable(system)}: {own.value:.3f} {interval}, {len(part)} scored"))
     if len(found) < 2:
         return []
