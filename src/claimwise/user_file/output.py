@@ -233,7 +233,7 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     return rows.assign(
         verdict=verdicts,
         one_denies=denies,
-        singled_out=[named is not None and len(named) > 0 for named in rows["evidence"]],
+        singled_out=[len(named) > 0 for named in rows["evidence"]],
         nearest=pd.Series(places, rows.index, dtype=object),
         evidence=pd.Series(evidence, rows.index, dtype=object),
     )
@@ -272,7 +272,7 @@ def with_claims(scores: pd.DataFrame, claims: pd.DataFrame, columns: Sequence[st
 def claim_report(claims: pd.DataFrame) -> pd.DataFrame:
     """Claims as a csv holds them: the sentences of the evidence in one cell."""
     columns = ["example_id", "claim_index", "claim", "support", "verdict", "reason", "start", "end"]
-    columns += [column for column in (*ALIGNMENT_COLUMNS, "evidence") if column in claims]
+    columns += [column for column in ALIGNMENT_COLUMNS if column in claims]
     return claims[columns].assign(evidence=claims["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
 
 
@@ -301,13 +301,13 @@ def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:
     Most models name the best first. Where many were read as one text (a window, a chunk, the whole document) they are
     named in the document's order, or not at all, and words decide (``chunks.ranked``).
 
-    ``verdict`` may be a row with its ``support`` and ``evidence``; without a value nothing was found.
+    ``verdict`` may be a row with its ``support`` and ``evidence``.
 
     >>> document = "It rained. Bo slept. They left. Ann won the race. All slept."
     >>> [nearest(document, "Ann slept.", Verdict(0.9, None, read)) for read in ((1, 2, 3, 4), (), (4, 2, 3, 1), (0, 1))]
     [[3, 1, 4], [3, 1, 4], [4, 2, 3], [0, 1]]
     """
-    evidence = [] if verdict.evidence is None else [int(i) for i in verdict.evidence]
+    evidence = [int(i) for i in verdict.evidence]
     whole_document = not evidence and not pd.isna(verdict.support)
     if whole_document or (len(evidence) > SHOWN and evidence == sorted(evidence)):
         evidence = [i for i in ranked(document, claim) if whole_document or i in evidence]

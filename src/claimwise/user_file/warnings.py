@@ -57,7 +57,7 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
                 f"{counted(count, name)} {'is' if count == 1 else 'are'} a word for nothing (NaN, None, null), which is scored "
                 "as a text; leave such cells empty"
             )
-    if kind not in list(_READ):  # a language model, or a list from YAML, which is refused later
+    if kind not in _READ:  # a language model
         return
     another, summaries = "take a language model (--model, in Python model=)", examples["summary"]
     if prompts:
