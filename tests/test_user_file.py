@@ -644,10 +644,10 @@ def test_a_tuned_threshold_decides_the_validation_rows_as_the_search_does_and_is
     labels = pd.Series(np.r_[0, 1, generator.integers(0, 2, 20)], dtype=float)
     scores = pd.Series(generator.integers(0, 10, 22) / 9)
     if auc(labels, scores) < 0.5:  # of these none is tuned
-        assert decisions.tuned(pd.DataFrame({"score": scores, "label": labels, "split": "dev"})) is None
+        assert decisions.tuned(pd.DataFrame({"score": scores, "label": labels, "split": "dev"}), [])[0] is None
         labels = 1 - labels
     rows = {"label": labels, "split": "dev"}
-    cut = decisions.tuned(pd.DataFrame({"score": scores} | rows))
+    cut, _ = decisions.tuned(pd.DataFrame({"score": scores} | rows), ["split"])
     found = tuned_threshold(scores, labels)
     assert ((scores > cut) == (scores > found)).all()
     if (scores > found).any():

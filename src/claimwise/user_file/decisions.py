@@ -37,7 +37,6 @@ DECISION = "faithful"
 _CHANCE = 0.5 + 1e-9  # of a balanced accuracy: one that is no more is a coin's, whatever its rounding
 _DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
 _SYSTEMS = 20  # systems whose means are shown, the best
-_TURNED = "label 1 means faithful: are the labels the other way round?"
 
 
 #: Of another model than the embedded one, or another metric than those its bounds are of.
@@ -207,28 +206,49 @@ def _validation(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[is_validation(rows["split"])]
 
 
-def tuned(rows: pd.DataFrame) -> float | None:
-    """The threshold of the file's labelled validation rows, with no more digits than it takes.
+def tuned(rows: pd.DataFrame, carried: Collection[str]) -> tuple[float | None, str]:
+    """The threshold of the file's labelled validation rows, with no more digits than it takes; or None, and why.
 
-    None without rows of both labels, where unfaithful rows mostly score higher than faithful ones (labels may be the wrong
-    way round), and where it would decide no better than a coin (scores may all be equal): every decision on other rows
-    would be worth nothing.
+    There is none without rows of both labels, where unfaithful rows mostly score higher than faithful ones (labels may be the
+    wrong way round), and where it would decide no better than a coin (scores may all be equal): every decision on other rows
+    would be worth nothing. Of a file without labels nothing is said; ``carried`` are the columns that it has.
 
     AggreFact's search (``measures.tuned_threshold``) takes the highest of equally good thresholds, a hair below a
     faithful row's score, and other files' rows that score nearly as high would be rejected. What lies halfway to the next
     lower score decides the validation rows as well.
 
-    >>> tuned(pd.DataFrame({"split": ["validation"] * 3 + ["test"], "label": [0, 1, 1, None], "score": [0.2, 0.6, 0.9, 0.4]}))
-    0.4
+    >>> rows = pd.DataFrame({"split": "validation", "label": [0, 1, 1, None], "score": [0.2, 0.6, 0.9, 0.4]})
+    >>> tuned(rows, ["split"])
+    (0.4, '')
+    >>> tuned(rows.assign(label=1 - rows["label"]), ["split"])[1].split("; ")[1]
+    'label 1 means faithful: are the labels the other way round?'
+    >>> tuned(rows.assign(split="test"), ["split"])[1].split("; ")[1]
+    "labelled rows found: 3 of split 'test'"
     """
-    known = _validation(rows)
-    if known["label"].nunique() < 2:
-        return None
-    best = tuned_threshold(known["score"], known["label"])
-    turned = auc(known["label"], known["score"]) < 0.5
-    if turned or balanced_accuracy(known["label"], known["score"] > best) < _CHANCE:
-        return None
-    return shortened(centred(best, known["score"]), rows["score"].dropna())
+    labelled, known = _labelled(rows), _validation(rows)
+    if labelled.empty:
+        return None, ""
+    if known["label"].nunique() == 2:
+        best, area = tuned_threshold(known["score"], known["label"]), auc(known["label"], known["score"])
+        if area >= 0.5 and balanced_accuracy(known["label"], known["score"] > best) >= _CHANCE:
+            return shortened(centred(best, known["score"]), rows["score"].dropna()), ""
+        turned = "label 1 means faithful: are the labels the other way round?"
+        other = "give more of them, take another metric or model, or say a threshold with --threshold"
+        return None, (  # all scores equal: an area of 0.5
+            f"  no threshold: the scores do not separate your {len(known)} labelled validation rows (AUC {area:.3f}); "
+            f"{turned if area < 0.5 else other}"
+        )
+    split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
+    if "split" not in carried:
+        return None, (
+            f"  no threshold: none is tuned on the rows that it is reported on. Give the file a column 'split', "
+            f"{split!r} {other} in some labelled rows of both kinds, or say one with --threshold"
+        )
+    found = ", ".join(f"{count} of split {name!r}" for name, count in labelled["split"].value_counts().items())
+    return None, (
+        f"  no threshold: to tune one give some labelled rows of both kinds the split {split!r} {other}, or say "
+        f"one with --threshold; labelled rows found: {found}"
+    )
 
 
 def is_below(score: float, least: float) -> bool:
@@ -259,40 +279,6 @@ def shortened(threshold: float, scores: pd.Series) -> float:
     """
     rounded = (float(f"{threshold:.{digits}g}") for digits in range(_DIGITS, 18))
     return next(near for near in rounded if np.array_equal(scores > near, scores > threshold))
-
-
-def untuned(rows: pd.DataFrame, carried: Collection[str]) -> str:
-    """Why a file with labels, which has the columns ``carried``, has no threshold: ``tuned`` found none.
-
-    >>> found = untuned(pd.DataFrame({"score": [0.2, 0.6], "split": ["test"] * 2, "label": [0, 1]}), ["split"])
-    >>> found.rpartition("; ")[2], untuned(pd.DataFrame({"score": [0.2], "label": [None]}), [])
-    ("labelled rows found: 2 of split 'test'", '')
-    >>> rows = pd.DataFrame({"score": [0.2, 0.6], "split": ["dev"] * 2, "label": [1, 0]})
-    >>> untuned(rows, ["split"]).split("; ")[1]
-    'label 1 means faithful: are the labels the other way round?'
-    """
-    labelled = _labelled(rows)
-    if labelled.empty:
-        return ""
-    known = _validation(rows)
-    if known["label"].nunique() == 2:
-        area = auc(known["label"], known["score"])  # all scores equal: 0.5
-        other = "give more of them, take another metric or model, or say a threshold with --threshold"
-        return (
-            f"  no threshold: the scores do not separate your {len(known)} labelled validation rows (AUC "
-            f"{area:.3f}); {_TURNED if area < 0.5 else other}"
-        )
-    split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
-    if "split" not in carried:
-        return (
-            f"  no threshold: none is tuned on the rows that it is reported on. Give the file a column 'split', "
-            f"{split!r} {other} in some labelled rows of both kinds, or say one with --threshold"
-        )
-    found = ", ".join(f"{count} of split {name!r}" for name, count in labelled["split"].value_counts().items())
-    return (
-        f"  no threshold: to tune one give some labelled rows of both kinds the split {split!r} {other}, or say "
-        f"one with --threshold; labelled rows found: {found}"
-    )
 
 
 def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:

@@ -119,7 +119,7 @@ def score(
     scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)
     scores = scores.join(output.worst(judged, scores["id"]), on="id")[_COLUMNS]
     rows = examples.assign(score=scores["score"])
-    cut = threshold if threshold is not None else decisions.tuned(rows)
+    cut, why_none = (threshold, "") if threshold is not None else decisions.tuned(rows, list(carried))
     band = band if cut is None else None
     called = None
     if cut is not None:
@@ -177,9 +177,7 @@ def score(
     by = f" by model {asked}" if asked else ""
     what, several = ("summary", "summaries") if found.claims is None else ("row", "rows")
     say(f"{shown}: {counted(len(scores), what)}{by}, {mean}{unscored.sum()} without a score")
-    decided = (
-        decisions.untuned(rows, list(carried)) if cut is None else decisions.report(rows, cut, tuned=threshold is None)
-    )
+    decided = why_none if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     said = scores.loc[scores["score"].notna(), decisions.VERDICT].tolist() if band else []
     for line in (
         *(f"  {count} x {reason}" for reason, count in unscored.items()),
