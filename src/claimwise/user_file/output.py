@@ -221,22 +221,20 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
         sentences = text.sentences(documents[row.example_id])
         places.append(nearest(documents[row.example_id], row.claim, row))
         evidence.append([sentences[i].text for i in places[-1]])
-    denies = [
-        band != HALF and bool(read) and only_one_denies(claim, read[0])
-        for claim, read in zip(rows["claim"], evidence, strict=True)
-    ]
-    words = [band.word(value, *SUPPORT) for value in probability(rows)]
-    verdicts = [NOT_SURE if word == SUPPORT[0] and one else word for word, one in zip(words, denies, strict=True)]
-    if band != HALF:
-        read_at_all = dict(zip(examples["id"], in_english(examples), strict=True))
-        verdicts = [word if read_at_all[key] else "" for word, key in zip(verdicts, rows["example_id"], strict=True)]
-    return rows.assign(
-        verdict=verdicts,
-        one_denies=denies,
+    claims = rows.assign(
+        verdict=[band.word(value, *SUPPORT) for value in probability(rows)],
+        one_denies=False,
         singled_out=[len(named) > 0 for named in rows["evidence"]],
         nearest=pd.Series(places, rows.index, dtype=object),
         evidence=pd.Series(evidence, rows.index, dtype=object),
     )
+    if band != HALF:
+        both = zip(claims["claim"], evidence, strict=True)
+        claims["one_denies"] = [bool(read) and only_one_denies(claim, read[0]) for claim, read in both]
+        overlooked = claims["one_denies"] & (claims["verdict"] == SUPPORT[0])
+        english = claims["example_id"].isin(examples.loc[in_english(examples), "id"])
+        claims["verdict"] = claims["verdict"].mask(overlooked, NOT_SURE).where(english, "")
+    return claims
 
 
 def worst(claims: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
