@@ -85,7 +85,7 @@ def render(
         n_unsupported=int((judged["verdict"] == SUPPORT[1]).sum()),
         n_not_sure=int((judged["verdict"] == NOT_SURE).sum()),
         claim_band=claim_band,
-        band=band if threshold is None else None,
+        band=band,
         decided=scored["decision"].value_counts().to_dict(),
         no_verdict=int(((scored["decision"] == "") & scored["score"].notna()).sum()),
         threshold=threshold,
