@@ -98,11 +98,7 @@ class Results:
 
 
 def _plain(value: float | None) -> float | None:
-    """A number as json has it, with six significant digits.
-
-    >>> _plain(2 / 3), _plain(float("nan")), _plain(np.int64(3))
-    (0.666667, None, 3)
-    """
+    """A number as json has it, with six significant digits."""
     if isinstance(value, float | np.floating):
         return None if np.isnan(value) else float(f"{value:.6g}")
     return int(value) if isinstance(value, np.integer) else value

@@ -167,11 +167,7 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
 
 
 def _inert(text: Any) -> Any:
-    """A text that a spreadsheet shows instead of computing it.
-
-    >>> _inert("=HYPERLINK(A1)"), _inert("-4.5"), _inert("rain")
-    ("'=HYPERLINK(A1)", '-4.5', 'rain')
-    """
+    """A text that a spreadsheet shows instead of computing it."""
     return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
 
 
