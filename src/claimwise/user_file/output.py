@@ -151,9 +151,8 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
         if form(path) == "jsonl":
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
-                for row in table.to_dict("records"):
-                    values = {name: None if _missing(value) else value for name, value in row.items()}
-                    lines.write(json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n")
+                for row in none_for_nan(table).to_dict("records"):
+                    lines.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
             return
         mixed = {name: column for name, column in table.items() if column.dtype == object}
         if form(path) == "parquet":
@@ -171,9 +170,10 @@ def _inert(text: Any) -> Any:
     return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
 
 
-def _cell(value: Any) -> str | None:
-    """A value among others of any type as a text: what is none as JSON."""
-    return value if isinstance(value, str) else None if _missing(value) else json.dumps(value, ensure_ascii=False)
+def _cell(value: Any) -> Any:
+    """A value among others of any type as a text: what is none as JSON; what is missing stays so."""
+    missing = not isinstance(value, list | dict) and pd.isna(value)
+    return value if missing or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _of_one_type(column: pd.Series) -> bool:
@@ -187,8 +187,9 @@ def _of_one_type(column: pd.Series) -> bool:
     return small and kind in ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 
 
-def _missing(value: Any) -> bool:
-    return not isinstance(value, list | dict) and pd.isna(value)
+def none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with None where a value is missing, for JSON has no NaN."""
+    return table.astype(object).where(table.notna(), None)
 
 
 def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
@@ -255,8 +256,7 @@ _OF_A_CLAIM = ("text", "support", "p_entail", "verdict", "reason", "evidence", "
 def with_claims(scores: pd.DataFrame, claims: pd.DataFrame, columns: Sequence[str] = _OF_A_CLAIM) -> pd.DataFrame:
     """Scores (one row an example with ``id``) with these columns of each row's claims, nested in a further column."""
     claims = claims.rename(columns={"claim": "text"})
-    cells = claims[[name for name in columns if name in claims]].astype(object)
-    cells = cells.where(cells.notna(), None)  # JSON has no NaN
+    cells = none_for_nan(claims[[name for name in columns if name in claims]])
     nested: dict[str, list] = {key: [] for key in scores["id"]}
     for key, cell in zip(claims["example_id"], cells.to_dict("records"), strict=True):
         nested[key].append(cell)

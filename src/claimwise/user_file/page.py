@@ -17,6 +17,7 @@ from claimwise import text
 from claimwise.metrics.verify import probability
 from claimwise.models.base import WordMarker
 from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band
+from claimwise.user_file.output import none_for_nan
 
 #: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
 #: good time.
@@ -62,14 +63,14 @@ def render(
         place=range(len(examples)),
     ).sort_values("score", kind="stable")
     small = scored["document"].str.encode("utf-8").str.len().cumsum() <= MOST_BYTES
-    shown = _none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
+    shown = none_for_nan(scored.head(max(1, min(MOST, small.sum()))))
     unjudged = claims["support"].isna().map({True: "unread", False: "no verdict"})
     judged = claims.assign(
         probability=probability(claims),
         verdict=claims["verdict"].where(claims["verdict"] != "", unjudged),
     )
     judged["unsupported_words"] = _marked(judged, shown, marker) if marker else None
-    by_example = dict(list(_none_for_nan(judged).groupby("example_id")))
+    by_example = dict(list(none_for_nan(judged).groupby("example_id")))
     found = [_example(row, by_example.get(row.id)) for row in shown.itertuples()]
     return _template().render(
         metric=metric,
@@ -93,10 +94,6 @@ def render(
         states=Counter(example["state"] for example in found),
         examples=found,
     )
-
-
-def _none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
-    return table.astype(object).where(table.notna(), None)
 
 
 def _marked(judged: pd.DataFrame, shown: pd.DataFrame, marker: WordMarker) -> pd.Series:
