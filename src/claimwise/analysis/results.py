@@ -38,25 +38,23 @@ _LANGUAGE_MODELS = {
     "claimwise-ensemble": "claimwise 1.5B + embedded",
     "claimwise-ensemble-zero-shot": "zero-shot 1.5B + embedded",
 }
-_WHOLE = {
+_ASKED = {
+    "acueval": "ACUEval",
+    "sentences": "sentences",
+    "holistic": "whole summary",
     "summary": "summary as one claim",
     "geval": "G-Eval",
     "yes-no": "yes or no",
     "points": "0 to 100 points",
     "stars": "one to five stars",
+    "weakest": "weakest sentence",
 }
-_ALIKE = dict.fromkeys(_WHOLE.values(), COLOURS["whole summary"])
-_ALIKE["weakest sentence"] = sns.color_palette("colorblind")[-1]
-for _name, _method in (
-    ("acueval", "ACUEval"),
-    ("sentences", "sentences"),
-    ("holistic", "whole summary"),
-    *_WHOLE.items(),
-    ("weakest", "weakest sentence"),
-):
+_WEAKEST = {"weakest sentence": sns.color_palette("colorblind")[-1]}
+for _name, _method in _ASKED.items():
     for _entry, _model in _LANGUAGE_MODELS.items():
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
-        COLOURS[f"{_method}, {_model}"] = (COLOURS | _ALIKE)[_method]
+        # What has no colour of its own is asked about the whole summary.
+        COLOURS[f"{_method}, {_model}"] = (COLOURS | _WEAKEST).get(_method, COLOURS["whole summary"])
 #: Of numbers that the papers published.
 PUBLISHED = "0.45"
 
