@@ -65,7 +65,9 @@ def record_beside(out: Path) -> Path | None:
 
 
 def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page: Path | None = None) -> None:
-    """Refuse a place for scores, claims or page that is ``taken``, by what is said of it, or cannot be written to.
+    """Refuse a place for scores, claims or page that is taken, or cannot be written to.
+
+    ``taken`` are the files that must not be written over, each with what it is, such as "the examples".
 
     Raises:
         ClaimwiseError: a result would be written over the examples or another result, or cannot be written there at all.
