@@ -89,7 +89,7 @@ def score(
             claims = out.with_name(f"{stem(out)}.claims.csv")
     taken = dict.fromkeys(read, "the examples") | {cache: "the finished calls", params: "the settings"}
     output.check(taken, out, claims, page)
-    if safe_csv and not any(path is not None and output.form(path) == "csv" for path in (out, claims)):
+    if safe_csv and claims is None and output.form(out) != "csv":
         raise ClaimwiseError(f"--safe-csv is for csv, which spreadsheets open, and {out} is none; leave it out")
     if len(examples) < len(found.examples):
         say(f"{file}: only the first {len(examples)} of {len(found.examples)} rows (--limit)")
@@ -103,8 +103,8 @@ def score(
     ]
     if twice := [name for name in carried if name in ours]:
         raise TableError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
-    doubts = warnings(entry.get("kind"), examples, prompt) if asked else ()
-    for line in (*found.hints, *(() if dry_run else (f"warning: {doubt}" for doubt in doubts))):
+    doubts = warnings(entry.get("kind"), examples, prompt) if asked and not dry_run else ()
+    for line in (*found.hints, *(f"warning: {doubt}" for doubt in doubts)):
         typer.echo(line, err=True)
 
     engine = models.load(entry, cache)
