@@ -482,25 +482,11 @@ def dry_run(model: PromptedModel) -> PromptedModel:
     """
     dry = copy.copy(model)
     dry.language_model, dry.cache = _Counting(model.language_model), _Unwritten(model.cache)
-    if isinstance(dry, _Taught):
-        dry.other = _Mute(dry.other)
+    if isinstance(dry, _Taught):  # the other one makes the claims that are counted, and no verdict on invented ones
+        dry.other = copy.copy(dry.other)
+        dry.other.verify = lambda documents, claims, *_: [[Verdict(NAN)] * len(group) for group in claims]
+        dry.other.judge = lambda documents, *_: [Judgement(NAN)] * len(documents)
     return dry
-
-
-class _Mute:
-    """The other model of a taught one: it still makes the claims that are counted, and gives no verdict on invented ones."""
-
-    def __init__(self, model: Model):
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def verify(self, documents: Texts, claims: Sequence[Texts], *_: Any) -> list[list[Verdict]]:
-        return [[Verdict(NAN)] * len(group) for group in claims]
-
-    def judge(self, documents: Texts, summaries: Texts, *_: Any) -> list[Judgement]:
-        return [Judgement(NAN)] * len(summaries)
 
 
 class _Unwritten(ResponseCache):
