@@ -431,13 +431,7 @@ class Verifier(_Taught):
         """See ``Model.verify``."""
         verdicts = super().verify(documents, claims, prompt, extras)
         read = self.other.verify(documents, claims, prompt, extras)
-        return [
-            [
-                Verdict(*self._support(ours.support, ours.reason, theirs.support, theirs.reason), theirs.evidence)
-                for ours, theirs in zip(*group, strict=True)
-            ]
-            for group in zip(verdicts, read, strict=True)
-        ]
+        return [[self._both(*pair) for pair in zip(*group, strict=True)] for group in zip(verdicts, read, strict=True)]
 
     def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``; the prompt is the other model's only, and one that asks for more than a verdict nobody's."""
@@ -445,23 +439,22 @@ class Verifier(_Taught):
             return [Judgement(NAN, reason)] * len(summaries)
         verdicts = super().verify(documents, [[summary] for summary in summaries], prompts.load(_QUESTION))
         read = self.other.judge(documents, summaries, prompt) if self._averaged else [Judgement(NAN)] * len(summaries)
-        return [
-            Judgement(*self._support(ours.support, ours.reason, theirs.score, theirs.reason))
+        both = [
+            self._both(ours, Verdict(theirs.score, theirs.reason))
             for [ours], theirs in zip(verdicts, read, strict=True)
         ]
+        return [Judgement(verdict.support, verdict.reason) for verdict in both]
 
-    def _support(
-        self, support: float, reason: str | None, others: float, others_reason: str | None
-    ) -> tuple[float, str | None]:
+    def _both(self, ours: Verdict, theirs: Verdict) -> Verdict:
         """Calibrated, and averaged where that is wanted: what one of the two cannot say, their mean does not, either."""
         from scipy.special import expit, logit  # takes a while, and most models need none of it
 
-        odds = self._slope * logit(support) + self._intercept
+        odds, reason = self._slope * logit(ours.support) + self._intercept, ours.reason
         if self._averaged and not math.isnan(odds):
             # No verdict is so sure that the other one does not count.
-            odds = np.clip([odds, logit(others)], -_SUREST, _SUREST).mean()
-            reason = others_reason if math.isnan(odds) else reason
-        return float(expit(odds)), reason
+            odds = np.clip([odds, logit(theirs.support)], -_SUREST, _SUREST).mean()
+            reason = theirs.reason if math.isnan(odds) else reason
+        return Verdict(float(expit(odds)), reason, theirs.evidence)
 
 
 # -- what a run would ask ------------------------------------------------------------------------------
