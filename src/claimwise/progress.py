@@ -52,13 +52,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 class _Lines:
-    """A stream for tqdm, to which every state of a bar is a line: tqdm overwrites the last one, which a log keeps.
-
-    >>> lines = _Lines(sys.stdout)
-    >>> _ = [lines.write(text) for text in ("\\rhalf", "\\rall ", "\\r    ", "\\r")]
-    half
-    all
-    """
+    """A stream for tqdm, to which every state of a bar is a line: tqdm overwrites the last one, which a log keeps."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream

@@ -32,10 +32,6 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
             not there.
 
-    >>> load({"kind": "embeded"})
-    Traceback (most recent call last):
-    ...
-    claimwise.models.options.ModelError: unknown kind of model 'embeded'; expected embedded, lexical, transformers or openai
     >>> load({"kind": "openai", "model": "m", "concurency": 3})
     Traceback (most recent call last):
     ...
@@ -128,8 +124,6 @@ def check(settings: Mapping[str, Any]) -> Any:
 def describe(settings: Mapping[str, Any]) -> str:
     """One line on a model for tables and notebooks: which, and whether it was trained for this task.
 
-    >>> describe({"kind": "openai", "model": "m", "base_url": "http://localhost:8000/v1"})
-    'm at http://localhost:8000/v1'
     >>> describe({"kind": "openai", "model": "m", "base_url": ["https://user:secret@one.org/v1", "https://two.org/v1"]})
     'm at https://one.org/v1, https://two.org/v1'
     """
