@@ -107,17 +107,15 @@ def check(settings: Mapping[str, Any]) -> Any:
     Raises:
         ModelError: the kind or an option is unknown or malformed.
     """
+    from claimwise_embedded import EmbeddedOptions  # which imports this package
+
     if not isinstance(settings, Mapping):
         raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
     kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
-    kinds: dict[str, type[Options]] = {"embedded": Options, "lexical": Options, **LANGUAGE_MODELS}
+    kinds: dict[str, type[Options]] = {"embedded": EmbeddedOptions, "lexical": Options, **LANGUAGE_MODELS}
     if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
         *others, last = kinds
         raise ModelError(f"unknown kind of model {kind!r}; expected {', '.join(others)} or {last}")
-    if kind == "embedded":
-        from claimwise_embedded import EmbeddedOptions
-
-        kinds["embedded"] = EmbeddedOptions
     return kinds[kind].read(kind, options)
 
 
