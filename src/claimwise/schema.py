@@ -36,19 +36,22 @@ class TableError(ClaimwiseError):
 
 _no_nul = pa.Check(lambda text: "\x00" not in text, element_wise=True, error="no NUL byte")
 _not_blank = pa.Check(lambda text: bool(text.strip()), element_wise=True, error="not blank")
+# What pandas and parquet infer is undone: a column without rows has a wrong type, an optional one may have NaN for nothing.
+_texts = pa.Parser(lambda values: values.astype("str") if values.empty else values)
+_objects = pa.Parser(lambda values: values.astype(object).where(values.notna(), None))
 
 
-def _name(description: str, **options) -> pa.Column:
-    return pa.Column(str, [_no_nul, _not_blank], description=description, **options)
+def _name(description: str) -> pa.Column:
+    return pa.Column(str, [_no_nul, _not_blank], parsers=_texts, description=description)
 
 
 def _text(description: str) -> pa.Column:
     """Text that may be empty: an empty summary is legitimate input, its score is NaN with a reason."""
-    return pa.Column(str, _no_nul, description=f"a text ({description})")
+    return pa.Column(str, _no_nul, parsers=_texts, description=f"a text ({description})")
 
 
 def _optional(description: str) -> pa.Column:
-    return pa.Column(object, nullable=True, required=False, description=description)
+    return pa.Column(object, parsers=_objects, nullable=True, required=False, description=description)
 
 
 def _count(description: str) -> pa.Column:
@@ -103,6 +106,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         preferred=pa.Column(
             str,
             pa.Check.isin(["first", "second", "equal"]),
+            parsers=_texts,
             description="first (the person's summary), second (the model's) or equal",
         ),
     ),
@@ -189,26 +193,13 @@ def validate(
     claimwise.schema.TableError: scores.csv, row 2, column 'n_claims': found -1, expected number of claims...
     """
     schema = SCHEMAS[name]
-    table = _settle(table.reset_index(drop=True), schema)
+    table = table.reset_index(drop=True)
     try:
         table = schema.validate(table, lazy=True)
     except SchemaErrors as error:
         places = places or [f"row {number}" for number in range(2, len(table) + 2)]
         raise TableError(_explain(error.failure_cases, table, schema, source, places)) from None
     return table[[column for column in schema.columns if column in table.columns]]
-
-
-def _settle(table: pd.DataFrame, schema: pa.DataFrameSchema) -> pd.DataFrame:
-    """Undo what pandas and parquet infer: optional columns hold objects, None for nothing; no rows, no wrong type."""
-    table = table.copy()
-    for name in table.columns.intersection(list(schema.columns)):
-        expected, values = schema.columns[name], table[name]
-        if str(expected.dtype) == "object":
-            values = values.astype(object)
-            table[name] = values.where(values.notna(), None)
-        elif table.empty:
-            table[name] = values.astype("str" if "str" in str(expected.dtype) else str(expected.dtype))
-    return table
 
 
 #: Of what is wrong with a table so much is said.
