@@ -3,12 +3,20 @@
 FtSota is BART, Pegasus and T5; EXF are early Transformers (BertSum, GPT-2 and others).
 """
 
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
-import pandas as pd
-
-from claimwise.corpora.base import Rows, filled
+from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry
+
+
+def _entries(files: Registry, infix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Split and entry of each summary of a group, of ``*`` of both."""
+    for cut, split in (("val", "validation"), ("test", "test")):
+        for path in files.paths("aggrefact", f"outputs/*-{cut}-{infix}-*"):
+            for entry in files.read_jsonl("aggrefact", path):
+                yield split, entry
 
 
 def _aggrefact(rows: Rows, files: Registry, infix: str) -> None:
@@ -18,23 +26,21 @@ def _aggrefact(rows: Rows, files: Registry, infix: str) -> None:
     splits), and four articles of EXF have fewer than 20 words. Validation and test share articles: group by
     ``document_id`` where that matters.
     """
-    for cut, split in (("val", "validation"), ("test", "test")):
-        [path] = files.paths("aggrefact", f"outputs/*-{cut}-{infix}-*")
-        for entry in files.read_jsonl("aggrefact", path):
-            example = rows.example(
-                split,
-                entry["dataset"],
-                entry["id"],
-                entry["model_name"],
-                document=entry["article"],
-                summary=entry["text"],
-                split=split,
-                origin=entry["origin"],
-                label=int(entry["label"]),
-            )
-            rows.recorded(example, "fenice-t5", entry["text_claims"])
-            [score] = entry["score"].values()
-            rows.score(example, "fenice-t5 (published)", score)
+    for split, entry in _entries(files, infix):
+        example = rows.example(
+            split,
+            entry["dataset"],
+            entry["id"],
+            entry["model_name"],
+            document=entry["article"],
+            summary=entry["text"],
+            split=split,
+            origin=entry["origin"],
+            label=int(entry["label"]),
+        )
+        rows.recorded(example, "fenice-t5", entry["text_claims"])
+        [score] = entry["score"].values()
+        rows.score(example, "fenice-t5 (published)", score)
 
 
 ftsota = partial(_aggrefact, infix="sota")
@@ -69,8 +75,7 @@ METRICS = {
 #: AggreFact's names of FRANK's systems, where they differ.
 SYSTEMS = {"bart": "BART", "bert_sum": "BertSum"}
 
-_AGGREFACT = {"aggrefact_ftsota": ftsota, "aggrefact_exf": exf}
-#: Of these the parts that hold these summaries: XSumFaith's are those that FRANK annotated again.
+#: Of AggreFact the parts that hold these summaries: XSumFaith's are those that FRANK annotated again.
 _PARTS = ("FRANK", "XSumFaith")
 
 
@@ -85,10 +90,9 @@ def frank(rows: Rows, files: Registry) -> None:
     AggreFact's validation part has seen the validation part here, whatever FRANK's own division says.
     """
     texts = {}
-    for example in pd.concat([filled(name, load, files).examples for name, load in _AGGREFACT.items()]).itertuples():
-        _, _, part, article, system = example.id.split(":", 4)
-        if part in _PARTS:
-            texts[article, system] = example
+    for split, text in _entries(files, "*"):
+        if text["dataset"] in _PARTS:
+            texts[text["id"], text["model_name"]] = split, text
     metrics = files.read_json("frank", "data/baseline_factuality_metrics_outputs.json")
     published = {_key(entry): entry for entry in metrics}
     for entry in files.read_json("frank", "data/human_annotations.json"):
@@ -96,21 +100,21 @@ def frank(rows: Rows, files: Registry) -> None:
         if key not in texts:
             rows.note("annotated summaries without text (left out)")
             continue
-        text = texts[key]
+        split, text = texts[key]
         label = int(entry["Factuality"] == 1)
         example = rows.example(
             *key,
-            document=text.document,
-            summary=text.summary,
-            split=text.split,
-            origin=text.origin,
+            document=text["article"],
+            summary=text["text"],
+            split=split,
+            origin=text["origin"],
             label=label,
         )
-        if label != text.label:
+        if label != int(text["label"]):
             rows.note("summaries that AggreFact labels otherwise (FRANK's label kept)")
         types = [name for column, name in TYPES.items() if entry[column] < 1]
         types = [UNAGREED] if len(types) == len(TYPES) else types
-        rows.gold(example, [{"claim": text.summary, "label": label, "error": None if label else ", ".join(types)}])
+        rows.gold(example, [{"claim": text["text"], "label": label, "error": None if label else ", ".join(types)}])
         for column, metric in METRICS.items():
             if published[key][column] is not None:
                 rows.score(example, f"{metric} (published)", published[key][column])
