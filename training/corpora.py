@@ -6,14 +6,12 @@ from typing import Any
 
 from claimwise import corpora
 from claimwise.corpora import Corpus, Registry, news
-from claimwise.corpora.base import Loader, Rows, filled
+from claimwise.corpora.base import Loader, Rows
 
 
 def load(name: str, files: Registry | None = None) -> Corpus:
     """Load a corpus of ``LOADERS``, or one of ``claimwise.corpora``, by name; the arguments are those of the latter."""
-    if name in LOADERS:
-        return filled(name, LOADERS[name], files or Registry.from_environment())
-    return corpora.load(name, files)
+    return corpora.load(name, files, corpora.LOADERS | LOADERS)
 
 
 def load_summedits(rows: Rows, files: Registry) -> None:

@@ -3,8 +3,10 @@
 Each loader reads published files (``registry``: download, checksum, mirror) into the tables of ``claimwise.schema``.
 """
 
+from collections.abc import Mapping
+
 from claimwise.corpora import aggrefact, news, papers, sample, wice
-from claimwise.corpora.base import Corpus, CorpusError, Loader, filled, read, write
+from claimwise.corpora.base import Corpus, CorpusError, Loader, Rows, read, write
 from claimwise.corpora.registry import Registry
 from claimwise.corpora.user import read_examples
 from claimwise.errors import near
@@ -47,16 +49,18 @@ LOADERS: dict[str, Loader] = {
 }
 
 
-def load(name: str, files: Registry | None = None) -> Corpus:
+def load(name: str, files: Registry | None = None, loaders: Mapping[str, Loader] = LOADERS) -> Corpus:
     """Load a corpus by name, its files from the registry or else from the package's (``Registry.from_environment``).
 
     Raises:
         CorpusError: no corpus has this name; for what else see ``Registry.fetch``.
     """
-    return filled(name, loader(name), files or Registry.from_environment())
+    rows = Rows(name)
+    loader(name, loaders)(rows, files or Registry.from_environment())
+    return rows.corpus()
 
 
-def loader(name: str) -> Loader:
+def loader(name: str, loaders: Mapping[str, Loader] = LOADERS) -> Loader:
     """What loads the corpus of that name; nothing is read yet.
 
     Raises:
@@ -67,6 +71,6 @@ def loader(name: str) -> Loader:
     ...
     claimwise.corpora.base.CorpusError: no corpus named 'sampel'; did you mean 'sample'? There are: sample, ...
     """
-    if name not in LOADERS:
-        raise CorpusError(f"no corpus named {name!r}{near(name, LOADERS) or '.'} There are: {', '.join(LOADERS)}")
-    return LOADERS[name]
+    if name not in loaders:
+        raise CorpusError(f"no corpus named {name!r}{near(name, loaders) or '.'} There are: {', '.join(loaders)}")
+    return loaders[name]

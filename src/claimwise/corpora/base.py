@@ -177,13 +177,6 @@ class Rows:
 Loader = Callable[[Rows, Registry], None]
 
 
-def filled(name: str, load: Loader, files: Registry) -> Corpus:
-    """The corpus of that name, as its loader fills its rows."""
-    rows = Rows(name)
-    load(rows, files)
-    return rows.corpus()
-
-
 def _validated(table: pd.DataFrame, name: str, source: str) -> pd.DataFrame:
     """A table with all of a schema's columns, optional ones too."""
     return schema.validate(table.reindex(columns=list(schema.SCHEMAS[name].columns)), name, source)
