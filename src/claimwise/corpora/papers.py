@@ -1,6 +1,6 @@
 """Summaries of scientific papers: of several abstracts that they cite, and of long articles, one function a dataset."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from statistics import mean
 from string import ascii_lowercase
 from typing import Any
@@ -25,21 +25,18 @@ def fave(rows: Rows, files: Registry) -> None:
 
 
 def _papers(entries: list[dict[str, Any]]) -> list[Source]:
-    # a missing year is published as 0
-    years = [str(entry["metadata"]["year"] or "n.d.") for entry in entries]
-    plain = [cited(_surnames(entry), year) for entry, year in zip(entries, years, strict=True)]
-    used: Counter[str] = Counter()
     papers = []
-    for entry, year, reference in zip(entries, years, plain, strict=True):
-        letter = ascii_lowercase[used[reference]] if plain.count(reference) > 1 else ""
-        used[reference] += 1
-        papers.append(Source(cited(_surnames(entry), year + letter), entry["title"], entry["summary"]))
+    for entry in entries:
+        alike = [other for other in entries if _reference(other) == _reference(entry)]
+        letter = ascii_lowercase[alike.index(entry)] if len(alike) > 1 else ""
+        papers.append(Source(_reference(entry, letter), entry["title"], entry["summary"]))
     return papers
 
 
-def _surnames(entry: dict[str, Any]) -> tuple[str, ...]:
+def _reference(entry: dict[str, Any], letter: str = "") -> str:
     authors = [surname(author) for author in entry["authors"] if author.strip()]
-    return tuple(authors) or (" ".join(entry["title"].split()[:4]),)
+    year = entry["metadata"]["year"] or "n.d."  # a missing one is published as 0
+    return cited(authors or [" ".join(entry["title"].split()[:4])], f"{year}{letter}")
 
 
 _METRIC = "human factuality (mean)"
