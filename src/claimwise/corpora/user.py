@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -112,25 +112,23 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     known = {name for _, row in rows for name in row}
     own = "claims" in known and ("claims" in columns or "summary" not in known)
     texts = ("document", "claims") if own else _TEXTS
-    required = [name for name in FIELDS if name in texts or (name == "id" and name in known)]
+    required = ("id", *texts) if "id" in known else texts
     for place, row in rows:
         if lacking := [name for name in required if name not in row]:
             raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
     read = ("id", *_TEXTS, *texts)
     carried = [{name: _carried(value) for name, value in row.items() if name not in read} for _, row in rows]
+    beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
     claims = [_claims(row["claims"], f"{path}, {place}") for place, row in rows] if own else []
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
     examples = _examples(rows, path, before)
-    hints = list(
-        _hints(rows, list(dict.fromkeys(chain.from_iterable(carried))), set(FIELDS) - {"claims"} - known, path, claims)
-    )
+    hints = list(_hints(rows, list(beside), known, path, claims))
     if not own:
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
         if count := (given != examples["summary"]).sum():
             hints.append(f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins")
-    beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
     return UserFile(
         examples=examples,
         carried=beside.where(beside.notna(), None),
@@ -360,9 +358,10 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
 
 
 def _hints(
-    rows: Sequence[Row], columns: Sequence[str], absent: set[str], path: Path, claims: Iterable[list[str]]
+    rows: Sequence[Row], columns: Sequence[str], known: set[str], path: Path, claims: Iterable[list[str]]
 ) -> Iterator[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
+    absent = set(FIELDS) - {"claims"} - known
     if "claims" in columns:
         how = _how("claims", "claims", path)
         yield f"{path}: column 'claims' is carried through unread, the summaries are scored; to verify it say so: {how}"
