@@ -49,6 +49,7 @@ _NOT_JSON = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
 VALIDATION = ("validation", "valid", "val", "dev")
 #: The same of the part that notebooks report on, which is also all of a file without this column.
 TEST = ("test", "testing")
+_SPLITS = {theirs: names[0] for names in (VALIDATION, TEST) for theirs in names}
 #: What follows the name of the examples' file, before the ending, in that of the file of preferences beside it.
 PREFERENCES = ".preferences"
 _COMPARED = ("first_id", "second_id", "preferred")
@@ -399,13 +400,13 @@ def _how(field: str, column: str, path: Path) -> str:
 # -- as a corpus of the pipeline -------------------------------------------------------------------
 
 
-def is_validation(split: pd.Series) -> pd.Series:
-    """Which rows a threshold is tuned on.
+def our_split(split: pd.Series) -> pd.Series:
+    """The splits as notebooks call them, whatever people do (``VALIDATION``, ``TEST``); other names stay.
 
-    >>> is_validation(pd.Series(["Validation", " dev", "train", "test"])).tolist()
-    [True, True, False, False]
+    >>> our_split(pd.Series(["Validation", " dev", "Train", "Testing"])).tolist()
+    ['validation', 'validation', 'Train', 'test']
     """
-    return split.str.strip().str.casefold().isin(VALIDATION)
+    return split.str.strip().str.casefold().map(_SPLITS).fillna(split)
 
 
 def find(name: str) -> Path:
@@ -439,8 +440,7 @@ def _only(name: str, files: list[Path]) -> Path | None:
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
 
-    For the arguments see ``read_files``. A ``split`` that is one of ``VALIDATION`` or ``TEST``, in any case, becomes the
-    first of them, on which notebooks tune or report; other names stay.
+    For the arguments see ``read_files``; splits are named as ``our_split`` says.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -455,9 +455,7 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     """
     path = Path(path)
     examples = read_examples(path, columns)
-    split = examples["split"].mask(is_validation(examples["split"]), VALIDATION[0])
-    split = split.mask(split.str.strip().str.casefold().isin(TEST), TEST[0])
-    corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=split))
+    corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=our_split(examples["split"])))
     beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
     return replace(corpus, preferences=read_preferences(beside, examples)) if beside else corpus
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
-from claimwise.corpora.user import VALIDATION, is_validation
+from claimwise.corpora.user import VALIDATION, our_split
 from claimwise.errors import printable
 from claimwise.metrics import DEFAULT_METRICS, MetricSpec
 from claimwise.metrics.verify import SUPPORTED, probability
@@ -203,7 +203,7 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
 def _validation(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that a threshold is tuned on."""
     rows = _labelled(rows)
-    return rows[is_validation(rows["split"])]
+    return rows[our_split(rows["split"]) == VALIDATION[0]]
 
 
 def tuned(rows: pd.DataFrame, carried: Collection[str]) -> tuple[float | None, str]:
