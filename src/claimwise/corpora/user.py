@@ -305,9 +305,6 @@ def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Ro
 
     A field beside which the file has a column of the field's own name is refused: whichever was taken, the other would
     be lost.
-
-    >>> _renamed([("line 1", {"article": "It rained.", "n": 1})], {"document": "article"}, Path("mine.jsonl"))
-    [('line 1', {'document': 'It rained.', 'n': 1})]
     """
     there = list(dict.fromkeys(name for _, row in rows for name in row))
     for field, column in columns.items():
@@ -387,11 +384,7 @@ def _is_list_as_text(value: Any) -> bool:
 
 
 def _how(field: str, column: str, path: Path) -> str:
-    """How a user says which column holds a field, on the command line, in params.yaml and in Python.
-
-    >>> _how("id", "the key", Path("mine.csv"))
-    "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
-    """
+    """How a user says which column holds a field, on the command line, in params.yaml and in Python."""
     option = shlex.quote("".join(one if one.isprintable() else " " for one in f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
@@ -457,25 +450,11 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     examples = read_examples(path, columns)
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=our_split(examples["split"])))
     beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
-    return replace(corpus, preferences=read_preferences(beside, examples)) if beside else corpus
+    return replace(corpus, preferences=_preferences(beside, examples)) if beside else corpus
 
 
-def read_preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
-    """Read judgments of pairs as a validated ``preferences`` table.
-
-    The file is of the kinds that examples come in, one judgment a row (its fields: data/own/README.md). Other columns are
-    not read.
-
-    Raises:
-        TableError: no rows, a missing column, an id of no example, two summaries of different documents, another answer,
-            or a judgment that stands twice; the message names file, line and column.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "mine.preferences.csv")
-    >>> _ = file.write_text("first_id,second_id,preferred\\na,b,second\\n")
-    >>> read_preferences(file, pd.DataFrame({"id": ["a", "b"], "document_id": ["x", "x"]})).values.tolist()
-    [['a', 'b', 'user', 'second']]
-    """
+def _preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
+    """Judgments of pairs of these examples, a row each (its fields: data/own/README.md)."""
     rows = list(read_rows(path))
     if not rows:
         raise TableError(f"{path}: no rows in the file; expected {', '.join(_COMPARED)}")
