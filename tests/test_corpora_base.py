@@ -20,7 +20,7 @@ def toy():
     rows.score(second, "m (published)", float("nan"), "refused")
     rows.prefer(first, second, "r1", "equal")
     rows.questions[first] = "Did it rain? Où?"
-    rows.note("left out", 2)
+    rows.notes["left out"] += 2
     return rows.corpus()
 
 

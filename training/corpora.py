@@ -73,7 +73,7 @@ def load_factcg(rows: Rows, files: Registry) -> None:
         stage = PurePosixPath(path).parts[1].removeprefix("training_")
         for index, entry in enumerate(files.read_jsonl("factcg", path)):
             if not entry["text_a"].strip():
-                rows.note(f"{stage}: claims published without their document (left out)")
+                rows.notes[f"{stage}: claims published without their document (left out)"] += 1
                 continue
             [claim] = entry["text_b"]
             example = _pair(rows, (stage, index), entry["text_a"], claim, entry["orig_label"], stage, "cg2c")
@@ -91,7 +91,7 @@ def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
         supported = int(entry["stance"] == "completely-support")
         document = entry["evidence"].replace("\x00", "")
         example = _pair(rows, (index,), document, entry["claim"], supported, "web", "llm")
-        rows.note("NUL bytes removed", entry["evidence"].count("\x00"))
+        rows.notes["NUL bytes removed"] += entry["evidence"].count("\x00")
         error = None if supported else entry["stance"]
         rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
 

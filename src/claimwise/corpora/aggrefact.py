@@ -98,7 +98,7 @@ def frank(rows: Rows, files: Registry) -> None:
     for entry in files.read_json("frank", "data/human_annotations.json"):
         key = _key(entry)
         if key not in texts:
-            rows.note("annotated summaries without text (left out)")
+            rows.notes["annotated summaries without text (left out)"] += 1
             continue
         split, text = texts[key]
         label = int(entry["Factuality"] == 1)
@@ -111,7 +111,7 @@ def frank(rows: Rows, files: Registry) -> None:
             label=label,
         )
         if label != int(text["label"]):
-            rows.note("summaries that AggreFact labels otherwise (FRANK's label kept)")
+            rows.notes["summaries that AggreFact labels otherwise (FRANK's label kept)"] += 1
         types = [name for column, name in TYPES.items() if entry[column] < 1]
         types = [UNAGREED] if len(types) == len(TYPES) else types
         rows.gold(example, [{"claim": text["text"], "label": label, "error": None if label else ", ".join(types)}])

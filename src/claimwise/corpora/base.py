@@ -77,7 +77,7 @@ class Corpus:
 
 
 class Rows:
-    """Collects a corpus's rows while a loader reads its files.
+    """Collects a corpus's rows while a loader reads its files, which writes ``notes`` and ``questions`` itself.
 
     >>> rows = Rows("toy")
     >>> first = rows.example("doc1", "lead", document="It rained.", summary="It rained.", label=1)
@@ -156,10 +156,6 @@ class Rows:
     def score(self, example_id: str, metric: str, score: float, reason: str | None = None) -> None:
         """Add a published score. How many claims are behind it is not published: both counts are 0."""
         self._add("scores", example_id=example_id, metric=metric, score=score, reason=reason, n_claims=0, n_unparsed=0)
-
-    def note(self, what: str, count: int = 1) -> None:
-        """Count something that the loader left out or changed."""
-        self.notes[what] += count
 
     def corpus(self) -> Corpus:
         """Build and validate the tables.

@@ -134,7 +134,7 @@ def summeval(rows: Rows, files: Registry) -> None:
             ratings = [annotation["consistency"] for annotation in entry["expert_annotations"]]
             faithful = summeval_label(ratings)
             if faithful is None:
-                rows.note("three-way ties left out")
+                rows.notes["three-way ties left out"] += 1
                 continue
             example = rows.example(
                 entry["id"],
@@ -158,7 +158,7 @@ def _add_replies(rows: Rows, examples: dict[tuple[str, str], str], files: Regist
     replies: dict[str, str] = {}
     for entry in files.read_jsonl("summeval", path):
         if replies.get(entry["id"], entry["resp"]) != entry["resp"]:
-            rows.note("replies that a repetition changed (the last one kept)")
+            rows.notes["replies that a repetition changed (the last one kept)"] += 1
         replies[entry["id"]] = entry["resp"]
     for key, reply in replies.items():
         if (system, key) in examples:  # three-way ties are no examples
@@ -204,14 +204,14 @@ def llmsummeval(rows: Rows, files: Registry) -> None:
     votes: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
     for entry in files.read_json("llmsummeval", "likert_evaluation_results.json"):
         if entry["faithfulness"] not in (0, 1):
-            rows.note("annotations without a faithfulness vote")
+            rows.notes["annotations without a faithfulness vote"] += 1
             continue
         key = (entry["dataset"], entry["article"], entry["model"], entry["summary"])
         votes[key].append(int(entry["faithfulness"]))
     for index, ((origin, article, model, summary), cast) in enumerate(votes.items()):
         share = mean(cast)
         if share == 0.5:
-            rows.note("ties, without a label")
+            rows.notes["ties, without a label"] += 1
         example = rows.example(
             origin,
             index,
@@ -255,10 +255,10 @@ def vectara(rows: Rows, files: Registry, tested: bool = True) -> None:
         for entry in files.read_jsonl(_VECTARA, path):
             article = entry["article_id"]
             if article not in source_rows:
-                rows.note("summaries whose source is not settled (left out)")
+                rows.notes["summaries whose source is not settled (left out)"] += 1
                 continue
             if article in seen:
-                rows.note("rows that stand twice (left out)")
+                rows.notes["rows that stand twice (left out)"] += 1
                 continue
             seen.add(article)
             document = sources[source_rows[article]]["source"].replace("\ufffd", "€")
@@ -283,7 +283,7 @@ def _without_preamble(reply: str, rows: Rows) -> str:
     """A reply without "Here is a summary of the passage:", which no source supports and no reader counts."""
     summary = parsers.parse("text", reply).value or reply
     if summary != reply.strip():
-        rows.note("replies whose preamble was taken off")
+        rows.notes["replies whose preamble was taken off"] += 1
     return summary
 
 
@@ -300,7 +300,7 @@ def genaudit_usb(rows: Rows, files: Registry) -> None:
             if entry["source"].strip() and entry["summary"].strip():
                 annotated.setdefault((entry["source"], entry["summary"]), []).append((part, entry))
             else:
-                rows.note("rows without source or summary (left out)")
+                rows.notes["rows without source or summary (left out)"] += 1
     for (document, summary), several in annotated.items():
         part, first = several[0]
         marked = [entry["annotated_spans"].split("<sep>") for _, entry in several if entry["annotated_spans"]]
@@ -316,9 +316,9 @@ def genaudit_usb(rows: Rows, files: Registry) -> None:
             label=float(votes > 0) if votes else nan,
         )
         if len(several) > 1:
-            rows.note("summaries of several annotators (one example each)")
+            rows.notes["summaries of several annotators (one example each)"] += 1
         if not votes:
-            rows.note("summaries that as many annotators marked as did not (without a label)")
+            rows.notes["summaries that as many annotators marked as did not (without a label)"] += 1
         elif votes < 0:
             rows.marked(example, united(span for texts in marked for span in located(summary, texts)))
 

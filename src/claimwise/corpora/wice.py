@@ -121,7 +121,7 @@ def load_subclaims(rows: Rows, files: Registry) -> None:
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for number, (model, claim, sentences, reply) in enumerate(_replies(files, "subclaim")):
         if (asked := (claim, tuple(sentences))) in seen:
-            rows.note("replies to a prompt that stands again (left out)")
+            rows.notes["replies to a prompt that stands again (left out)"] += 1
             continue
         seen.add(asked)
         whole = [entry for entry in articles if _holds(entry["evidence"], sentences)]
@@ -131,7 +131,7 @@ def load_subclaims(rows: Rows, files: Registry) -> None:
         entry = whole[0] | {"claim": claim, "evidence": sentences.values(), "label": label}
         example = _example(rows, "test", entry, number, document_key=entry["meta"]["id"])
         if label is None:
-            rows.note("excerpts of a sub-claim without a label")
+            rows.notes["excerpts of a sub-claim without a label"] += 1
         else:
             _gold(rows, example, entry)
         rows.replied(example, model, "explained", "recorded-verify-label", reply)
