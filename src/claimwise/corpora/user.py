@@ -29,7 +29,6 @@ from claimwise.schema import TableError
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
 
 _TEXTS = ("document", "summary")
-_DEFAULTS = {"system": "user", "origin": "user", "split": "test"}
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
 
 #: What other tools and corpora call the texts; a name is suggested, never taken unasked.
@@ -104,8 +103,8 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
     return found.examples
 
 
-def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int) -> UserFile:
-    """What rows of a file hold, before which there are so many others."""
+def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int, system: str) -> UserFile:
+    """What rows of a file hold, before which there are so many others; ``system`` is that of a row that names none."""
     path = Path(STDIN_NAME) if path == STDIN else path
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
@@ -124,7 +123,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
-    examples = _examples(rows, path, before)
+    examples = _examples(rows, path, before, system)
     hints = list(_hints(rows, list(beside), known, path, claims))
     if not own:
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
@@ -176,18 +175,14 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     )
 
 
-def _among_others(found: UserFile, path: Path, name: str) -> UserFile:
-    """What one of several files holds, under ids that no other has; ``name`` is the system of a file that has none."""
+def _among_others(found: UserFile, path: Path) -> UserFile:
+    """What one of several files holds, under ids that no other has."""
     if "file" in found.carried:
         raise TableError(f"{path}: column 'file' would stand twice; rename it")
-    said = found.carried["system"] if "system" in found.carried else pd.Series(None, found.carried.index, dtype=object)
-    unnamed = said.map(_blank).astype(bool)
     return replace(
         found,
-        examples=found.examples.assign(
-            id=f"{path}:" + found.examples["id"], system=found.examples["system"].mask(unnamed, name)
-        ),
-        carried=found.carried.assign(system=said.mask(unnamed, name), file=str(path)),
+        examples=found.examples.assign(id=f"{path}:" + found.examples["id"]),
+        carried=found.carried.assign(system=found.examples["system"], file=str(path)),
         claims=found.claims and {f"{path}:{key}": claims for key, claims in found.claims.items()},
     )
 
@@ -212,17 +207,18 @@ def read_in_steps(
     stems = Counter(map(stem, paths))
     for path in paths:
         name = STDIN_NAME if path == STDIN else stem(path) if stems[stem(path)] == 1 else str(path)
+        system = name if len(paths) > 1 else "user"
         rows, before = read_rows(path), 0
         earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:
-            found = _user_file(step, path, columns, before)
+            found = _user_file(step, path, columns, before, system)
             has = {"claims": found.claims is not None, "an id": any(columns.get("id", "id") in row for _, row in step)}
             if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
                 raise TableError(
                     f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
                 )
             earlier, before = has, before + len(step)
-            yield _among_others(found, path, name) if len(paths) > 1 else found
+            yield _among_others(found, path) if len(paths) > 1 else found
 
 
 def _claims(value: Any, where: str) -> list[str]:
@@ -258,7 +254,7 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def _examples(rows: list[Row], path: Path, before: int) -> pd.DataFrame:
+def _examples(rows: list[Row], path: Path, before: int, system: str) -> pd.DataFrame:
     """The rows as a validated ``examples`` table; what cannot be filled in or read is left for the schema to refuse."""
     fields = [name for name in FIELDS if name != "claims"]
     table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in fields}, dtype=object)
@@ -266,7 +262,7 @@ def _examples(rows: list[Row], path: Path, before: int) -> pd.DataFrame:
     table["document"] = table["document"].map(joined)
     for name in _TEXTS:
         table[name] = ["" if _absent(value) else value for value in table[name]]
-    for name, default in _DEFAULTS.items():
+    for name, default in {"system": system, "origin": "user", "split": TEST[0]}.items():
         table[name] = [default if _blank(value) else value for value in table[name]]
     numbered = not any("id" in row for _, row in rows)
     table["id"] = (
