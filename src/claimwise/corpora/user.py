@@ -289,11 +289,8 @@ def _blank(value: Any) -> bool:
 
 
 def _carried(value: Any) -> Any:
-    """A value as JSON can say it: of parquet's arrays lists, of its times texts."""
-    if _absent(value):
-        return None
-    text = json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
-    return json.loads(text, parse_constant=_NOT_JSON.get)
+    """A value as JSON can say it: of parquet's times texts."""
+    return json.loads(json.dumps(value, default=str), parse_constant=_NOT_JSON.get)
 
 
 def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Row]:
