@@ -50,7 +50,7 @@ LOADERS: dict[str, Loader] = {
 
 
 def load(name: str, files: Registry | None = None, loaders: Mapping[str, Loader] = LOADERS) -> Corpus:
-    """Load a corpus by name, its files from the registry or else from the package's (``Registry.from_environment``).
+    """Load one of the loaders' corpora by name, its files from the registry or else from ``Registry.from_environment``.
 
     Raises:
         CorpusError: no corpus has this name; for what else see ``Registry.fetch``.

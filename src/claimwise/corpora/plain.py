@@ -64,11 +64,7 @@ def plain(summary: str) -> str:
 
 
 def _announces(line: str) -> bool:
-    """Whether a line only leads to those that follow.
-
-    >>> [_announces(line) for line in ("# News", "**News:**", "Key points:", "Here is a summary of it:", "**It rained.**")]
-    [True, True, True, True, False]
-    """
+    """Whether a line only leads to those that follow."""
     if _HEADING.fullmatch(line):
         return True
     return line.endswith(":") and (len(line.split()) <= _LABEL_WORDS or bool(_LEAD_IN.match(line)))
