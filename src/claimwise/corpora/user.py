@@ -475,7 +475,6 @@ def _preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
 def _known(value: object, documents: Mapping[str, str], where: str) -> str:
     key = str(value)
     if key not in documents:
-        close = nearest(key, documents)
-        hint = f"did you mean {close!r}?" if close else "expected a row's id (or number, in a file without ids)"
-        raise TableError(f"{where}: no example {shorten(value)}; {hint}")
+        expected = "; expected a row's id (or number, in a file without ids)"
+        raise TableError(f"{where}: no example {shorten(value)}{near(key, documents) or expected}")
     return key

@@ -273,16 +273,14 @@ def _header(fields: list[str], path: Path, separator: str) -> list[str]:
 
 def _parquet(path: Path) -> Iterator[Row]:
     """Not by way of pandas, where an integer column with a null becomes floats, which cannot hold all integers."""
-    number = 0
     try:
         file = pq.ParquetFile(path, pre_buffer=False)  # or it holds what it has read ahead: in the end all of the file
         # pandas writes a named index as a column, and one without a name (or of a column's name) under this one
         names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
         _once(names, str(path), "the header")
-        for batch in file.iter_batches(_BATCH):
-            for row in batch.select(names).to_pylist():
-                number += 1
-                yield f"row {number}", row
+        rows = (row for batch in file.iter_batches(_BATCH) for row in batch.select(names).to_pylist())
+        for number, row in enumerate(rows, start=1):
+            yield f"row {number}", row
     except TableError:
         raise
     except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
