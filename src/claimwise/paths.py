@@ -3,10 +3,10 @@
 import os
 import re
 import shutil
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from claimwise.errors import ClaimwiseError
 
@@ -115,7 +115,7 @@ def whole(path: Path) -> Iterator[Path]:
         yield path
         return
     kind = "".join(place.suffixes[-2:])  # the end of a name says what is written
-    new = place.with_name(f".partial-{zlib.crc32(place.name.encode())}{kind}")
+    new = place.with_name(f".partial-{uuid4().hex}{kind}")  # several processes may write the same
     try:
         yield new
         if place.exists():

@@ -285,17 +285,15 @@ class Job:
     def write(self, part: Part, table: pa.Table, counts: Counts) -> None:
         """Put a part's scores into their place, all at once."""
         manifest = {"key": self._key(part), "part": asdict(part), "counts": counts, "made_by": self.made_by}
-        new = self.folder / f".{part.name}.{uuid4().hex}.parquet"
+        table = table.replace_schema_metadata({_MANIFEST: json.dumps(manifest)})
         try:
-            pq.write_table(table.replace_schema_metadata({_MANIFEST: json.dumps(manifest)}), new, compression="zstd")
-            new.replace(self.place(part))
+            with paths.whole(self.place(part)) as new:
+                pq.write_table(table, new, compression="zstd")
         except OSError as error:
             raise ClaimwiseError(
                 f"{self.place(part)}: the scores cannot be written ({first_line(error)}); make room, and run again: "
                 "finished parts are kept"
             ) from None
-        finally:
-            new.unlink(missing_ok=True)
 
 
 def score_part(job: Job, part: Part) -> Counts:
