@@ -74,15 +74,11 @@ def _is_scored(name: str, info: ValidationInfo) -> str:
     return name
 
 
-def _one_of(*fields: str) -> AfterValidator:
-    """A name that stands in one of these fields, which come before it; what is wrong with them is said of themselves."""
+def _one_of(field: str) -> AfterValidator:
+    """A name that stands in another field, which comes before it; what is wrong with that one is said of itself."""
 
     def check(name: str, info: ValidationInfo) -> str:
-        if all(field in info.data for field in fields):
-            listed(
-                name, [known for field in fields for known in info.data[field]], " and ".join(f"`{f}`" for f in fields)
-            )
-        return name
+        return listed(name, info.data[field], f"`{field}`") if field in info.data else name
 
     return AfterValidator(check)
 
