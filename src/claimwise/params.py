@@ -13,7 +13,6 @@ from pydantic import (
     ConfigDict,
     Field,
     PositiveInt,
-    PrivateAttr,
     ValidationError,
     model_validator,
 )
@@ -121,8 +120,6 @@ class Settings(WithSections):
     cache: str
     engine: Engine = Engine()
 
-    _file: Path = PrivateAttr(PARAMS)
-
     @model_validator(mode="after")
     def _names_are_listed(self) -> Settings:
         """What stands in one list only would be scored nowhere, and nobody would say so."""
@@ -169,15 +166,15 @@ class Settings(WithSections):
             ParamsError: there is no such section (with a suggestion), none for this dataset, or a value in it is wrong.
         """
         if notebook not in self.sections:
-            raise ParamsError(f"{self._file} has no section {notebook!r}{near(notebook, self.sections)}")
+            raise ParamsError(f"{PARAMS} has no section {notebook!r}{near(notebook, self.sections)}")
         here = self.dataset.sections
         if notebook not in here:
             raise ParamsError(
-                f"{self._file}, datasets.{self.data} has no section {notebook!r}, which says what that notebook reads "
+                f"{PARAMS}, datasets.{self.data} has no section {notebook!r}, which says what that notebook reads "
                 f"there; it has {', '.join(here) or 'none'}: add one, or take the notebook out of `notebooks`"
             )
         if wrong := list(self.wrong_parameters(notebook)):
-            raise ParamsError("\n".join(f"{self._file}, {line}" for line in wrong))
+            raise ParamsError("\n".join(f"{PARAMS}, {line}" for line in wrong))
         return self._merged(notebook)
 
     def _merged(self, notebook: str) -> dict[str, Any]:
@@ -210,9 +207,7 @@ class Settings(WithSections):
         """
         if name not in self.models:
             known = ", ".join(self.models)
-            raise ParamsError(
-                f"{self._file}, models: no entry {name!r}{near(name, self.models) or ';'} there are: {known}"
-            )
+            raise ParamsError(f"{PARAMS}, models: no entry {name!r}{near(name, self.models) or ';'} there are: {known}")
         return self.models[name]
 
     def entries_named_in(self, told: Any) -> dict[str, dict[str, Any]]:
@@ -256,7 +251,6 @@ def read(path: str | Path) -> Settings:
     except ValidationError as error:
         lines = [_said(one, content) for one in error.errors()]
     else:
-        result._file = path
         lines = list(dict.fromkeys([*_wrong_entries(result), *_wrong_sections(result)]))
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
