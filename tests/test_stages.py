@@ -248,6 +248,14 @@ def test_the_stage_writes_every_corpus_that_the_settings_name(model, settings):
     assert loaded.scores["score"].tolist() == one.scores["score"].tolist()
 
 
+def test_a_dry_run_asks_and_writes_nothing(model, settings, capsys):
+    prepare("one", 1)
+    assert stages.score(scored(settings, one=BOTH), "acueval", dry_run=True) == []
+    assert capsys.readouterr().out == "no calls: this model is no language model. Nothing was asked.\n"
+    assert model.calls.total() == 0
+    assert not Path("data/scores").exists()
+
+
 def test_a_metric_that_takes_long_scores_few_validation_documents(model, settings):
     prepare("one", 3)
     folder = paths.corpus_folder("sample", "one")

@@ -289,11 +289,8 @@ def evaluate(
     """Stage: one metric over the corpora of `data`; writes data/scores."""
     from claimwise import stages
 
-    if dry_run:
-        typer.echo(f"{stages.dry_run(_settings(), metric)}. Nothing was asked.")
-        return
     with _told_if_stopped():
-        for folder in stages.score(_settings(), metric):
+        for folder in stages.score(_settings(), metric, dry_run):
             typer.echo(folder)
 
 

@@ -17,9 +17,8 @@ import typer
 from claimwise import corpora, models, paths
 from claimwise.corpora import Corpus, user
 from claimwise.errors import near
-from claimwise.metrics import MetricSpec, estimate, evaluate, specification
+from claimwise.metrics import estimate, evaluate, specification
 from claimwise.models import cost
-from claimwise.models.base import Model
 from claimwise.models.weights import learned_documents
 from claimwise.params import OWN, ParamsError, Settings
 from claimwise.scale.run import evaluate_in_parts
@@ -144,20 +143,26 @@ def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
 # score
 
 
-def score(settings: Settings, metric: str) -> list[Path]:
-    """Run one metric over the corpora that ``datasets`` names; returns the folders written.
+def score(settings: Settings, metric: str, dry_run: bool = False) -> list[Path]:
+    """Run one metric over the corpora that ``datasets`` names; returns the folders written, of a dry run none.
 
     Finished calls are in the response cache: killed and started again, none is made twice (but what got a blank
     reply), and the tables of every corpus are written anew from them. A language model is asked after a line on what
-    that will take, under a bar that counts its calls.
+    that will take, under a bar that counts its calls; of a dry run there is that line only, and nothing is asked.
     """
-    spec, model = _chosen(settings, metric)
+    spec = specification(metric, settings.metrics)
     entry = settings.model_entry(spec.model or settings.model)
+    model = models.load(entry, paths.root() / settings.cache)
+    here = settings.engine.kind == "here"  # an engine has a bar of its own
+    wanted = ((corpus.examples, corpus.recorded_claims) for _, corpus in _scored(settings, metric))
+    estimated = estimate(spec, model, wanted) if here or dry_run else None
+    if dry_run:
+        typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
+        return []
     base = paths.scores_folder(settings.data, settings.model, metric)
     base.mkdir(parents=True, exist_ok=True)
     folders = []
-    here = settings.engine.kind == "here"  # an engine has a bar of its own
-    with cost.watched(metric, model, estimate(spec, model, _parts(settings, metric)) if here else None) as progress:
+    with cost.watched(metric, model, estimated) as progress:
         for name, corpus in _scored(settings, metric):
             examples, recorded = corpus.examples, corpus.recorded_claims
             if here:
@@ -186,22 +191,6 @@ def score(settings: Settings, metric: str) -> list[Path]:
                 typer.echo(f"{metric} on {name}: {said}", err=True)
     _keep_only(folders, base)
     return folders
-
-
-def dry_run(settings: Settings, metric: str) -> str:
-    """What ``score`` would ask of a language model that is not remembered yet, in a line; nothing is asked."""
-    return cost.forecast(estimate(*_chosen(settings, metric), _parts(settings, metric)))
-
-
-def _chosen(settings: Settings, metric: str) -> tuple[MetricSpec, Model]:
-    spec = specification(metric, settings.metrics)
-    entry = settings.model_entry(spec.model or settings.model)
-    return spec, models.load(entry, paths.root() / settings.cache)
-
-
-def _parts(settings: Settings, metric: str) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    for _, corpus in _scored(settings, metric):
-        yield corpus.examples, corpus.recorded_claims
 
 
 def _scored(settings: Settings, metric: str) -> Iterator[tuple[str, Corpus]]:
