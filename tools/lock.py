@@ -1,7 +1,6 @@
 """Write environment.yml from pyproject.toml, and requirements.lock from what a fresh environment of it installs."""
 
 import subprocess
-import sys
 import tempfile
 import tomllib
 import venv
@@ -50,5 +49,4 @@ def lock() -> str:
 
 if __name__ == "__main__":
     (ROOT / "environment.yml").write_text(environment(), encoding="utf-8")
-    if "--environment-only" not in sys.argv:
-        (ROOT / "requirements.lock").write_text(lock(), encoding="utf-8")
+    (ROOT / "requirements.lock").write_text(lock(), encoding="utf-8")
