@@ -18,6 +18,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -157,25 +158,20 @@ def against_the_loop(folder: str, size: str, repeats: int) -> None:
             )
 
 
-def _peak(folder: str, sentences: int, count: int, candidates: int | None, dtype: str, out) -> None:
+def _peak(folder: str, sentences: int, count: int, candidates: int | None, dtype: str) -> Cost:
     logging.disable_progress_bar()
     model = SequenceClassifier(folder, dtype=dtype)
     model.entail(["w1 w2."], ["w1."])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     aligner = Aligner(model, gate=2, candidates=candidates)
     cost, _ = timed(lambda: aligner.align(["\n".join(document(sentences))], [claims(count)]))
-    out.put(cost._replace(memory=(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
+    return cost._replace(memory=(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def apart(folder: str, sentences: int, count: int, candidates: int | None = None, dtype: str = "float32") -> Cost:
     """What an alignment costs in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    out = context.Queue()
-    process = context.Process(target=_peak, args=(folder, sentences, count, candidates, dtype, out))
-    process.start()
-    found = out.get()
-    process.join()
-    return found
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
+        return fresh.submit(_peak, folder, sentences, count, candidates, dtype).result()
 
 
 def main() -> None:

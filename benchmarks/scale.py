@@ -14,6 +14,7 @@ import random
 import resource
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,7 +38,8 @@ def write(rows: int, file: Path) -> None:
             writer.write_table(pa.table({"document": [" ".join(one) for one in table], "summary": summaries}, schema))
 
 
-def measure(rows: int, workers: int, results: multiprocessing.SimpleQueue) -> None:
+def measure(rows: int, workers: int) -> tuple[float, float, int, float]:
+    """Seconds, those of scoring alone, parts, and megabytes."""
     with tempfile.TemporaryDirectory() as folder:
         file, out = Path(folder, "rows.parquet"), Path(folder, "scores")
         write(rows, file)
@@ -48,9 +50,8 @@ def measure(rows: int, workers: int, results: multiprocessing.SimpleQueue) -> No
         seconds = time.monotonic() - start
         run = json.loads((out / "_run.json").read_text())
         scoring = run["counts"]["seconds"] / workers
-        results.put(
-            (seconds, scoring, run["parts"], max(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024)
-        )
+        memory = max(before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024
+        return seconds, scoring, run["parts"], memory
 
 
 def main() -> None:
@@ -63,11 +64,8 @@ def main() -> None:
     spawn = multiprocessing.get_context("spawn")
     found = []
     for rows in options.rows:
-        results = spawn.SimpleQueue()
-        process = spawn.Process(target=measure, args=(rows, options.workers, results))
-        process.start()
-        process.join()
-        seconds, scoring, parts, memory = results.get()
+        with ProcessPoolExecutor(1, spawn) as fresh:  # whose memory is that of these rows alone
+            seconds, scoring, parts, memory = fresh.submit(measure, rows, options.workers).result()
         overhead = seconds - scoring
         share = overhead / (rows / options.pace / options.workers)
         found.append((rows, seconds))
