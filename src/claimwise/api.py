@@ -474,6 +474,6 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
         update={
             "models": DEFAULT_MODELS | found.models,
             "metrics": DEFAULT_METRICS | found.metrics,
-            "cache": params.parent / found.cache if "cache" in given else found.cache,
+            "cache": params.parent / found.cache,
         }
     )

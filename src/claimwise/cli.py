@@ -235,7 +235,7 @@ def list_models(params: Params = PARAMS) -> None:
     from claimwise.models import check, describe
 
     settings = read_settings(params)
-    width = max(map(len, settings.models), default=20)
+    width = max(map(len, settings.models))
     for name in dict.fromkeys([settings.model, *settings.models]):
         if name not in settings.models:
             raise ClaimwiseError(

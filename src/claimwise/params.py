@@ -67,11 +67,7 @@ class ScoreSettings(Strict):
 
 
 def _with_more(corpora: Any) -> Any:
-    """A list of names as a mapping: of none of them more is said.
-
-    >>> _with_more(["mine", "news"]), _with_more({"mine": None, "news": {"document": "article"}})
-    ({'mine': {}, 'news': {}}, {'mine': {}, 'news': {'document': 'article'}})
-    """
+    """A list of names as a mapping: of none of them more is said."""
     if isinstance(corpora, list) and all(isinstance(name, str) for name in corpora):
         return {name: {} for name in corpora}
     if isinstance(corpora, dict) and all(isinstance(more, dict | None) for more in corpora.values()):
