@@ -91,8 +91,12 @@ def prepare_corpora(settings: Settings) -> list[Path]:
     folders = []
     for name, more in wanted.items():
         folder = paths.corpus_folder(settings.data, name)
-        corpus = user.load(found[name], more) if own else corpora.load(name)
-        if not own:
+        if own:
+            corpus = user.load(found[name], more)
+            for lack in lacks(corpus.examples, corpus.preferences):
+                typer.echo(f"{folder}: {lack}", err=True)
+        else:
+            corpus = corpora.load(name)
             splits = sorted(corpus.examples["split"].unique())
             if unknown := sorted(set(more) - set(splits)):
                 raise ParamsError(
@@ -102,9 +106,6 @@ def prepare_corpora(settings: Settings) -> list[Path]:
             corpus = corpus.first(None, more)
         corpora.write(corpus, folder)
         folders.append(folder)
-        if own:
-            for lack in lacks(corpus.examples, corpus.preferences):
-                typer.echo(f"{folder}: {lack}", err=True)
     _keep_only(folders, paths.corpus_folder(settings.data, "any").parent)
     return folders
 
