@@ -25,16 +25,10 @@ _WORKERS_SECONDS = 30
 def run(
     work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine
 ) -> Iterator[Any]:
-    """What ``work`` gives of the parts; one whose worker is lost is given to another, and the first that fails ends the run.
+    """What ``work`` gives of the parts, each as soon as it is finished; an error calls a part by its name.
 
-    Args:
-        work: what a worker does with a part.
-        parts: by the name that an error calls them by.
-        entry: of the model that ``work`` takes, as in params.yaml.
-        engine: whose scheduler or workers.
-
-    Yields:
-        What came of a part, as soon as it is finished.
+    One whose worker is lost is given to another, and the first that fails ends the run. ``entry`` is the model that ``work``
+    takes.
 
     Raises:
         ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed.
