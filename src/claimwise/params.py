@@ -179,16 +179,10 @@ class Settings(WithSections):
 
     def wrong_parameters(self, notebook: str) -> Iterator[str]:
         """What a notebook cannot take of its sections, a line each; nothing of a notebook that has no schema."""
-        known = {
-            "corpora": self.dataset.corpora,
-            "models": self.models,
-            "metrics": self.metrics,
-            "scored": {corpus: scored.metrics for corpus, scored in self.dataset.score.items()},
-        }
         if notebook not in SECTIONS:
             return
         try:
-            SECTIONS[notebook].model_validate(self._merged(notebook), context=known)
+            SECTIONS[notebook].model_validate(self._merged(notebook), context=self)
         except ValidationError as error:
             for found in error.errors():
                 everywhere = {*found["loc"][:1]} <= {*self.sections[notebook]} - {*self.dataset.sections[notebook]}

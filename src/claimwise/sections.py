@@ -46,24 +46,28 @@ def listed(name: str, known: Mapping[str, Any] | list[str], where: str, place: s
     return name
 
 
+# The context of what is checked here are the settings around it (``params.Settings``).
+
+
 def _is_model(name: str, info: ValidationInfo) -> str:
-    models.check(info.context["models"][listed(name, info.context["models"], "`models`")])
+    models.check(info.context.models[listed(name, info.context.models, "`models`")])
     return name
 
 
 def _is_metric(name: str, info: ValidationInfo) -> str:
-    check_prompts(specification(listed(name, info.context["metrics"], "`metrics`"), info.context["metrics"]))
+    check_prompts(specification(listed(name, info.context.metrics, "`metrics`"), info.context.metrics))
     return name
 
 
 def _is_prepared(name: str, info: ValidationInfo) -> str:
-    return listed(name, info.context["corpora"], "the dataset's `corpora`")
+    return listed(name, info.context.dataset.corpora, "the dataset's `corpora`")
 
 
 def _were_scored(metrics: dict[str, list[str]], info: ValidationInfo) -> dict[str, list[str]]:
     for corpus, names in metrics.items():
+        scored = info.context.dataset.score.get(corpus)
         for name in names:
-            listed(name, info.context["scored"].get(corpus, []), f"the metrics that `score` runs on {corpus}")
+            listed(name, scored.metrics if scored else [], f"the metrics that `score` runs on {corpus}")
     return metrics
 
 
