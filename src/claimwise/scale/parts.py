@@ -59,14 +59,9 @@ _PLAN, _ROWS, _PLACES = "plan.json", "rows.arrows", "places.npy"
 
 @dataclass(frozen=True)
 class Part:
-    """Examples that are scored together.
+    """So many rows that are scored together, of about so many tokens; ``claims`` says whether they have claims already.
 
-    Attributes:
-        name: of its files.
-        rows: how many examples.
-        tokens: about how many tokens of documents and summaries they have.
-        claims: whether they have claims already.
-        digest: a hash of all of them, and of where they stand; equal examples in equal rows, equal digests.
+    ``digest`` is a hash of all of them, and of where they stand: equal examples in equal rows, equal digests.
     """
 
     name: str
