@@ -251,7 +251,7 @@ def test_another_model_does_not_see_the_first_one_s_cache():
 
 def test_blank_documents_and_claims_have_a_reason_and_cost_nothing():
     model = Words()
-    verdicts = Aligner(model).verify(["", DOCUMENT, "  \n"], [["Ann won."], ["", "Bo lost."], []])
+    verdicts = Aligner(model).align(["", DOCUMENT, "  \n"], [["Ann won."], ["", "Bo lost."], []])
     assert [v.reason for v in verdicts[0]] == ["empty document"]
     assert [v.reason for v in verdicts[1]] == ["empty claim", None]
     assert verdicts[2] == []

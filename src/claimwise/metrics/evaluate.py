@@ -296,7 +296,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: Any):
     decompose = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.
-        verify = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None)).verify
+        verify = Aligner.from_settings(spec.alignment or AlignmentSettings(), getattr(model, "cache", None)).align
     else:
         verify = partial(verification.verify, model, prompts.load(spec.verify, "verify"))
 

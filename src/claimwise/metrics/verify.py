@@ -1,6 +1,6 @@
 """Verifiers: the probability that a document supports each of its claims, be these a metric's, given, or people's."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -28,11 +28,15 @@ def verify(
     [[1.0, 0.0, nan]]
     """
 
-    def ask(at: list[int], groups: list[list[str]]) -> list[list[Verdict]]:
-        shown = [extras[i] for i in at] if extras is not None else None
-        return model.verify([documents[i] for i in at], groups, prompt, shown)
-
-    return skip_blank(documents, claims, ask)
+    results = [[blank(document, claim) for claim in group] for document, group in zip(documents, claims, strict=True)]
+    asked = [i for i, group in enumerate(results) if None in group]
+    groups = [[claim for claim, known in zip(claims[i], results[i], strict=True) if known is None] for i in asked]
+    shown = [extras[i] for i in asked] if extras is not None else None
+    found = model.verify([documents[i] for i in asked], groups, prompt, shown)
+    for i, verdicts in zip(asked, found, strict=True):
+        fresh = iter(verdicts)
+        results[i] = [next(fresh) if known is None else known for known in results[i]]
+    return results
 
 
 def verify_each(
@@ -116,30 +120,12 @@ def probability(verdicts: pd.DataFrame) -> pd.Series:
     return verdicts.get("p_entail", verdicts["support"])
 
 
-def skip_blank(
-    documents: Texts,
-    claims: Sequence[Texts],
-    ask: Callable[[list[int], list[list[str]]], Sequence[Sequence[Verdict]]],
-) -> list[list[Verdict]]:
-    """Verdicts on every claim, in order, where blank documents and claims need no asking.
+def blank(document: str, claim: str) -> Verdict | None:
+    """The verdict where one of the two is blank, so that nothing is asked; None where neither is.
 
-    ``ask`` gets the positions of the documents that have claims to be asked about, and these claims.
-
-    >>> def ask(at, groups):
-    ...     return [[Verdict(1.0) for _ in group] for group in groups]
-    >>> [[v.reason or v.support for v in group] for group in skip_blank(["It rained.", ""], [["Rain.", " "], ["Sun."]], ask)]
-    [[1.0, 'empty claim'], ['empty document']]
+    >>> blank("", "Sun.").reason, blank("It rained.", " ").reason, blank("It rained.", "Rain.")
+    ('empty document', 'empty claim', None)
     """
-    results = [[_blank(document, claim) for claim in group] for document, group in zip(documents, claims, strict=True)]
-    asked = [i for i, group in enumerate(results) if None in group]
-    groups = [[claim for claim, known in zip(claims[i], results[i], strict=True) if known is None] for i in asked]
-    for i, verdicts in zip(asked, ask(asked, groups), strict=True):
-        fresh = iter(verdicts)
-        results[i] = [next(fresh) if known is None else known for known in results[i]]
-    return results
-
-
-def _blank(document: str, claim: str) -> Verdict | None:
     if not document.strip():
         return Verdict(NAN, Reason.EMPTY_DOCUMENT)
     return None if claim.strip() else Verdict(NAN, Reason.EMPTY_CLAIM)

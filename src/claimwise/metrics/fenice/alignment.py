@@ -132,24 +132,18 @@ class Aligner:
         rest = settings.model_dump(include={"window", "gate", "candidates"})
         return cls(entailment.load(settings.entailment, cache), resolver, cache=cache, **rest)
 
-    def verify(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[Verdict]]:
-        """Verdicts on every claim, in order; NaN with a reason for blank documents and claims."""
-        return verification.skip_blank(
-            documents, claims, lambda at, groups: self.align([documents[i] for i in at], groups)
-        )
-
-    def align(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[AlignedVerdict]]:
-        """FENICE_cl of every claim (equation 7), where gated the larger of both levels; no text may be blank."""
-        known: dict[str, Passages] = {}
-        for document in documents:
-            known.setdefault(document, Passages(document, self._model.count, self._resolver))
+    def align(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[Verdict]]:
+        """FENICE_cl of every claim (equation 7), where gated the larger of both levels; blank texts are not read."""
         pairs = [(document, claim) for document, group in zip(documents, claims, strict=True) for claim in group]
-        unique = list(dict.fromkeys(pairs))
+        verdicts: dict[tuple[str, str], Verdict | None] = {pair: verification.blank(*pair) for pair in pairs}
+        read = [pair for pair, blank in verdicts.items() if blank is None]
+        known: dict[str, Passages] = {}
+        for document, _ in read:
+            known.setdefault(document, Passages(document, self._model.count, self._resolver))
         scopes = {document: self._model.scope(document) for document in known}
-        sizes = self._model.count([claim for _, claim in unique])
-        verdicts: dict[tuple[str, str], AlignedVerdict] = {}
+        sizes = self._model.count([claim for _, claim in read])
         asked: dict[tuple[str, str], _Claim] = {}
-        for pair, size in zip(unique, sizes, strict=True):
+        for pair, size in zip(read, sizes, strict=True):
             room = self._room(size)
             if room is not None and room < LEAST_ROOM:
                 reason = f"a claim of {size} tokens leaves no room for a premise: the model reads {self._model.limit}"
