@@ -369,11 +369,11 @@ def test_runs_share_at_most_a_quarter_and_hold_every_unit():
 
 def test_windows_near_some_sentences_are_those_that_hold_most_of_them():
     passages = Passages(DOCUMENT, Words().count)
-    every = passages.windows(3, None).rows
-    assert passages.windows(1, None, (0, 3)).rows == tuple(passages.windows(1, None).rows[i] for i in (0, 3))
-    assert passages.windows(3, None, (0,)).rows == every[:1]
-    assert passages.windows(3, None, (2, 4)).rows == (every[0], every[2])
-    assert passages.windows(9, None, (3,)).rows == passages.whole(None).rows
+    every = passages.windows(3, None)
+    assert passages.windows(1, None, (0, 3)) == tuple(passages.windows(1, None)[i] for i in (0, 3))
+    assert passages.windows(3, None, (0,)) == every[:1]
+    assert passages.windows(3, None, (2, 4)) == (every[0], every[2])
+    assert passages.windows(9, None, (3,)) == passages.whole(None)
 
 
 def test_a_part_of_the_model_reads_the_documents_that_only_it_has_not_seen():

@@ -6,6 +6,7 @@ whole document. The last two are only read for claims whose score so far is unde
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice import coreference
-from claimwise.metrics.fenice.premises import Passages, Premise, Premises
+from claimwise.metrics.fenice.premises import Passages, Premise
 from claimwise.models import chunks, entailment
 from claimwise.models.base import NAN, Entailment, Verdict
 from claimwise.models.cache import ResponseCache, cached, call_key
@@ -189,19 +190,19 @@ class Aligner:
             if found and (best[i] is None or found.score > best[i].score):
                 best[i] = found
 
-    def _solve(self, tasks: Sequence[tuple[_Claim, Premises]], level: str) -> list[_Best | None]:
+    def _solve(self, tasks: list[tuple[_Claim, tuple[Premise, ...]]], level: str) -> list[_Best | None]:
         """Of every task the best premise, the first of equals; None where no premise had a probability."""
         keys = [
-            call_key(model=self._model.fingerprint, scope=claim.scope, premises=premises.digest, claim=claim.text)
+            call_key(model=self._model.fingerprint, scope=claim.scope, premises=_digest(premises), claim=claim.text)
             for claim, premises in tasks
         ]
 
         def compute(positions: list[int]) -> Iterable[tuple[int, list | None]]:
-            return enumerate(self._entail([(tasks[i][0], tasks[i][1].rows) for i in positions]))
+            return enumerate(self._entail([tasks[i] for i in positions]))
 
         values = cached(self._cache, keys, compute, model=self._model.name, role="align")
         return [
-            _Best(premises.rows[value[0]], tuple(value[1:]), level) if value else None
+            _Best(premises[value[0]], tuple(value[1:]), level) if value else None
             for value, (_, premises) in zip(values, tasks, strict=True)
         ]
 
@@ -212,8 +213,8 @@ class Aligner:
         """
         numbers: dict[tuple[str, str, str], int] = {}
         owners = [
-            np.array([numbers.setdefault((claim.scope, row.text, claim.text), len(numbers)) for row in rows], int)
-            for claim, rows in tasks
+            np.array([numbers.setdefault((claim.scope, one.text, claim.text), len(numbers)) for one in premises], int)
+            for claim, premises in tasks
         ]
         probabilities = self._read(list(numbers))
         scores = probabilities[:, 0] - probabilities[:, 2]
@@ -236,6 +237,12 @@ class Aligner:
                 _, premises, claims = zip(*(pairs[i] for i in block), strict=True)
                 probabilities[block] = self._model.entail(premises, claims, scope)
         return probabilities
+
+
+def _digest(premises: Sequence[Premise]) -> str:
+    """A hash of their texts in their order."""
+    content = b"".join(premise.text.encode("utf-8", "surrogatepass") + b"\0" for premise in premises)
+    return hashlib.sha256(content).hexdigest()
 
 
 def _verdict(best: _Best | None) -> AlignedVerdict:

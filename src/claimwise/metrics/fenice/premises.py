@@ -5,7 +5,6 @@ A text that is too long for the model becomes windows that overlap, whole senten
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -48,34 +47,20 @@ class Premise(NamedTuple):
     end: int
 
 
-class Premises(NamedTuple):
-    """The premises of one level; equal ``digest`` means equal texts in equal order."""
-
-    rows: tuple[Premise, ...]
-    digest: str
-
-    @classmethod
-    def from_rows(cls, rows: Iterable[Premise]) -> Premises:
-        """Premises with their digest."""
-        rows = tuple(rows)
-        content = b"".join(row.text.encode("utf-8", "surrogatepass") + b"\0" for row in rows)
-        return cls(rows, hashlib.sha256(content).hexdigest())
-
-
 class Passages:
     """One document as premises, whose tokens ``count`` counts (``Entailment.count``).
 
     >>> passages = Passages("It rained. Ann ran. Bo hid.", lambda texts: [len(t.split()) for t in texts])
-    >>> [p.text for p in passages.windows(2, None).rows]
+    >>> [p.text for p in passages.windows(2, None)]
     ['It rained. Ann ran.', 'Ann ran. Bo hid.']
-    >>> [p.text for p in passages.whole(4).rows]
+    >>> [p.text for p in passages.whole(4)]
     ['It rained. Ann ran.', 'Bo hid.']
     """
 
     def __init__(self, document: str, count: Count, resolver: Resolver | None = None) -> None:
         self._document, self._count, self._resolver = document, count, resolver
         self.spans = text.sentences(document)
-        self._made: dict[tuple[int, int | None, tuple[int, ...] | None], Premises] = {}
+        self._made: dict[tuple[int, int | None, tuple[int, ...] | None], tuple[Premise, ...]] = {}
 
     @cached_property
     def chains(self) -> list[Chain]:
@@ -86,7 +71,7 @@ class Passages:
     def _lengths(self) -> list[int]:
         return self._count([span.text for span in self.spans])
 
-    def windows(self, size: int, room: int | None, near: tuple[int, ...] | None = None) -> Premises:
+    def windows(self, size: int, room: int | None, near: tuple[int, ...] | None = None) -> tuple[Premise, ...]:
         """Runs of ``size`` sentences, stride 1 (FENICE equation 5); a shorter document is one run.
 
         A run of more tokens than ``room`` becomes several premises. Of the runs it is all, or as many as there are
@@ -99,24 +84,22 @@ class Passages:
                 first, last = starts[0], starts[-1]
                 held = Counter(i for at in near for i in range(max(at - size + 1, first), min(at, last) + 1))
                 starts = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(near)])
-            rows = (row for i in starts for row in self._run(i, i + size, room))
-            self._made[size, room, near] = Premises.from_rows(rows)
+            self._made[size, room, near] = tuple(made for i in starts for made in self._run(i, i + size, room))
         return self._made[size, room, near]
 
-    def whole(self, room: int | None) -> Premises:
+    def whole(self, room: int | None) -> tuple[Premise, ...]:
         """The whole document as one premise, or as overlapping windows where it is too long."""
         return self.windows(max(len(self.spans), 1), room)
 
-    def variants(self, premise: Premise, room: int | None) -> Premises:
+    def variants(self, premise: Premise, room: int | None) -> tuple[Premise, ...]:
         """The premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).
 
         A variant that no longer fits is left out: the premise itself stays in any case.
         """
         texts = variants(self._document, premise.start, premise.end, self.chains)
-        sizes = self._count(texts) if room is not None else [0] * len(texts)
-        return Premises.from_rows(
-            premise._replace(text=made) for made, size in zip(texts, sizes, strict=True) if size <= (room or 0)
-        )
+        if room is not None:
+            texts = [made for made, size in zip(texts, self._count(texts), strict=True) if size <= room]
+        return tuple(premise._replace(text=made) for made in texts)
 
     def _run(self, first: int, last: int, room: int | None) -> list[Premise]:
         if room is None or sum(self._lengths[first:last]) <= room:
