@@ -1,5 +1,7 @@
 """Verdicts on claims that people labelled: which claims, against which text, in which order, by which model."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from fakes import FakeModel
@@ -7,8 +9,10 @@ from fakes import FakeModel
 from claimwise import prompts
 from claimwise.analysis.calibration import asked_claims, calibration_errors
 from claimwise.corpora.base import Rows
+from claimwise.metrics import verify
 from claimwise.metrics.recorded import recorded_models
 from claimwise.metrics.verify import labelled_claims, verify_labelled
+from claimwise.progress import batches
 
 ZERO_SHOT = prompts.load("acueval-verify-zeroshot")
 
@@ -40,9 +44,10 @@ def test_a_passage_takes_the_documents_place_and_claims_of_one_text_stand_togeth
 
 
 @pytest.mark.parametrize("batch", [1, 3, 64])
-def test_every_labelled_claim_gets_its_own_verdict(claims, batch):
+def test_every_labelled_claim_gets_its_own_verdict(claims, batch, monkeypatch):
+    monkeypatch.setattr(verify, "batches", partial(batches, size=batch))
     assert len(claims) == 4 * 4
-    found = verify_labelled(claims, ZERO_SHOT, FakeModel(), batch)
+    found = verify_labelled(claims, ZERO_SHOT, FakeModel())
     expected = {"It rained.": 1, "Dogs bark loudly.": 0, "The cat sat.": 1, "It rained pigs.": 2 / 3}
     assert found["support"].tolist() == pytest.approx([expected[claim] for claim in found["claim"]])
     assert found["claim"].tolist() == claims["claim"].tolist()

@@ -45,11 +45,10 @@ def verify_each(
     model: Model,
     prompt: prompts.Prompt | str,
     extras: Iterable[str] | None = None,
-    batch: int = 64,
 ) -> list[Verdict]:
     """A verdict on each of n claims by its document; what stands twice is asked once, a document's claims together.
 
-    ``prompt`` may be a name. ``extras`` are as in ``verify``, one a claim; ``batch`` documents are asked about at once.
+    ``prompt`` may be a name. ``extras`` are as in ``verify``, one a claim.
 
     >>> from claimwise import models
     >>> model = models.load({"kind": "lexical"})
@@ -62,7 +61,7 @@ def verify_each(
     )
     groups = rows.drop_duplicates().groupby(["document", "extra"], sort=False)["claim"].agg(list).reset_index()
     verdicts: dict[tuple[str, str, str], Verdict] = {}
-    for part in batches(groups, prompt.name, "document", batch):
+    for part in batches(groups, prompt.name, "document"):
         beside = None if extras is None else part["extra"].tolist()
         found = verify(model, prompt, part["document"].tolist(), part["claim"].tolist(), beside)
         for row, group in zip(part.itertuples(), found, strict=True):
@@ -93,7 +92,7 @@ def labelled_claims(corpus: Corpus) -> pd.DataFrame:
     return claims.drop(columns="passage").sort_values(["example_id", "document"], kind="stable", ignore_index=True)
 
 
-def verify_labelled(claims: pd.DataFrame, prompt: prompts.Prompt, model: Model, batch: int = 64) -> pd.DataFrame:
+def verify_labelled(claims: pd.DataFrame, prompt: prompts.Prompt, model: Model) -> pd.DataFrame:
     """The rows of ``labelled_claims`` with a model's verdicts: ``support``, ``reason`` and ``evidence``, as ``Verdict`` has them.
 
     >>> from claimwise import models
@@ -103,7 +102,7 @@ def verify_labelled(claims: pd.DataFrame, prompt: prompts.Prompt, model: Model, 
     [1.0, 0.0]
     """
     extras = claims["extra"] if claims["extra"].notna().all() else None
-    verdicts = verify_each(claims["document"], claims["claim"], model, prompt, extras, batch)
+    verdicts = verify_each(claims["document"], claims["claim"], model, prompt, extras)
     columns = {name: [getattr(verdict, name) for verdict in verdicts] for name in ("support", "reason", "evidence")}
     return claims.assign(**columns)
 
