@@ -60,13 +60,12 @@ def verify_each(
         {"document": list(documents), "extra": "" if extras is None else list(extras), "claim": list(claims)}
     )
     groups = rows.drop_duplicates().groupby(["document", "extra"], sort=False)["claim"].agg(list).reset_index()
-    verdicts: dict[tuple[str, str, str], Verdict] = {}
+    found: list[list[Verdict]] = []
     for part in batches(groups, prompt.name, "document"):
         beside = None if extras is None else part["extra"].tolist()
-        found = verify(model, prompt, part["document"].tolist(), part["claim"].tolist(), beside)
-        for row, group in zip(part.itertuples(), found, strict=True):
-            verdicts |= {(row.document, row.extra, claim): one for claim, one in zip(row.claim, group, strict=True)}
-    return [verdicts[row] for row in rows.itertuples(index=False, name=None)]
+        found += verify(model, prompt, part["document"].tolist(), part["claim"].tolist(), beside)
+    verdicts = groups.assign(verdict=found).explode(["claim", "verdict"])
+    return rows.merge(verdicts, how="left")["verdict"].tolist()
 
 
 def labelled_claims(corpus: Corpus) -> pd.DataFrame:
