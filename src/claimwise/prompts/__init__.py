@@ -42,8 +42,6 @@ from claimwise.errors import ClaimwiseError, finding, near, shorten
 from claimwise.prompts.parsers import FOR_ROLE, KINDS
 from claimwise.strict_yaml import Loader
 
-__all__ = ["ROLES", "Decoding", "Demonstration", "Prompt", "PromptError", "Rendered", "Role", "load", "names"]
-
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -87,12 +85,6 @@ class Rendered(str):
     """
 
     document: str
-
-    def __new__(cls, text: str, document: str | None = None) -> Rendered:
-        """Made as a text is."""
-        rendered = super().__new__(cls, text)
-        rendered.document = text if document is None else document
-        return rendered
 
 
 class Demonstration(BaseModel):
@@ -163,7 +155,9 @@ class Prompt(BaseModel):
             filled = _compiled(self.template).render(demonstrations=self.demonstrations, **variables)
         except Exception as error:  # an expression of a user's own may raise anything
             raise PromptError(f"prompt {self.name} cannot be filled: {error}") from None
-        return Rendered(filled, variables.get("Document"))
+        rendered = Rendered(filled)
+        rendered.document = variables.get("Document", filled)
+        return rendered
 
     def with_demonstrations(self, demonstrations: Sequence[Demonstration]) -> Prompt:
         """The same prompt with other demonstrations, e.g. drawn from a corpus's validation split."""
