@@ -141,23 +141,21 @@ def refine(
         For each summary its drafts, the original first; the last one is the result.
     """
     history = [[Draft(0, summary)] for summary in summaries]
-    for number in range(1, rounds + 2):  # once more than revisions are made: the last ones are looked at, too
+    for number in range(1, rounds + 1):
         feedback = _criticise_last_drafts(model, documents, history, critique_prompt)
-        if number > rounds:
-            for i in feedback:
-                history[i][-1].stopped = LAST
-            break
-        if not feedback:
-            break
-        going = list(feedback)
-        drafts = [history[i][-1] for i in going]
-        told = [feedback[i] for i in going]
-        found = revise(model, [documents[i] for i in going], [draft.summary for draft in drafts], told, revise_prompt)
-        for i, draft, revision in zip(going, drafts, found, strict=True):
+        drafts = [history[i][-1] for i in feedback]
+        told = list(feedback.values())
+        found = revise(
+            model, [documents[i] for i in feedback], [draft.summary for draft in drafts], told, revise_prompt
+        )
+        for i, draft, revision in zip(feedback, drafts, found, strict=True):
             if revision.reason or revision.summary == draft.summary:
                 draft.stopped = UNREAD if revision.reason else UNCHANGED
             else:
                 history[i].append(Draft(number, revision.summary))
+    # The last revisions are looked at, too.
+    for i in _criticise_last_drafts(model, documents, history, critique_prompt):
+        history[i][-1].stopped = LAST
     return history
 
 
