@@ -27,8 +27,6 @@ import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -45,7 +43,7 @@ from claimwise.strict_yaml import Loader
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-_FOLDER = resources.files(__name__)
+_FOLDER = Path(__file__).parent
 _ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
 
 #: What templates of a role show: all of the first, and of the second what they like.
@@ -186,7 +184,7 @@ def names(role: Role | None = None) -> list[str]:
     >>> "acueval-decompose-5shot" in names("decompose")
     True
     """
-    known = sorted(file.name.removesuffix(".txt") for file in _FOLDER.iterdir() if file.name.endswith(".txt"))
+    known = sorted(file.stem for file in _FOLDER.glob("*.txt"))
     return [name for name in known if role is None or _packaged(name).role == role]
 
 
@@ -215,7 +213,7 @@ def load(name: str, role: Role | None = None) -> Prompt:
         if not file.is_file():
             hint = f"{near(file.stem, names()) or ';'} `claimwise prompts` lists those that go by name, without .txt"
             raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
-        prompt = _prompt(name, file, file.parent)  # anew each time: a notebook's kernel outlives an edit
+        prompt = _prompt(name, file)  # anew each time: a notebook's kernel outlives an edit
     elif name in names():
         prompt = _packaged(name)
     else:
@@ -246,7 +244,7 @@ def _is_path(name: str) -> bool:
 
 @cache
 def _packaged(name: str) -> Prompt:
-    return _prompt(name, _FOLDER / f"{name}.txt", _FOLDER)
+    return _prompt(name, _FOLDER / f"{name}.txt")
 
 
 @cache
@@ -254,16 +252,16 @@ def _compiled(template: str) -> jinja2.Template:
     return _ENVIRONMENT.from_string(template)
 
 
-def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
+def _prompt(name: str, file: Path) -> Prompt:
     found = _read(file)
     header, shown = dict(found.header), found
     if other := header.pop("template", None):
         if found.template.strip():
             raise found.error("template", f"template: expected no text of the file's own beside {other!r}")
-        shown = _read(_beside(found, folder, "template", f"{str(other).removesuffix('.txt')}.txt"))
+        shown = _read(_beside(found, "template", f"{str(other).removesuffix('.txt')}.txt"))
     shots = header.pop("shots", 0)
     if examples := header.get("demonstrations"):
-        entries = _read_demonstrations(_beside(found, folder, "demonstrations", str(examples)))
+        entries = _read_demonstrations(_beside(found, "demonstrations", str(examples)))
         if shots not in range(1, len(entries) + 1):
             raise found.error("shots", f"shots: expected 1 to {len(entries)}, as {examples} has; found {shots!r}")
         header["demonstrations"] = entries[:shots]
@@ -287,14 +285,13 @@ def _prompt(name: str, file: Traversable, folder: Traversable) -> Prompt:
     return prompt
 
 
-def _beside(found: _PromptFile, folder: Traversable, key: str, name: str) -> Traversable:
+def _beside(found: _PromptFile, key: str, name: str) -> Path:
     """A file that a prompt file names: in its folder or, where there is none, in the package's."""
-    for file in (folder / name, _FOLDER / name):
-        if file.is_file():
-            return file
-    raise found.error(
-        key, f"{key}: expected a file in {folder}, or one of claimwise's prompts folder; found no {name!r}"
-    )
+    for folder in (found.file.parent, _FOLDER):
+        if (folder / name).is_file():
+            return folder / name
+    what = f"expected a file in {found.file.parent}, or one of claimwise's prompts folder; found no {name!r}"
+    raise found.error(key, f"{key}: {what}")
 
 
 # files: what is wrong in one is said with its line, before a model is asked anything
@@ -303,7 +300,7 @@ def _beside(found: _PromptFile, folder: Traversable, key: str, name: str) -> Tra
 class _PromptFile(NamedTuple):
     """A file's front matter and template, and where these stand: ``lines`` by key, ``start`` the template's first."""
 
-    file: Traversable
+    file: Path
     header: dict[str, Any]
     template: str
     lines: Mapping[str, int]
@@ -314,7 +311,7 @@ class _PromptFile(NamedTuple):
         return _error(self.file, self.lines.get(key, 1), what)
 
 
-def _read(file: Traversable) -> _PromptFile:
+def _read(file: Path) -> _PromptFile:
     """Take a prompt file apart.
 
     Raises:
@@ -379,7 +376,7 @@ def _check_template(found: _PromptFile, role: str, context: str) -> None:
         raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
 
 
-def _read_demonstrations(file: Traversable) -> list[Any]:
+def _read_demonstrations(file: Path) -> list[Any]:
     """The entries of a YAML list.
 
     Raises:
@@ -394,7 +391,7 @@ def _read_demonstrations(file: Traversable) -> list[Any]:
     return entries
 
 
-def _text(file: Traversable) -> str:
+def _text(file: Path) -> str:
     """The file's content.
 
     Raises:
@@ -407,7 +404,7 @@ def _text(file: Traversable) -> str:
         raise PromptError(f"{file}: not UTF-8 ({found}); save the file as UTF-8") from None
 
 
-def _error(file: Traversable, line: int, what: str) -> PromptError:
+def _error(file: Path, line: int, what: str) -> PromptError:
     return PromptError(f"prompt file {file}, line {line}: {what}")
 
 
