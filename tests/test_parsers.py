@@ -78,6 +78,12 @@ LISTS = [
     ("- It rained - heavily.", ("It rained - heavily.",)),
     ("- It rained - heavily. - We left.", ("It rained - heavily.", "We left.")),
     ("1. It rained. 3. We left.", ("It rained. 3. We left.",)),
+    (
+        "1. It rained - a lot. 2. Ann was No. 3. We left. 3. Bob won.",
+        ("It rained - a lot.", "Ann was No. 3. We left.", "Bob won."),
+    ),
+    ("- It rained - a lot. - We left.", ("It rained - a lot.", "We left.")),
+    ("- **Lee**, of *The _New_ Times*, paid for my_old_hat*.", ("Lee, of The New Times, paid for my_old_hat*.",)),
     ("1. Fig. 2. The plant grew.", ("Fig. 2. The plant grew.",)),
     ("- Ann came 1. 2. Bob lost.", ("Ann came 1. 2. Bob lost.",)),
     ("**Key facts:** It rained - heavily.", ("Key facts: It rained - heavily.",)),

@@ -312,17 +312,7 @@ class _PromptFile(NamedTuple):
 
 
 def _read(file: Path) -> _PromptFile:
-    """Take a prompt file apart.
-
-    Raises:
-        PromptError: not UTF-8, or no front matter; names file and line, and what was expected.
-
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "mine.txt")
-    >>> _ = file.write_text("---\\nsource: mine\\nrole: judge\\nreply: rating-1-5\\n---\\n{{ Document }} {{ Summary }}")
-    >>> _read(file).header["role"], _read(file).template, _read(file).start
-    ('judge', '{{ Document }} {{ Summary }}', 6)
-    """
+    """Take a prompt file apart: front matter and template."""
     lines = _text(file).split("\n")
     marks = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
     if len(marks) < 2 or marks[0] != 0:
@@ -351,9 +341,6 @@ def _check_template(found: _PromptFile, role: str, context: str) -> None:
     """Check that a template shows what a prompt of this role and context needs and nothing else.
 
     A model that reads no prose never fills it, and a language model only after an hour of other calls.
-
-    Raises:
-        PromptError: no Jinja2, or an unknown placeholder or one too few; names file, line, and the placeholders there are.
     """
     always, choice = _SHOWN[role]
     if context == "document+extra":
@@ -377,11 +364,7 @@ def _check_template(found: _PromptFile, role: str, context: str) -> None:
 
 
 def _read_demonstrations(file: Path) -> list[Any]:
-    """The entries of a YAML list.
-
-    Raises:
-        PromptError: no YAML, or no list.
-    """
+    """The entries of a YAML list."""
     try:
         entries = yaml.load(_text(file), Loader=Loader)
     except yaml.YAMLError as error:
@@ -392,11 +375,7 @@ def _read_demonstrations(file: Path) -> list[Any]:
 
 
 def _text(file: Path) -> str:
-    """The file's content.
-
-    Raises:
-        PromptError: it is not UTF-8.
-    """
+    """The file's content, which is UTF-8."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

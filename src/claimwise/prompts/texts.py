@@ -265,12 +265,9 @@ def bullets(reply: str, cut: bool) -> Parsed:
 
 
 def _one_a_line(reply: str) -> str:
-    r"""The reply with a line for each item of a list that stands in one line, or that begins in its heading's line.
+    """The reply with a line for each item of a list that stands in one line, or that begins in its heading's line.
 
     The claims of a heading's line may end without a full stop: any dash parts them, where no line below has a bullet.
-
-    >>> _one_a_line("The claims are: - It rained - heavily.\n- We left."), _one_a_line("The claims are: - Rain - Snow")
-    ('The claims are: \n- It rained - heavily.\n- We left.', 'The claims are: \n- Rain\n- Snow')
     """
     heading = _INLINE.search(reply)
     if heading and not _BULLET.match(_plain(heading[0])):  # "- It has two claims: - ..." is an item
@@ -284,11 +281,7 @@ def _one_a_line(reply: str) -> str:
 
 
 def _apart(line: str) -> str:
-    r"""The items of a list in one line, a line each: a dash within a sentence or a number out of turn begins none.
-
-    >>> _apart("1. It rained - a lot. 2. Ann was No. 3. We left. 3. Bob won."), _apart("- It rained - a lot. - We left.")
-    ('1. It rained - a lot.\n2. Ann was No. 3. We left.\n3. Bob won.', '- It rained - a lot.\n- We left.')
-    """
+    """The items of a list in one line, a line each: a dash within a sentence or a number out of turn begins none."""
     first = _MARK.match(line)
     if not first:
         return line
@@ -313,11 +306,7 @@ def _item(line: str) -> str | None:
 
 
 def _plain(item: str) -> str:
-    """The item without marks of emphasis.
-
-    >>> _plain("**Lee**, of *The _New_ Times*, paid 2*3*4 for my_old_hat*.")
-    'Lee, of The New Times, paid 2*3*4 for my_old_hat*.'
-    """
+    """The item without marks of emphasis."""
     while (plain := _EMPHASIS.sub(lambda m: m[2] or m[4], item)) != item:
         item = plain
     return item
