@@ -36,9 +36,8 @@ def recorded_models(corpus: Corpus, role: str) -> Iterator[tuple[str, Prompt, Pr
         prompt = load(name)
         if prompt.role != role:
             continue
-        part = part[part["example_id"].isin(shown.index)].join(shown, on="example_id")
         replies: dict[str, str] = {}
-        for row in part.itertuples():
+        for row in part.join(shown, on="example_id", how="inner").itertuples():
             # A claim under verification is the whole of its example's summary.
             asked = prompt.render(Document=row.document, Summary=row.summary, ACU=row.summary)
             replies.setdefault(asked, row.reply)

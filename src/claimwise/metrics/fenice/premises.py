@@ -89,7 +89,7 @@ class Passages:
 
     def whole(self, room: int | None) -> tuple[Premise, ...]:
         """The whole document as one premise, or as overlapping windows where it is too long."""
-        return self.windows(max(len(self.spans), 1), room)
+        return self.windows(len(self.spans), room)
 
     def variants(self, premise: Premise, room: int | None) -> tuple[Premise, ...]:
         """The premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).
