@@ -27,7 +27,6 @@ def verify(
     >>> [[v.support for v in group] for group in verify(model, prompt, ["It rained."], [["It rained.", "Ann left.", " "]])]
     [[1.0, 0.0, nan]]
     """
-
     results = [[blank(document, claim) for claim in group] for document, group in zip(documents, claims, strict=True)]
     asked = [i for i, group in enumerate(results) if None in group]
     groups = [[claim for claim, known in zip(claims[i], results[i], strict=True) if known is None] for i in asked]

@@ -144,19 +144,19 @@ class Aligner:
         scopes = {document: self._model.scope(document) for document in known}
         sizes = self._model.count([claim for _, claim in read])
         asked: dict[tuple[str, str], _Claim] = {}
-        for pair, size in zip(read, sizes, strict=True):
+        for (document, claim), size in zip(read, sizes, strict=True):
             room = self._room(size)
             if room is not None and room < LEAST_ROOM:
                 reason = f"a claim of {size} tokens leaves no room for a premise: the model reads {self._model.limit}"
-                verdicts[pair] = AlignedVerdict(NAN, reason)
+                verdicts[document, claim] = AlignedVerdict(NAN, reason)
             else:
-                document, claim = pair
                 near = self._near(document, claim, known[document])
-                asked[pair] = _Claim(claim, known[document], scopes[document], room, near)
+                asked[document, claim] = _Claim(claim, known[document], scopes[document], room, near)
         found = self._levels(list(asked.values()))
         verdicts |= dict(zip(asked, map(_verdict, found), strict=True))
-        answers = iter(pairs)
-        return [[verdicts[next(answers)] for _ in group] for group in claims]
+        return [
+            [verdicts[document, claim] for claim in group] for document, group in zip(documents, claims, strict=True)
+        ]
 
     def _room(self, size: int) -> int | None:
         if self._model.limit is None:
