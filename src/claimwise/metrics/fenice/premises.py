@@ -102,23 +102,18 @@ class Passages:
         return tuple(premise._replace(text=made) for made in texts)
 
     def _run(self, first: int, last: int, room: int | None) -> list[Premise]:
+        spans = self.spans[first:last]
         if room is None or sum(self._lengths[first:last]) <= room:
-            return [self._premise([(i, self.spans[i].start, self.spans[i].end) for i in range(first, last)])]
+            return [self._premise([(i, span.start, span.end) for i, span in enumerate(spans, first)])]
         units: list[tuple[int, int, int]] = []
-        lengths: list[int] = []
-        for i in range(first, last):
-            if self._lengths[i] <= room:
-                units.append((i, self.spans[i].start, self.spans[i].end))
-                lengths.append(self._lengths[i])
-            else:
-                parts = self._words(i, room)
-                units += [(i, start, end) for start, end in parts]
-                lengths += self._count([self._document[start:end] for start, end in parts])
+        for i, span in enumerate(spans, first):
+            parts = [(span.start, span.end)] if self._lengths[i] <= room else self._words(span, room)
+            units += [(i, start, end) for start, end in parts]
+        lengths = self._count([self._document[start:end] for _, start, end in units])
         return [self._premise(units[a:b]) for a, b in overlapping(lengths, room)]
 
-    def _words(self, sentence: int, room: int) -> list[tuple[int, int]]:
+    def _words(self, span: text.Span, room: int) -> list[tuple[int, int]]:
         """The words of a sentence; one that does not fit alone (no white space in it) is cut anywhere."""
-        span = self.spans[sentence]
         found = [(span.start + m.start(), span.start + m.end()) for m in _TOKEN.finditer(span.text)]
         sizes = self._count([self._document[start:end] for start, end in found])
         step = max(room // 4, 1)  # a character is at most four bytes, hence four tokens of any byte-level vocabulary
