@@ -47,8 +47,10 @@ _OPPOSITE = Parsed(None, "an answer, and then its opposite")
 _IT = r"\W{1,3}(?:it|this|that|(?:the|this) (?:claim|statement|summary)) is"
 
 
-def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
+def answer_first(yes: str, no: str, support: float = 1.0) -> Callable[[str, bool], Parsed]:
     """Reader of a reply that gives one of two words first, or as a sentence of its own at the end.
+
+    ``support`` is what the first of the words says: nothing where it is asked whether something is hallucinated (HaluEval).
 
     >>> answer_first("true", "false")("False: it poured.", False)
     Parsed(value=0.0, reason=None)
@@ -79,22 +81,9 @@ def answer_first(yes: str, no: str) -> Callable[[str, bool], Parsed]:
         value = bool(found[1])
         if gainsaid[value].match(text, found.end(found.lastindex)) or (at_end and bool(at_end[1]) != value):
             return _OPPOSITE
-        return Parsed(float(value))
+        return Parsed(support if value else 1.0 - support)
 
     return read
-
-
-yes_no = answer_first("yes", "no")
-
-
-def hallucinated(reply: str, cut: bool) -> Parsed:
-    """HaluEval's question: "yes" says that something is hallucinated.
-
-    >>> hallucinated("Yes", cut=False).value
-    0.0
-    """
-    value, reason = yes_no(reply, cut)
-    return Parsed(None if value is None else 1.0 - value, reason)
 
 
 _ANSWER = re.compile(

@@ -66,8 +66,8 @@ _CLAIMS = {
     "sentences": Kind(texts.sentences),
 }
 _NUMBERS = {
-    "yes-no": Kind(answers.yes_no, {"Yes": 1.0, "No": 0.0}),
-    "hallucinated-yes-no": Kind(answers.hallucinated, {"Yes": 0.0, "No": 1.0}),
+    "yes-no": Kind(answers.answer_first("yes", "no"), {"Yes": 1.0, "No": 0.0}),
+    "hallucinated-yes-no": Kind(answers.answer_first("yes", "no", support=0.0), {"Yes": 0.0, "No": 1.0}),
     "true-false": Kind(answers.answer_first("true", "false"), {"True": 1.0, "False": 0.0}),
     "final-yes-no": Kind(answers.final_yes_no),
     "supported-reasoning": Kind(answers.supported),
