@@ -144,13 +144,14 @@ class Aligner:
         scopes = {document: self._model.scope(document) for document in known}
         sizes = self._model.count([claim for _, claim in read])
         asked: dict[tuple[str, str], _Claim] = {}
+        most = self._settings.candidates
         for (document, claim), size in zip(read, sizes, strict=True):
             room = self._room(size)
             if room is not None and room < LEAST_ROOM:
                 reason = f"a claim of {size} tokens leaves no room for a premise: the model reads {self._model.limit}"
                 verdicts[document, claim] = AlignedVerdict(NAN, reason)
             else:
-                near = self._near(document, claim, known[document])
+                near = chunks.retrieve(document, claim, most).sentences if most else None
                 asked[document, claim] = _Claim(claim, known[document], scopes[document], room, near)
         found = self._levels(list(asked.values()))
         verdicts |= dict(zip(asked, map(_verdict, found), strict=True))
@@ -163,11 +164,6 @@ class Aligner:
             return None
         room = self._model.limit - -(-size // ROUND) * ROUND
         return room if room >= LEAST_ROOM else self._model.limit - size
-
-    def _near(self, document: str, claim: str, passages: Passages) -> tuple[int, ...] | None:
-        if self._settings.candidates is None or len(passages.spans) <= self._settings.candidates:
-            return None
-        return chunks.retrieve(document, claim, self._settings.candidates).sentences
 
     def _levels(self, claims: list[_Claim]) -> list[_Best | None]:
         best = self._solve([(c, c.passages.windows(1, c.room, c.near)) for c in claims], "sentence")
