@@ -62,11 +62,7 @@ class Citation(NamedTuple):
     et_al: bool = False
 
     def __str__(self) -> str:
-        """The citation as the sources are named.
-
-        >>> str(Citation(("Ling", "Roy"), "2009a"))
-        'Ling and Roy (2009a)'
-        """
+        """The citation as the sources are named: "Ling and Roy (2009a)"."""
         names = " and ".join([", ".join(self.names[:-1]), self.names[-1]] if len(self.names) > 1 else self.names)
         return f"{names}{' et al.' if self.et_al else ''} ({self.year})"
 
