@@ -30,10 +30,8 @@ class WordOverlap:
 
 
 def _blank(document: str, summary: str) -> Judgement | None:
-    if not document.strip():
-        return Judgement(NAN, Reason.EMPTY_DOCUMENT)
-    reason = no_summary(summary)
-    return reason and Judgement(NAN, reason)
+    reason = no_summary(summary) if document.strip() else Reason.EMPTY_DOCUMENT
+    return Judgement(NAN, reason) if reason else None
 
 
 def judge(name: str, model: Model) -> Callable[[Sequence[str], Sequence[str]], list[Judgement]]:
