@@ -138,10 +138,9 @@ class Aligner:
         pairs = [(document, claim) for document, group in zip(documents, claims, strict=True) for claim in group]
         verdicts: dict[tuple[str, str], Verdict | None] = {pair: verification.blank(*pair) for pair in pairs}
         read = [pair for pair, blank in verdicts.items() if blank is None]
-        known: dict[str, Passages] = {}
-        for document, _ in read:
-            known.setdefault(document, Passages(document, self._model.count, self._resolver))
-        scopes = {document: self._model.scope(document) for document in known}
+        shown = dict.fromkeys(document for document, _ in read)
+        passages = {document: Passages(document, self._model.count, self._resolver) for document in shown}
+        scopes = {document: self._model.scope(document) for document in shown}
         sizes = self._model.count([claim for _, claim in read])
         asked: dict[tuple[str, str], _Claim] = {}
         most = self._settings.candidates
@@ -152,7 +151,7 @@ class Aligner:
                 verdicts[document, claim] = AlignedVerdict(NAN, reason)
             else:
                 near = chunks.retrieve(document, claim, most).sentences if most else None
-                asked[document, claim] = _Claim(claim, known[document], scopes[document], room, near)
+                asked[document, claim] = _Claim(claim, passages[document], scopes[document], room, near)
         found = self._levels(list(asked.values()))
         verdicts |= dict(zip(asked, map(_verdict, found), strict=True))
         return [
