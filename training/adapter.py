@@ -19,7 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from claimwise import prompts
 from claimwise.models.entailment import length_batches
 from claimwise.models.options import TransformersOptions
-from claimwise.models.prefix import SharedPrefix, common
+from claimwise.models.prefix import SharedPrefix, tree
 from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.schema import document_id
 from training import lora
@@ -104,8 +104,7 @@ def read_together(groups: Sequence[Sequence[list[int]]], device: torch.device) -
 
     On a CPU, where more gains nothing, each is read alone.
     """
-    shared = [common(min(group), max(group), 0, min(map(len, group)) - 1) for group in groups]
-    lengths = [sum(map(len, group)) - (len(group) - 1) * known for group, known in zip(groups, shared, strict=True)]
+    lengths = [tree(group).size(group) for group in groups]
     room = torch.cuda.mem_get_info(device)[1] // _BYTES_PER_TOKEN if device.type == "cuda" else 0
     return length_batches(lengths, room)
 

@@ -113,8 +113,8 @@ class SharedPrefix:
         """
         if not prompts:
             return None
-        first, last = min(prompts), max(prompts)
-        shared = first[: common(first, last, 0, min(map(len, prompts)) - 1)]
+        root = tree(prompts)
+        shared = prompts[root.member][: root.stop]
         if len(prompts) > 1 and len(shared) >= WORTH:
             return self._root(shared, keep=True)
         return self._longest_kept(tuple(shared))[1]
@@ -409,7 +409,9 @@ def tree(prompts: Sequence[Tokens], worth: int = WORTH) -> Node:
 def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int) -> Node:
     first, last = prompts[members[0]], prompts[members[-1]]
     most = min(len(prompts[i]) for i in members) - 1  # a leaf keeps one token, whose logits are wanted
-    stop = common(first, last, start, most)
+    stop = start
+    while stop < most and first[stop] == last[stop]:  # what the first and the last of sorted prompts share, all share
+        stop += 1
     # A prompt that ends with its next token comes before those that it begins, and leaves the others to go on.
     node = Node(members[0], start, stop, leaves=[i for i in members if len(prompts[i]) == stop + 1])
     members = [i for i in members if len(prompts[i]) > stop + 1]
@@ -427,10 +429,3 @@ def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int)
             grandchild.start = stop
             node.children.append(grandchild)
     return node
-
-
-def common(first: Tokens, last: Tokens, start: int, most: int) -> int:
-    """Where the first and the last of sorted prompts part, at ``most`` at the latest: what they share, all share."""
-    while start < most and first[start] == last[start]:
-        start += 1
-    return start
