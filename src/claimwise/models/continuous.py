@@ -39,8 +39,10 @@ def write(
     Yields:
         (index of the prompt, tokens of its reply), when it has ended.
     """
+    if not prompts:
+        return
     beginning = shared.beginning(prompts)
-    known = 0 if beginning is None else beginning.get_seq_length()
+    known = beginning.get_seq_length()
     batch = _Batch(shared, beginning)
     # The longest come first: memory that does not suffice fails early, and there is room for more rows later.
     groups = sorted(_alike(prompts, known), key=lambda group: -max(len(prompts[i]) for i in group[0]))
@@ -81,8 +83,6 @@ def _alike(prompts: Sequence[Tokens], known: int) -> list[tuple[list[int], int]]
     >>> _alike([[0, *document, 7, 1], [0, *other, 8], [0, *document, 7, 2]], known=1)
     [([0, 2], 100), ([1], 1)]
     """
-    if not prompts:
-        return []
     root = tree(prompts)
     return [(child.members(), child.stop) for child in root.children] + [([i], known) for i in root.leaves]
 
@@ -123,13 +123,13 @@ class _Batch(Cache):
     the mask until it is written over. So a step copies nothing, as it does where a cache grows by concatenation.
     """
 
-    def __init__(self, shared: SharedPrefix, beginning: DynamicCache | None):
+    def __init__(self, shared: SharedPrefix, beginning: DynamicCache):
         super().__init__(layer_class_to_replicate=partial(_Layer, self))
         self._shared, self._beginning = shared, beginning
-        self._document: tuple[Tokens, DynamicCache | None] = [], beginning  # the last that was read
+        self._document: tuple[Tokens, DynamicCache] = [], beginning  # the latest, kept for its next rows
         self.size = 0, 0  # rows and positions that there is room for
         self.written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
-        for known in beginning.layers if beginning else ():
+        for known in beginning.layers:
             self.layers.append(_Layer(self))
             self.layers[-1].keys, self.layers[-1].values = known.keys, known.values
 
@@ -138,10 +138,12 @@ class _Batch(Cache):
         that begin with them."""
         if first + len(texts) > self.size[0]:
             self.size = first + len(texts), length
-        start = 0 if self._beginning is None else self._beginning.get_seq_length()
+        start = self._beginning.get_seq_length()
         row = first
         for document, alike in groupby(texts, key=lambda text: text[0][: text[1]]):
-            cache = self._read(document, start)
+            if self._document[0] != document:
+                self._document = document, self._shared.extend(self._beginning, document[start:])
+            cache = self._document[1]
             for own in self._shared.after(cache, [text[len(document) :] for text, _ in alike]):
                 for number, (keys, values) in enumerate(own):
                     if number == len(self.layers):
@@ -151,14 +153,6 @@ class _Batch(Cache):
                         self.layers[number].put(row, start, read.keys[0, :, start:], read.values[0, :, start:])
                     self.layers[number].put(row, len(document), keys, values)
                 row += 1
-
-    def _read(self, document: Tokens, start: int) -> DynamicCache | None:
-        """Keys and values of what all rows begin with and of a document; the latest is kept for its next rows."""
-        if len(document) == start:
-            return self._beginning
-        if self._document[0] != document:
-            self._document = document, self._shared.extend(self._beginning, document[start:], start)
-        return self._document[1]
 
     def step(self, texts: Sequence[Tokens]) -> torch.Tensor:
         """Logits after each row's text, of which all but the last token has been read."""

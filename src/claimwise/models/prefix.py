@@ -106,31 +106,29 @@ class SharedPrefix:
         yield from self._below(root, prompts, cache)
 
     @torch.inference_mode()
-    def beginning(self, prompts: Sequence[Tokens]) -> DynamicCache | None:
+    def beginning(self, prompts: Sequence[Tokens]) -> DynamicCache:
         """Keys and values of what all prompts begin with, for generation to go on from; kept like instructions are.
 
-        None where too little is shared. The last token of a prompt is never among them.
+        Of no tokens where too little is shared. The last token of a prompt is never among them.
         """
-        if not prompts:
-            return None
         root = tree(prompts)
         shared = prompts[root.member][: root.stop]
         if len(prompts) > 1 and len(shared) >= WORTH:
             return self._root(shared, keep=True)
-        return self._longest_kept(tuple(shared))[1]
+        return self._longest_kept(tuple(shared))
 
     @torch.inference_mode()
     def after(
-        self, beginning: DynamicCache | None, texts: Sequence[Tokens]
+        self, beginning: DynamicCache, texts: Sequence[Tokens]
     ) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
         """Keys and values of each text, layer by layer, (heads, tokens, size); each follows the beginning, none another.
 
         Short texts share a pass.
         """
-        start = 0 if beginning is None else beginning.get_seq_length()
+        start = beginning.get_seq_length()
         for group in self._groups(texts):
             if len(group) == 1:
-                cache = self.extend(beginning, group[0], start)
+                cache = self.extend(beginning, group[0])
             else:
                 row, cache = _Row(), _share(beginning)
                 for text in group:
@@ -159,31 +157,29 @@ class SharedPrefix:
         self._row_tokens, self._chunk_tokens = self._row_tokens // 2, self._chunk_tokens // 2
         return self._row_tokens >= 64
 
-    def _root(self, tokens: Tokens, keep: bool) -> DynamicCache | None:
+    def _root(self, tokens: Tokens, keep: bool) -> DynamicCache:
         """Keys and values of what all prompts share.
 
         Instructions, which several documents follow, are kept for the next call and so are computed once a run;
         a single document is not, since the next call shows another.
         """
-        if not tokens:
-            return None
         wanted = tuple(tokens)
-        known, cache = self._longest_kept(wanted)
-        if len(known) < len(wanted):
-            cache = self.extend(cache, tokens[len(known) :], len(known))
-        if keep:
+        cache = self._longest_kept(wanted)
+        known = cache.get_seq_length()
+        if known < len(wanted):
+            cache = self.extend(cache, tokens[known:])
+        if keep and wanted:
             self._kept.pop(wanted, None)
             self._kept[wanted] = cache
             while len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         return cache
 
-    def _longest_kept(self, wanted: tuple[int, ...]) -> tuple[tuple[int, ...], DynamicCache | None]:
-        found = [tokens for tokens in self._kept if wanted[: len(tokens)] == tokens]
-        best = max(found, key=len, default=())
-        return best, self._kept.get(best)
+    def _longest_kept(self, wanted: tuple[int, ...]) -> DynamicCache:
+        found = [cache for tokens, cache in self._kept.items() if wanted[: len(tokens)] == tokens]
+        return max(found, key=DynamicCache.get_seq_length, default=DynamicCache())
 
-    def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache | None) -> Iterator:
+    def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache) -> Iterator:
         parts = [Node(i, node.stop, node.stop, leaves=[i]) for i in node.leaves]
         large = []
         for child in node.children:
@@ -200,21 +196,21 @@ class SharedPrefix:
         if row.ids:
             yield from self._run(row, cache)
         for child in large:
-            extended = self.extend(cache, prompts[child.member][child.start : child.stop], child.start)
+            extended = self.extend(cache, prompts[child.member][child.start : child.stop])
             yield from self._below(child, prompts, extended)
 
-    def extend(self, cache: DynamicCache | None, tokens: Tokens, position: int) -> DynamicCache:
+    def extend(self, cache: DynamicCache, tokens: Tokens) -> DynamicCache:
         """Keys and values of the given cache's tokens and these; the given one is left as it was."""
-        cache = _share(cache)
+        cache, position = _share(cache), cache.get_seq_length()
         for at in range(0, len(tokens), self._chunk_tokens):
             row = _Row()
             row.add(tokens[at : at + self._chunk_tokens], position + at, -1)
             self._forward(self.model.base_model, row, cache)
         return cache
 
-    def _run(self, row: _Row, cache: DynamicCache | None) -> Iterator[tuple[int, torch.Tensor]]:
+    def _run(self, row: _Row, cache: DynamicCache) -> Iterator[tuple[int, torch.Tensor]]:
         ends = torch.tensor([place for _, place in row.ends], device=self.model.device)
-        output = self._forward(self.model, row, None if cache is None else _ended(cache), logits_to_keep=ends)
+        output = self._forward(self.model, row, _ended(cache) if cache.layers else None, logits_to_keep=ends)
         for (prompt, _), logits in zip(row.ends, output.logits[0], strict=True):
             yield prompt, logits
 
@@ -338,15 +334,14 @@ def _windows(model: PreTrainedModel) -> dict[str, int | None]:
     return {kind: None if kind == "full_attention" else window for kind in sorted(kinds)}
 
 
-def _share(cache: DynamicCache | None) -> DynamicCache:
+def _share(cache: DynamicCache) -> DynamicCache:
     """A cache that grows apart from the given one: the tensors are shared, since growing makes new ones.
 
     Its layers keep all tokens even for sliding-window attention, because the mask does the sliding: packed
     claims continue from the same position, not one after the other.
     """
     shared = DynamicCache()
-    if cache is not None:
-        shared.layers = [copy.copy(layer) for layer in cache.layers]
+    shared.layers = [copy.copy(layer) for layer in cache.layers]
     return shared
 
 
