@@ -89,10 +89,18 @@ class SharedPrefix:
         whole_tokens: int = 0,
     ):
         self.model = model
-        self._row_tokens, self._chunk_tokens, self._whole_tokens = row_tokens, chunk_tokens, whole_tokens
-        self._windows = _windows(model)
+        self._row_tokens, self._chunk_tokens = row_tokens, chunk_tokens
         self._kept: dict[tuple[int, ...], DynamicCache] = {}  # instructions, the latest last
-        self._check(probe)
+        try:
+            self._windows = _windows(model)
+            for whole in (0, row_tokens):
+                self._whole_tokens = whole
+                self._check(probe)
+        except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
+            raise UnsupportedArchitecture(
+                f"{type(model).__name__} cannot share a prefix between prompts: {error}"
+            ) from error
+        self._whole_tokens = whole_tokens
 
     @torch.inference_mode()
     def logits(self, prompts: Sequence[Tokens]) -> Iterator[tuple[int, torch.Tensor]]:
@@ -291,27 +299,19 @@ class SharedPrefix:
         (.007 and .12): in single precision, where the limit is a ten-thousandth, it is seen.
         """
         low = self.model.dtype in (torch.bfloat16, torch.float16)
-        try:
-            for whole in (0, self._row_tokens):
-                self._whole_tokens, kept = whole, self._whole_tokens
-                packed = dict(self.logits(probe))
-                self._whole_tokens = kept
-                self._kept.clear()
-                for i, prompt in enumerate(probe):
-                    alone = self.model(torch.tensor([prompt], device=self.model.device)).logits[0, -1]
-                    ours, theirs = packed[i].float(), alone.float()
-                    difference = (
-                        (ours.softmax(-1) - theirs.softmax(-1)).abs().sum().item() / 2
-                        if low
-                        else (ours.log_softmax(-1) - theirs.log_softmax(-1)).abs().max().item()
-                    )
-                    if not difference <= (0.1 if low else 1e-4):
-                        what = "probabilities" if low else "log-probabilities"
-                        raise UnsupportedArchitecture(f"{what} differ by {difference:.2g}")
-        except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
-            raise UnsupportedArchitecture(
-                f"{type(self.model).__name__} cannot share a prefix between prompts ({error})"
-            ) from error
+        packed = dict(self.logits(probe))
+        self._kept.clear()
+        for i, prompt in enumerate(probe):
+            alone = self.model(torch.tensor([prompt], device=self.model.device)).logits[0, -1]
+            ours, theirs = packed[i].float(), alone.float()
+            difference = (
+                (ours.softmax(-1) - theirs.softmax(-1)).abs().sum().item() / 2
+                if low
+                else (ours.log_softmax(-1) - theirs.log_softmax(-1)).abs().max().item()
+            )
+            if not difference <= (0.1 if low else 1e-4):
+                what = "probabilities" if low else "log-probabilities"
+                raise UnsupportedArchitecture(f"its {what} differ by {difference:.2g}")
 
 
 def _windows(model: PreTrainedModel) -> dict[str, int | None]:
@@ -322,14 +322,13 @@ def _windows(model: PreTrainedModel) -> dict[str, int | None]:
     unknown = [name for name, value in config.to_dict().items() if _WINDOW.fullmatch(name) and value]
     if unknown:
         raise UnsupportedArchitecture(
-            f"{type(model).__name__} cannot share a prefix between prompts: its attention is bounded by "
-            f"{', '.join(unknown)}, which is not known here; expected sliding_window"
+            f"its attention is bounded by {', '.join(unknown)}, which is not known here; expected sliding_window"
         )
     kinds = set(getattr(config, "layer_types", None) or ["full_attention" if window is None else "sliding_attention"])
     if not kinds <= _SUPPORTED or config._attn_implementation not in ("sdpa", "eager"):
         raise UnsupportedArchitecture(
-            f"{type(model).__name__} cannot share a prefix between prompts: it has {', '.join(sorted(kinds))} with "
-            f"{config._attn_implementation}; expected full or sliding-window attention with sdpa or eager"
+            f"it has {', '.join(sorted(kinds))} with {config._attn_implementation}; expected full or sliding-window "
+            "attention with sdpa or eager"
         )
     return {kind: None if kind == "full_attention" else window for kind in sorted(kinds)}
 
