@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from claimwise.models import continuous
-from claimwise.models.cost import Usage
 from claimwise.models.entailment import length_batches
 from claimwise.models.options import TransformersOptions
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture
@@ -41,22 +40,14 @@ class Engine:
 
     Attributes:
         checkpoint: the weights and the tokenizer, loaded at once.
-        tally: calls and tokens so far.
     """
 
-    def __init__(self, options: TransformersOptions, name: str):
-        self._options, self._name = options, name
+    def __init__(self, options: TransformersOptions):
+        self._options = options
         self.checkpoint = Checkpoint(options)
         self._model = self.checkpoint.model
-        self.tally = Usage()
-
-    @cached_property
-    def _batch_tokens(self) -> int:
-        return self._options.batch_tokens or _limits(self._model)[0]
-
-    @cached_property
-    def _reply_tokens(self) -> int:
-        return self._options.batch_tokens or _limits(self._model)[1]
+        given = options.batch_tokens
+        self._batch_tokens, self._reply_tokens = (given, given) if given else _limits(self._model)
 
     @cached_property
     def _shared(self) -> SharedPrefix | None:
@@ -72,18 +63,20 @@ class Engine:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
 
-    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """See ``LanguageModel``."""
+    def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
+        """(index of the prompt, its reply, tokens of the prompt, tokens of the reply); see ``LanguageModel``."""
         return self._choose(prompts, how) if how.choices else self._write(prompts, how)
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def _choose(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+    def _choose(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
         """Probabilities; where the vocabulary lacks one of the choices, answers are written."""
         spellings = [self.checkpoint.spellings(choice) for choice in how.choices]
         if not all(spellings):
             missing = [choice for choice, ids in zip(how.choices, spellings, strict=True) if not ids]
-            _log.warning("%s has no token for %s: its answers are generated and read", self._name, ", ".join(missing))
+            _log.warning(
+                "%s has no token for %s: its answers are generated and read", self._options.model, ", ".join(missing)
+            )
             yield from self._write(prompts, how)
             return
         ids = [self.checkpoint.encode(prompt) for prompt in prompts]
@@ -92,14 +85,13 @@ class Engine:
             if mass > _BLANK_MASS:
                 begun[index] = found, blank, mass
                 continue
-            self._count(len(ids[index]))
-            yield index, Reply(probabilities=tuple(found))
+            yield index, Reply(probabilities=tuple(found)), len(ids[index]), 0
         asked = list(begun)
         for place, after, _, _ in self._first([[*ids[i], begun[i][1]] for i in asked], spellings):
             index = asked[place]
             found, _, mass = begun[index]
-            self._count(len(ids[index]))
-            yield index, Reply(probabilities=tuple(p + mass * q for p, q in zip(found, after, strict=True)))
+            summed = tuple(p + mass * q for p, q in zip(found, after, strict=True))
+            yield index, Reply(probabilities=summed), len(ids[index]), 0
 
     def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, list[float], int, float]]:
         """What follows each prompt: how probable each choice is, then the most probable blank, and its probability."""
@@ -128,7 +120,7 @@ class Engine:
 
     # -- texts -------------------------------------------------------------------------------------
 
-    def _write(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+    def _write(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
         """Continuations; as many at once as memory allows."""
         ids = [self.checkpoint.encode(prompt) for prompt in prompts]
         run = self._continuous if self._shared else self._generated
@@ -136,8 +128,7 @@ class Engine:
             length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
             cut = length >= how.max_tokens or (length == len(row) and continuous.goes_in_circles(row))
             reply = Reply(self.checkpoint.decode(row[:length]), cut=cut).before(how.stop)
-            self._count(len(ids[index]), length)
-            yield index, reply
+            yield index, reply, len(ids[index]), length
 
     def _continuous(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
         last = 1 + max((len(stop.encode()) for stop in how.stop), default=0)  # a token is at least a byte
@@ -209,14 +200,11 @@ class Engine:
                 torch.cuda.empty_cache()
                 if not shrink():
                     raise
-                _log.warning("%s: out of memory; going on in pieces of half the size", self._name)
+                _log.warning("%s: out of memory; going on in pieces of half the size", self._options.model)
 
     def _halve(self) -> bool:
         self._batch_tokens, self._reply_tokens = self._batch_tokens // 2, self._reply_tokens // 2
         return self._batch_tokens > 0
-
-    def _count(self, prompt_tokens: int, reply_tokens: int = 0) -> None:
-        self.tally += Usage(calls=1, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens)
 
 
 def _limits(model: torch.nn.Module) -> tuple[int, int]:

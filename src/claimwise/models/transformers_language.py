@@ -32,18 +32,14 @@ class TransformersLanguageModel:
         self._options = options
         self.name = Path(options.adapter or options.file or options.model).name.removesuffix(".gguf")
         self.fingerprint = fingerprint(options)
+        self.tally = Usage()
 
     @cached_property
     def engine(self) -> Engine:
         """Imported, and its weights loaded, when something is asked that is not remembered: both take seconds."""
         from claimwise.models.transformers_engine import Engine
 
-        return Engine(self._options, self.name)
-
-    @property
-    def tally(self) -> Usage:
-        """See ``LanguageModel``."""
-        return self.engine.tally if "engine" in vars(self) else Usage()
+        return Engine(self._options)
 
     def count(self, text: str) -> int:
         """Tokens of a prompt with its frame."""
@@ -64,4 +60,6 @@ class TransformersLanguageModel:
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``."""
-        return self.engine.replies(prompts, how)
+        for index, reply, read, written in self.engine.replies(prompts, how):
+            self.tally += Usage(calls=1, prompt_tokens=read, reply_tokens=written)
+            yield index, reply
