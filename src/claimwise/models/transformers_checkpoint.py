@@ -139,14 +139,6 @@ class Checkpoint:
     def _line(self, line: str) -> list[int]:
         return self._whole(line)
 
-    @property
-    def blanks(self) -> list[int]:
-        """Ids of the tokens of blanks alone, which a SentencePiece vocabulary writes before a word that it has bare.
-
-        None of a sequence-to-sequence model: its answer is read where its decoder begins.
-        """
-        return [] if self.encoder_decoder else self.spellings("")
-
     @lru_cache(maxsize=64)  # noqa: B019
     def spellings(self, choice: str) -> list[int]:
         """Ids of the single tokens that spell a choice: with and without a space before it, in any case."""

@@ -95,7 +95,9 @@ class Engine:
 
     def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, list[float], int, float]]:
         """What follows each prompt: how probable each choice is, then the most probable blank, and its probability."""
-        blanks = self.checkpoint.blanks
+        # A SentencePiece vocabulary writes a blank before a word that it has bare; a sequence-to-sequence model's answer is
+        # read where its decoder begins.
+        blanks = [] if self.checkpoint.encoder_decoder else self.checkpoint.spellings("")
         found = self._in_memory(self._shared.logits, ids, self._shared.shrink) if self._shared else self._padded(ids)
         for index, logits in found:
             probabilities = logits.float().softmax(-1)
