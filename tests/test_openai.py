@@ -402,7 +402,7 @@ def test_what_is_tried_again_is_told_with_its_own_problem(serve, caplog):
 
 
 def test_a_server_that_takes_no_connection_in_time_is_said_so(waits, monkeypatch):
-    monkeypatch.setattr("claimwise.models.openai._CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr("claimwise.models.openai_replies._CONNECT_SECONDS", 0.05)
     with ExitStack() as sockets:
         full = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(3):  # nobody accepts these, and there is no room for more

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import httpx2
 import openai
@@ -24,7 +23,7 @@ from claimwise.errors import printable
 from claimwise.models.cache import call_key
 from claimwise.models.cost import Usage
 from claimwise.models.openai_replies import (
-    HttpClient,
+    Server,
     ServerError,
     may_pass,
     probabilities,
@@ -37,12 +36,11 @@ from claimwise.models.openai_replies import (
 )
 from claimwise.models.options import VENDOR, ModelError, OpenAIOptions, without_credentials
 from claimwise.models.replies import Reply
-from claimwise.models.server_pool import Server, ServerPool
+from claimwise.models.server_pool import ServerPool
 from claimwise.prompts import Decoding, Rendered
 
 _log = logging.getLogger(__name__)
 _KEPT = "Finished replies are kept: run again to go on."
-_CONNECT_SECONDS = 5.0
 _KEY_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
 _FEW = 5  # alternatives that a server may still give where it refuses more
 _SAMPLED = "verdicts without probabilities are 0 or 1, as the server writes them, and are marked 'sampled'"
@@ -90,9 +88,7 @@ class OpenAILanguageModel:
         }
         self._told: set[str] = set()
         self._key = _key(options)
-        self._pool = ServerPool(
-            [_server(self.name, address, options, self._key) for address in options.base_url], options.concurrency
-        )
+        self._pool = ServerPool(options, self._key)
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=_turn, args=(self._loop,), name="openai", daemon=True).start()
@@ -214,7 +210,7 @@ class OpenAILanguageModel:
         try:
             response = await server.client.post(path, cast_to=httpx2.Response, body=request)
         except openai.APIStatusError as error:
-            said = server.http.message(error)
+            said = server.message(error)
             parameter = error.param if isinstance(error.param, str) else ""
             if may_pass(error.response):
                 asked = error.response.headers.get("retry-after")
@@ -307,20 +303,6 @@ class OpenAILanguageModel:
             f"{self.name}: no server is left: {self._pool.problems()}. Start them, or correct `base_url` of this model in "
             f"params.yaml. {_KEPT}"
         )
-
-
-def _server(name: str, base_url: str, options: OpenAIOptions, key: str) -> Server:
-    address = without_credentials(base_url)
-    where = f"{name} at {address}"
-    http = HttpClient(where, options, key, unquote(urlsplit(base_url).password or ""))
-    client = openai.AsyncOpenAI(
-        api_key=key or "none",  # it wants one; ``HttpClient`` sends none
-        base_url=base_url,
-        timeout=openai.Timeout(options.timeout_seconds, connect=min(options.timeout_seconds, _CONNECT_SECONDS)),
-        max_retries=options.retries,
-        http_client=http,
-    )
-    return Server(where, address, client, http, asyncio.Semaphore(options.concurrency))
 
 
 def _key(options: OpenAIOptions) -> str:

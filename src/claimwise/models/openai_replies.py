@@ -1,4 +1,6 @@
-"""What an OpenAI-compatible server answers: failed attempts, refusals, texts, probabilities, counts."""
+"""An OpenAI-compatible server and what it answers: failed attempts, refusals, texts, probabilities, counts."""
+
+from __future__ import annotations
 
 import asyncio
 import base64
@@ -11,17 +13,19 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import httpx2
 import openai
 
 from claimwise.errors import counted, printable
-from claimwise.models.options import ModelError, OpenAIOptions
+from claimwise.models.options import ModelError, OpenAIOptions, without_credentials
 from claimwise.models.replies import Reply
 from claimwise.reasons import Reason
 
 _log = logging.getLogger(__name__)
 _FIRST_ATTEMPTS = 3  # at a server that has never sent a completion (is it there at all?), or that has others beside it
+_CONNECT_SECONDS = 5.0
 _PROBE_TIMEOUT = 5.0  # seconds
 _WARN_SECONDS = 30.0
 _SECRET = 8  # characters; "none" or "EMPTY" in the place of a key may be words of a reply
@@ -58,37 +62,55 @@ class ServerError(ModelError):
     """A server cannot be reached, or does not serve; another of the same model may."""
 
 
-class HttpClient(openai.DefaultAsyncHttpxClient):
-    """The HTTP client under ``openai.AsyncOpenAI``, which repeats attempts that fail: ends a call that cannot succeed.
+class Server(openai.DefaultAsyncHttpxClient):
+    """A server: the HTTP client under its ``openai.AsyncOpenAI``, which repeats attempts that fail.
 
-    Completions are read here, so that an answer that is none counts as a failed attempt. The completion is in the
-    response's ``extensions``.
+    It ends a call that cannot succeed. Completions are read here, so that an answer that is none counts as a failed
+    attempt. The completion is in the response's ``extensions``.
 
     Args:
-        where: names the model and its server in messages.
+        base_url: its address.
         options: the seconds of an attempt are up to the last byte of its answer; ``AsyncOpenAI`` makes the retries.
-        key: is kept out of answers and messages; some servers repeat it.
-        password: of the server's address, likewise.
+        key: is kept out of answers and messages, as is a password in the address; some servers repeat it.
+        replace: whether other servers take over; asked when several attempts of a call have failed.
 
     Attributes:
+        address: without a name and password.
+        where: the model and the address, for messages.
+        client: sends what the server is asked.
         problem: of the last attempt that failed.
-        replace: whether other servers take over; asked when several attempts of a call have failed. None: there are none.
+        slots: its calls in flight.
+        load: calls that it is to answer and has not, in flight or waiting.
+        out: it does not serve, and is not asked until it answers again.
     """
 
-    def __init__(self, where: str, options: OpenAIOptions, key: str, password: str = ""):
+    def __init__(self, base_url: str, options: OpenAIOptions, key: str, replace: Callable[[Server], bool]):
+        self.address = without_credentials(base_url)
+        self.where = f"{options.model} at {self.address}"
         # The caller bounds what is in flight. A redirected POST would become a GET.
         settings = {"limits": httpx2.Limits(max_connections=None), "follow_redirects": False}
         try:
             super().__init__(**settings)
         except (ImportError, ValueError) as error:  # SOCKS needs a further package
-            _log.warning("%s: the environment's proxies are not used: %s", where, error)
+            _log.warning("%s: the environment's proxies are not used: %s", self.where, error)
             super().__init__(**settings, trust_env=False)
-        self._where, self._seconds, self._retries, self._key = where, options.timeout_seconds, options.retries, key
+        self.client = openai.AsyncOpenAI(
+            api_key=key or "none",  # it wants one; none is sent
+            base_url=base_url,
+            timeout=openai.Timeout(options.timeout_seconds, connect=min(options.timeout_seconds, _CONNECT_SECONDS)),
+            max_retries=options.retries,
+            http_client=self,
+        )
+        self.slots = asyncio.Semaphore(options.concurrency)
+        self.load = 0
+        self.out = False
+        self._seconds, self._retries, self._key = options.timeout_seconds, options.retries, key
+        password = unquote(urlsplit(base_url).password or "")
         self._forms = [form for secret in (key, password) if len(secret) >= _SECRET for form in _forms(secret)]
         self._few = min(_FIRST_ATTEMPTS - 1, self._retries)
         self._served = False  # whether the server has ever sent a completion
         self.problem = ""
-        self.replace: Callable[[], bool] | None = None
+        self._replace, self._alone = replace, len(options.base_url) == 1
         self._warned = -_WARN_SECONDS
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -119,25 +141,25 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             self._tell(attempt, self._few if unknown else self._retries)
             raise httpx2.RequestError(self.problem, request=request) from None
 
-    async def answers(self, address: str) -> bool:
-        """Whether something serves this address, if only to say that it wants a key or knows no such path."""
+    async def answers(self) -> bool:
+        """Whether something serves the address, if only to say that it wants a key or knows no such path."""
         try:
             async with asyncio.timeout(_PROBE_TIMEOUT):
-                response = await super().send(self.build_request("GET", address))
+                response = await super().send(self.build_request("GET", f"{self.client.base_url}models"))
         except (TimeoutError, httpx2.RequestError):
             return False
         return response.status_code < 500
 
     def _give_up(self, attempt: int) -> None:
-        if self.replace and attempt >= self._few and self.replace():
-            raise ServerError(f"{self._where}: {self.problem}")
+        if attempt >= self._few and self._replace(self):
+            raise ServerError(f"{self.where}: {self.problem}")
 
     def _tell(self, attempt: int, most: int) -> None:
         """Nobody should wonder why nothing moves while failed attempts are made again."""
-        first = _FIRST_ATTEMPTS - 1 if self.replace else 0
+        first = 0 if self._alone else self._few
         if first <= attempt < most and time.monotonic() - self._warned >= _WARN_SECONDS:
             self._warned = time.monotonic()
-            _log.warning("%s: %s; trying again, up to %s a call", self._where, self.problem, counted(most, "time"))
+            _log.warning("%s: %s; trying again, up to %s a call", self.where, self.problem, counted(most, "time"))
 
     def _without_secrets(self, text: str) -> str:
         for form in self._forms:
@@ -186,7 +208,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
             cause = cause.exceptions[0]
         if isinstance(cause, ssl.SSLCertVerificationError):
             raise ModelError(
-                f"{self._where}: the server's certificate is not trusted ({cause}). Name the file of the authority that "
+                f"{self.where}: the server's certificate is not trusted ({cause}). Name the file of the authority that "
                 "signed it in the environment variable SSL_CERT_FILE"
             ) from None
         if isinstance(error, httpx2.DecodingError):
@@ -197,7 +219,7 @@ class HttpClient(openai.DefaultAsyncHttpxClient):
     def _unusable(self, problem: str) -> ServerError:
         self.problem = problem
         return ServerError(
-            f"{self._where} cannot be used: {problem}. Start the server, or correct the model's `base_url`, which "
+            f"{self.where} cannot be used: {problem}. Start the server, or correct the model's `base_url`, which "
             "usually ends in /v1. Nothing was answered."
         )
 

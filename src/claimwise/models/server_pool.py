@@ -10,38 +10,13 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
-import openai
-
-from claimwise.models.openai_replies import HttpClient
+from claimwise.models.openai_replies import Server
+from claimwise.models.options import OpenAIOptions
 
 _log = logging.getLogger(__name__)
 _PROBE_SECONDS = 5.0  # between looks at a server that is out
 _REMEMBERED = 4096  # documents; a server has forgotten most of them by then
-
-
-@dataclass(eq=False)
-class Server:
-    """One server of a pool.
-
-    Attributes:
-        where: the model and the address, without a name and password, for messages.
-        address: likewise.
-        client: sends what it is asked.
-        http: the client under it.
-        slots: its calls in flight.
-        load: calls that it is to answer and has not, in flight or waiting.
-        out: it does not serve, and is not asked until it answers again.
-    """
-
-    where: str
-    address: str
-    client: openai.AsyncOpenAI
-    http: HttpClient
-    slots: asyncio.Semaphore
-    load: int = 0
-    out: bool = False
 
 
 @dataclass
@@ -56,18 +31,17 @@ class ServerPool:
     """Gives every call its server.
 
     Args:
-        servers: one or more, all of the same model.
-        room: calls of one server that are assigned at once; more only where one document has more.
+        options: of the model. ``concurrency`` calls of one server are assigned at once, more only where one document has
+            more.
+        key: see ``Server``.
     """
 
-    def __init__(self, servers: Sequence[Server], room: int):
-        self._servers, self._room = servers, room
+    def __init__(self, options: OpenAIOptions, key: str):
+        self._servers = [Server(address, options, key, self.replace) for address in options.base_url]
+        self._room = options.concurrency
         self._places: dict[int, _Place] = {}  # by the document's hash, the latest last
         self._changed = asyncio.Event()
         self._watches: set[asyncio.Task] = set()
-        if len(servers) > 1:
-            for server in servers:
-                server.http.replace = partial(self.replace, server)
 
     async def assign(self, document: str, calls: int) -> None:
         """Choose a document's server as soon as one has room: that of the last time, if it has, or the least loaded.
@@ -117,7 +91,7 @@ class ServerPool:
             server.out = True
             _log.warning(
                 "%s does not serve: %s. Its calls are asked elsewhere; it is asked again when it answers",
-                server.where, server.http.problem,
+                server.where, server.problem,
             )  # fmt: skip
             watch = asyncio.get_running_loop().create_task(self._watch(server))
             self._watches.add(watch)
@@ -126,7 +100,7 @@ class ServerPool:
 
     def problems(self) -> str:
         """Every server and what it was last in trouble with."""
-        return "; ".join(f"{server.address} ({server.http.problem})" for server in self._servers)
+        return "; ".join(f"{server.address} ({server.problem})" for server in self._servers)
 
     async def close(self) -> None:
         """Let go of all connections."""
@@ -142,7 +116,7 @@ class ServerPool:
     async def _watch(self, server: Server) -> None:
         while server.out:
             await asyncio.sleep(_PROBE_SECONDS)
-            server.out = not await server.http.answers(f"{server.client.base_url}models")
+            server.out = not await server.answers()
         _log.info("%s answers again", server.where)
         self._changed.set()
 
