@@ -24,7 +24,6 @@ from claimwise import prompts
 from claimwise.models import ModelError
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
-from claimwise.models.openai import BudgetError
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 
@@ -554,7 +553,7 @@ def test_the_vendor_needs_a_key(monkeypatch):
 @pytest.mark.parametrize(("budget", "calls"), [({"max_calls": 4}, 4), ({"max_total_tokens": 25}, 3)])
 def test_a_budget_stops_the_run(serve, budget, calls):
     server = serve()
-    with pytest.raises(BudgetError, match=r"is spent\. Finished replies are kept"):
+    with pytest.raises(ModelError, match=r"is spent\. Finished replies are kept"):
         connect(server, concurrency=1, **budget).verify(["D."], [[f"C{k}." for k in range(9)]], ZERO)
     assert len(server.requests) == calls
 
@@ -562,7 +561,7 @@ def test_a_budget_stops_the_run(serve, budget, calls):
 def test_a_budget_of_tokens_counts_an_estimate_where_the_server_sends_no_usage(serve, caplog):
     server = serve(faults=itertools.repeat(odd(usage=None)))
     model = connect(server, concurrency=1, max_total_tokens=700)
-    with pytest.raises(BudgetError, match=r"700 tokens \(max_total_tokens\) is spent"):
+    with pytest.raises(ModelError, match=r"700 tokens \(max_total_tokens\) is spent"):
         model.verify(["D."], [[f"C{k}." for k in range(50)]], ZERO)
     tally, asked = model.language_model.tally, len(server.requests)
     assert 1 < asked < 10

@@ -56,10 +56,6 @@ _SETTINGS = {"max_completion_tokens": "token_limit: max_completion_tokens", "tem
 _REPLY_OPTIONS = set("model api system start temperature seed logprobs top_logprobs json_schema extra_body".split())
 
 
-class BudgetError(ModelError):
-    """The budget of calls or tokens is spent."""
-
-
 class OpenAILanguageModel:
     """See ``replies.LanguageModel``.
 
@@ -272,10 +268,10 @@ class OpenAILanguageModel:
     def _spend(self) -> None:
         calls, tokens = self._options.max_calls, self._options.max_total_tokens
         if calls is not None and self._started >= calls:
-            raise BudgetError(f"the budget of {calls} calls (max_calls) is spent. {_KEPT}")
+            raise ModelError(f"the budget of {calls} calls (max_calls) is spent. {_KEPT}")
         spent = self.tally.prompt_tokens + self.tally.reply_tokens
         if tokens is not None and spent >= tokens:
-            raise BudgetError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
+            raise ModelError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
         self._started += 1
 
     def _count(self, prompt: str, completion: Mapping[str, Any]) -> None:
