@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 from transformers import Cache, DynamicCache, DynamicLayer, LogitsProcessorList, PreTrainedModel
 
 from claimwise.models.prefix import SharedPrefix, Tokens, tree
@@ -129,28 +130,24 @@ class _Batch(Cache):
         self._document: tuple[Tokens, DynamicCache] = [], beginning  # the latest, kept for its next rows
         self.size = 0, 0  # rows and positions that there is room for
         self.written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
-        for known in beginning.layers:
-            self.layers.append(_Layer(self))
-            self.layers[-1].keys, self.layers[-1].values = known.keys, known.values
 
     def add(self, first: int, texts: Sequence[tuple[Tokens, int]], length: int) -> None:
         """Rows, from the first one on, of texts that grow to a length; of each so many tokens are read once for all rows
         that begin with them."""
         if first + len(texts) > self.size[0]:
             self.size = first + len(texts), length
-        start = self._beginning.get_seq_length()
         row = first
         for document, alike in groupby(texts, key=lambda text: text[0][: text[1]]):
             if self._document[0] != document:
-                self._document = document, self._shared.extend(self._beginning, document[start:])
+                rest = document[self._beginning.get_seq_length() :]
+                self._document = document, self._shared.extend(self._beginning, rest)
             cache = self._document[1]
             for own in self._shared.after(cache, [text[len(document) :] for text, _ in alike]):
                 for number, (keys, values) in enumerate(own):
                     if number == len(self.layers):
                         self.layers.append(_Layer(self))
-                    if len(document) > start:
-                        read = cache.layers[number]
-                        self.layers[number].put(row, start, read.keys[0, :, start:], read.values[0, :, start:])
+                    if document:
+                        self.layers[number].put(row, 0, cache.layers[number].keys[0], cache.layers[number].values[0])
                     self.layers[number].put(row, len(document), keys, values)
                 row += 1
 
@@ -196,14 +193,9 @@ class _Layer(DynamicLayer):
         return self.keys[: len(rows), :, :longest], self.values[: len(rows), :, :longest]
 
     def _make_room(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        if self.keys is None or self.keys.shape[::2] != self._batch.size:
-            self.keys, self.values = self._larger(self.keys, keys), self._larger(self.values, values)
-
-    def _larger(self, kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
         rows, length = self._batch.size
-        larger = new.new_zeros(rows, new.shape[0], length, new.shape[2])
-        if kept is not None:
-            both = min(length, kept.shape[2])
-            larger[:, :, :both] = kept[:1, :, :both]  # every row begins with what all share
-            larger[: len(kept), :, :both] = kept[:, :, :both]
-        return larger
+        if self.keys is None:
+            self.keys, self.values = (new.new_zeros(rows, len(new), length, new.shape[2]) for new in (keys, values))
+        if self.keys.shape[::2] != (rows, length):
+            more = (0, 0, 0, length - self.keys.shape[2], 0, 0, 0, rows - len(self.keys))  # fewer positions, maybe
+            self.keys, self.values = pad(self.keys, more), pad(self.values, more)
