@@ -82,7 +82,10 @@ class Checkpoint:
         self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
         probe = self._head + _PROBE + self._tail
         self._by_line = not self.encoder_decoder and self._whole(probe) == self._lines(probe)
-        self.context = _context(config, self.tokenizer)
+        # Positions of a decoder; the tokenizer's limit where the model has none (T5's positions are relative).
+        limit = self.tokenizer.model_max_length
+        positions = getattr(config.get_text_config(), "max_position_embeddings", None)
+        self.context: int | None = positions or (limit if limit < 1_000_000 else None)
 
     def _frame(self, options: TransformersOptions) -> tuple[str, str, bool]:
         """What stands before and after a prompt, and whether the tokenizer has still to add its start token."""
@@ -186,10 +189,3 @@ def _fast_on_cpu() -> torch.dtype:
         return min(timeit.repeat(lambda: left @ right, number=1, repeat=4))
 
     return min((torch.float32, torch.bfloat16), key=seconds)
-
-
-def _context(config, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """Positions of a decoder; the tokenizer's limit where the model has none (T5's positions are relative)."""
-    positions = getattr(config.get_text_config(), "max_position_embeddings", None)
-    limit = tokenizer.model_max_length
-    return positions or (limit if limit < 1_000_000 else None)
