@@ -36,7 +36,7 @@ from claimwise.models.openai_replies import (
 )
 from claimwise.models.options import VENDOR, ModelError, OpenAIOptions, without_credentials
 from claimwise.models.replies import Reply
-from claimwise.models.server_pool import ServerPool
+from claimwise.models.server_pool import Place, ServerPool
 from claimwise.prompts import Decoding, Rendered
 
 _log = logging.getLogger(__name__)
@@ -116,9 +116,9 @@ class OpenAILanguageModel:
         for index, prompt in enumerate(prompts):
             documents.setdefault(prompt.document if isinstance(prompt, Rendered) else prompt, []).append(index)
 
-        async def call(index: int, document: str) -> None:
+        async def call(index: int, place: Place) -> None:
             while not errors:
-                async with self._pool.turn(document) as server:
+                async with self._pool.turn(place) as server:
                     if errors:
                         return
                     try:
@@ -137,11 +137,11 @@ class OpenAILanguageModel:
                 for document, indices in documents.items():
                     if errors:
                         return
-                    await self._pool.assign(document, len(indices))
+                    place = await self._pool.assign(document, len(indices))
                     for index in indices:
-                        task = calls.create_task(call(index, document))
+                        task = calls.create_task(call(index, place))
                         # not in the call itself: one that is cancelled before its first step runs no line of it
-                        task.add_done_callback(lambda _, document=document: self._pool.done(document))
+                        task.add_done_callback(lambda _, place=place: self._pool.done(place))
 
         task = asyncio.run_coroutine_threadsafe(run(), self._loop)
         task.add_done_callback(lambda _: finished.put(None))

@@ -20,7 +20,7 @@ _REMEMBERED = 4096  # documents; a server has forgotten most of them by then
 
 
 @dataclass
-class _Place:
+class Place:
     """Where a document is asked about, and how many of its calls are not answered."""
 
     server: Server
@@ -39,11 +39,11 @@ class ServerPool:
     def __init__(self, options: OpenAIOptions, key: str):
         self._servers = [Server(address, options, key, self.replace) for address in options.base_url]
         self._room = options.concurrency
-        self._places: dict[int, _Place] = {}  # by the document's hash, the latest last
+        self._places: dict[int, Place] = {}  # by the document's hash, the latest last
         self._changed = asyncio.Event()
         self._watches: set[asyncio.Task] = set()
 
-    async def assign(self, document: str, calls: int) -> None:
+    async def assign(self, document: str, calls: int) -> Place:
         """Choose a document's server as soon as one has room: that of the last time, if it has, or the least loaded.
 
         ``done`` must follow once for each of these calls.
@@ -51,20 +51,19 @@ class ServerPool:
         while not (free := [server for server in self._serving() if server.load < self._room]):
             self._changed.clear()
             await self._changed.wait()
-        place = self._places.pop(hash(document), None) or _Place(_least_loaded(free))
+        place = self._places.pop(hash(document), None) or Place(_least_loaded(free))
         if not place.calls and place.server not in free:
             place.server = _least_loaded(free)
         place.calls += calls
         place.server.load += calls
         self._places[hash(document)] = place
-        oldest = next(iter(self._places))
-        if len(self._places) > _REMEMBERED and not self._places[oldest].calls:
-            del self._places[oldest]
+        if len(self._places) > _REMEMBERED:
+            del self._places[next(iter(self._places))]
+        return place
 
     @asynccontextmanager
-    async def turn(self, document: str) -> AsyncIterator[Server]:
-        """The document's server, when it can take a further call; where it is out by then, the document moves."""
-        place = self._places[hash(document)]
+    async def turn(self, place: Place) -> AsyncIterator[Server]:
+        """A document's server, when it can take a further call; where it is out by then, the document moves."""
         while True:
             server = place.server
             async with server.slots:
@@ -76,9 +75,8 @@ class ServerPool:
                 server.load -= place.calls
                 place.server.load += place.calls
 
-    def done(self, document: str) -> None:
+    def done(self, place: Place) -> None:
         """Note that one of a document's calls has ended, one way or another."""
-        place = self._places[hash(document)]
         place.calls -= 1
         place.server.load -= 1
         self._changed.set()
