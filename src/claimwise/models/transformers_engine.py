@@ -65,21 +65,21 @@ class Engine:
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
         """(index of the prompt, its reply, tokens of the prompt, tokens of the reply); see ``LanguageModel``."""
-        return self._choose(prompts, how) if how.choices else self._write(prompts, how)
+        ids = [self.checkpoint.encode(prompt) for prompt in prompts]
+        return self._choose(ids, how) if how.choices else self._write(ids, how)
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def _choose(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
+    def _choose(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
         """Probabilities; where the vocabulary lacks one of the choices, answers are written."""
         spellings = [self.checkpoint.spellings(choice) for choice in how.choices]
         if not all(spellings):
-            missing = [choice for choice, ids in zip(how.choices, spellings, strict=True) if not ids]
+            missing = [choice for choice, tokens in zip(how.choices, spellings, strict=True) if not tokens]
             _log.warning(
                 "%s has no token for %s: its answers are generated and read", self._options.model, ", ".join(missing)
             )
-            yield from self._write(prompts, how)
+            yield from self._write(ids, how)
             return
-        ids = [self.checkpoint.encode(prompt) for prompt in prompts]
         begun: dict[int, tuple[list[float], int, float]] = {}  # what is known of those whose answer follows a blank
         for index, found, blank, mass in self._first(ids, spellings):
             if mass > _BLANK_MASS:
@@ -122,9 +122,8 @@ class Engine:
 
     # -- texts -------------------------------------------------------------------------------------
 
-    def _write(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
+    def _write(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
         """Continuations; as many at once as memory allows."""
-        ids = [self.checkpoint.encode(prompt) for prompt in prompts]
         run = self._continuous if self._shared else self._generated
         for index, row in self._in_memory(lambda asked: run(asked, how), ids, self._halve):
             length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
