@@ -39,23 +39,22 @@ class _Row:
     positions: list[int] = field(default_factory=list)
     segments: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    ends: list[tuple[int, int]] = field(default_factory=list)  # (prompt, place of its last token)
+    ends: dict[int, int] = field(default_factory=dict)  # the place of each prompt's last token
 
-    def add(self, tokens: Tokens, position: int, parent: int, prompt: int | None = None) -> int:
+    def add(self, tokens: Tokens, position: int, parent: int) -> int:
         number = len(self.parents)
         self.parents.append(parent)
         self.ids += tokens
         self.positions += range(position, position + len(tokens))
         self.segments += [number] * len(tokens)
-        if prompt is not None:
-            self.ends.append((prompt, len(self.ids) - 1))
         return number
 
     def add_tree(self, node: Node, prompts: Sequence[Tokens], parent: int = -1) -> None:
         if node.stop > node.start:
             parent = self.add(prompts[node.member][node.start : node.stop], node.start, parent)
         for i in node.leaves:
-            self.add(prompts[i][node.stop :], node.stop, parent, i)
+            self.add(prompts[i][node.stop :], node.stop, parent)
+            self.ends[i] = len(self.ids) - 1
         for child in node.children:
             self.add_tree(child, prompts, parent)
 
@@ -217,10 +216,9 @@ class SharedPrefix:
         return cache
 
     def _run(self, row: _Row, cache: DynamicCache) -> Iterator[tuple[int, torch.Tensor]]:
-        ends = torch.tensor([place for _, place in row.ends], device=self.model.device)
+        ends = torch.tensor(list(row.ends.values()), device=self.model.device)
         output = self._forward(self.model, row, _ended(cache) if cache.layers else None, logits_to_keep=ends)
-        for (prompt, _), logits in zip(row.ends, output.logits[0], strict=True):
-            yield prompt, logits
+        yield from zip(row.ends, output.logits[0], strict=True)
 
     def packed(self, groups: Sequence[Sequence[Tokens]]) -> tuple[dict[str, torch.Tensor], list[list[int]]]:
         """Each group of prompts as one row without a cache, for training: what the model takes, and for each group where
@@ -229,8 +227,7 @@ class SharedPrefix:
         for prompts in groups:
             rows.append(_Row())
             rows[-1].add_tree(tree(prompts), prompts)
-            places = dict(rows[-1].ends)
-            ends.append([places[prompt] for prompt in range(len(prompts))])
+            ends.append([rows[-1].ends[prompt] for prompt in range(len(prompts))])
         device, longest = self.model.device, max(len(row.ids) for row in rows)
         ids, positions = torch.zeros(2, len(rows), longest, dtype=torch.long, device=device)
         full = torch.eye(longest, dtype=torch.bool, device=device).repeat(len(rows), 1, 1, 1)
