@@ -66,20 +66,18 @@ class Engine:
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
         """(index of the prompt, its reply, tokens of the prompt, tokens of the reply); see ``LanguageModel``."""
         ids = [self.checkpoint.encode(prompt) for prompt in prompts]
-        return self._choose(ids, how) if how.choices else self._write(ids, how)
-
-    # -- answers -----------------------------------------------------------------------------------
-
-    def _choose(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
-        """Probabilities; where the vocabulary lacks one of the choices, answers are written."""
         spellings = [self.checkpoint.spellings(choice) for choice in how.choices]
-        if not all(spellings):
-            missing = [choice for choice, tokens in zip(how.choices, spellings, strict=True) if not tokens]
+        missing = [choice for choice, tokens in zip(how.choices, spellings, strict=True) if not tokens]
+        if missing:
             _log.warning(
                 "%s has no token for %s: its answers are generated and read", self._options.model, ", ".join(missing)
             )
-            yield from self._write(ids, how)
-            return
+        return self._write(ids, how) if missing or not spellings else self._choose(ids, spellings)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def _choose(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, Reply, int, int]]:
+        """Probabilities of the choices that these tokens spell."""
         begun: dict[int, tuple[list[float], int, float]] = {}  # what is known of those whose answer follows a blank
         for index, found, blank, mass in self._first(ids, spellings):
             if mass > _BLANK_MASS:
