@@ -45,8 +45,11 @@ def write(
     beginning = shared.beginning(prompts)
     known = beginning.get_seq_length()
     batch = _Batch(shared, beginning)
+    root = tree(prompts)
+    # Prompts about one document, and how many tokens all of them begin with, those of the document included.
+    groups = [(child.members(), child.stop) for child in root.children] + [([i], known) for i in root.leaves]
     # The longest come first: memory that does not suffice fails early, and there is room for more rows later.
-    groups = sorted(_alike(prompts, known), key=lambda group: -max(len(prompts[i]) for i in group[0]))
+    groups.sort(key=lambda group: -max(len(prompts[i]) for i in group[0]))
     read_once = {i: length for members, length in groups for i in members}
     waiting = deque(read_once)
     texts = [list(prompt) for prompt in prompts]
@@ -75,17 +78,6 @@ def write(
                 if row < len(rows):
                     rows[row] = last
                     batch.move(len(rows), row)
-
-
-def _alike(prompts: Sequence[Tokens], known: int) -> list[tuple[list[int], int]]:
-    """Prompts about one document: which, and how many tokens all of them begin with, those of the document included.
-
-    >>> document, other = list(range(1, 99)), list(range(200, 300))
-    >>> _alike([[0, *document, 7, 1], [0, *other, 8], [0, *document, 7, 2]], known=1)
-    [([0, 2], 100), ([1], 1)]
-    """
-    root = tree(prompts)
-    return [(child.members(), child.stop) for child in root.children] + [([i], known) for i in root.leaves]
 
 
 def goes_in_circles(reply: Tokens) -> bool:
