@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from claimwise.metrics import verify as verification
 from claimwise.metrics.fenice.alignment import NO_PROBABILITY, AlignedVerdict, Aligner, AlignmentSettings
 from claimwise.models import cost
 from claimwise.models.base import Decomposition, Model, Verdict
-from claimwise.models.cost import Usage
+from claimwise.models.cost import Estimate
 from claimwise.models.language import PromptedModel, dry_run
 from claimwise.progress import batches
 from claimwise.reasons import NOT_ASKED, Reason
@@ -246,7 +246,7 @@ def evaluate(
     )
 
 
-def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, Any]]) -> Usage | None:
+def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, Any]]) -> Estimate | None:
     """Calls that ``evaluate`` would make that are not in the cache yet, and their tokens; nothing is asked.
 
     Parts are examples, and what is ``recorded`` of them, if anything. None of a model that is no language model.
@@ -259,7 +259,7 @@ def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame,
             claims.decomposer(spec.decompose, dry, recorded)(examples)
         else:
             evaluate("dry run", spec, dry, examples, recorded=recorded, progress=False)
-    return dry.cache.usage
+    return Estimate(**asdict(dry.cache.usage), claims_assumed=dry.cache.claims_assumed)
 
 
 def _by_document(examples: pd.DataFrame) -> np.ndarray:

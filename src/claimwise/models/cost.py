@@ -56,6 +56,13 @@ class Usage:
         return Usage(*(mine - its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
 
+@dataclass(frozen=True)
+class Estimate(Usage):
+    """What a run would ask; ``claims_assumed`` where it asks for claims, for then their number can only be assumed."""
+
+    claims_assumed: bool = False
+
+
 def unread_name(model: str) -> str:
     """The name under which a model's replies are cached of which nothing could be read, so that they can go alone.
 
@@ -88,7 +95,7 @@ def usage() -> pd.DataFrame:
 
 
 @contextmanager
-def watched(title: str, model: Model, estimate: Usage | None) -> Iterator[bool]:
+def watched(title: str, model: Model, estimate: Estimate | None) -> Iterator[bool]:
     """Say on standard error what will be asked within, show a bar of the calls, and say what was asked.
 
     Args:
@@ -118,12 +125,12 @@ def watched(title: str, model: Model, estimate: Usage | None) -> Iterator[bool]:
             typer.echo(f"{title}: {_told(found, time.monotonic() - start)}", err=True)
 
 
-def forecast(estimate: Usage | None) -> str:
+def forecast(estimate: Estimate | None) -> str:
     """An estimate in a line.
 
-    >>> forecast(Usage(calls=9000, prompt_tokens=10**6, reply_tokens=10**5, cost=2.4))
+    >>> forecast(Estimate(calls=9000, prompt_tokens=10**6, reply_tokens=10**5, cost=2.4, claims_assumed=True))
     '9000 calls (assuming 8 claims a summary where they are not known yet; short summaries have a third of that), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40'
-    >>> forecast(Usage(calls=30, prompt_tokens=9000, reply_tokens=30))
+    >>> forecast(Estimate(calls=30, prompt_tokens=9000, reply_tokens=30))
     '30 calls, 9000 prompt tokens in full, at most 30 reply tokens'
     """
     if estimate is None:
@@ -131,7 +138,7 @@ def forecast(estimate: Usage | None) -> str:
     calls = counted(estimate.calls, "call")
     if not estimate.calls:
         return calls
-    if estimate.reply_tokens > estimate.calls:  # where every reply is one token, a verdict, nobody is asked for claims
+    if estimate.claims_assumed:
         calls += (
             f" (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a third of that)"
         )

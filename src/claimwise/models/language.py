@@ -487,7 +487,7 @@ class _Unwritten(ResponseCache):
 
     def __init__(self, cache: ResponseCache):
         super().__init__(":memory:")
-        self._cache, self.usage = cache, Usage()
+        self._cache, self.usage, self.claims_assumed = cache, Usage(), False
 
     def get(self, keys: Sequence[str], *read: Callable[[Any], Any]) -> dict[str, Any]:
         put = super().get(keys, *read)
@@ -495,6 +495,7 @@ class _Unwritten(ResponseCache):
 
     def note(self, model: str, role: str, usage: Usage) -> None:
         self.usage += usage
+        self.claims_assumed |= role == "decompose" and usage.calls > 0
 
 
 class _Counting:
