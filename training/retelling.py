@@ -8,17 +8,12 @@ import random
 import re
 from collections.abc import Callable
 
-from claimwise.words import FUNCTION_WORDS
+from claimwise.words import FUNCTION_WORDS, stem
 from claimwise_embedded.evidence import both_ways
 from training.edits import exchangeable, names
 
-_DIGITS = dict(
-    zip(
-        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty".split(),
-        (*map(str, range(2, 17)), "20"),
-        strict=True,
-    )
-)
+_NUMBERS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty".split()
+_DIGITS = {word: stem(word) for word in _NUMBERS}
 _NUMBER_WORDS = {digits: word for word, digits in _DIGITS.items()}
 _NUMBER = re.compile(rf"(?<![\w.,$£€-])(?:{'|'.join([*_DIGITS, *_NUMBER_WORDS])})(?![\w,%-]|\.\d)")
 _PER_CENT = re.compile(r"(?<=\d)( per ?cent\b|%)")
