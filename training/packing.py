@@ -11,8 +11,11 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from claimwise.corpora import Corpus
 from claimwise.models.weights import learned_documents
@@ -28,16 +31,14 @@ _MADE = 8  # statements that nobody judged, of one document at most
 _ASIDE = 150
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(NamedTuple):
     """A text about a document, as its statements; ``label`` 1: all are supported, 0: one at least is not."""
 
     statements: tuple[str, ...]
     label: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(NamedTuple):
     """A document and texts about it, which are read together; ``corpora``: those that any row about it is of."""
 
     document: str
@@ -57,18 +58,14 @@ def write(given: Iterable[Pack], file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8") as stream:
         for pack in given:
-            texts = [[list(text.statements), text.label] for text in pack.texts]
-            stream.write(json.dumps([pack.document, list(pack.corpora), texts], ensure_ascii=False) + "\n")
+            stream.write(json.dumps(pack, ensure_ascii=False) + "\n")
 
 
 def read(file: Path) -> list[Pack]:
     """What ``write`` wrote."""
+    reader = TypeAdapter(Pack)
     with file.open(encoding="utf-8") as stream:
-        lines = [json.loads(line) for line in stream]
-    return [
-        Pack(document, tuple(corpora), tuple(Labelled(tuple(statements), label) for statements, label in texts))
-        for document, corpora, texts in lines
-    ]
+        return [reader.validate_json(line) for line in stream]
 
 
 def packs(rows: Sequence[Row]) -> list[Pack]:
