@@ -17,7 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from claimwise import params
+from claimwise import params, paths
 from claimwise.models.options import TransformersOptions
 from claimwise.models.weights import DOCUMENTS
 
@@ -85,8 +85,8 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
             if (number + 1) % _STEPS_PER_SAVE == 0:
                 weights = get_peft_model_state_dict(adapted)
                 state = {"done": number + 1, "optimizer": optimizer.state_dict(), "adapter": weights}
-                torch.save(state, saved.with_suffix(".new"))
-                saved.with_suffix(".new").replace(saved)
+                with paths.whole(saved) as new:
+                    torch.save(state, new)
 
 
 def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path) -> None:
@@ -102,8 +102,7 @@ def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: 
 def options_of(name: str) -> TransformersOptions:
     """Of an entry of ``models`` in params.yaml."""
     entry = params.read("params.yaml").model_entry(name)
-    unused = {"kind", "prices", "recorded"}
-    options = TransformersOptions.read("transformers", {k: v for k, v in entry.items() if k not in unused})
+    options = TransformersOptions.read("transformers", {k: v for k, v in entry.items() if k != "kind"})
     if options.dtype == "auto" and torch.cuda.is_available():
         options = options.model_copy(update={"dtype": "bfloat16"})  # float16's range is small for gradients
     return options
