@@ -12,7 +12,7 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import torch
@@ -59,10 +59,9 @@ def lessons(corpus: Corpus, teacher: str, model: Model) -> tuple[list[Lesson], l
     """
     examples = corpus.examples.drop_duplicates(["document_id", "summary"])
     examples = examples[~examples["document_id"].isin(examples.loc[examples["split"] == "test", "document_id"])]
-    recorded: Any = corpus.recorded_claims
+    recorded = corpus.recorded_claims
     if teacher == "people":
-        in_order = corpus.gold_claims.sort_values(["example_id", "claim_index"])
-        teacher, recorded = "recorded:people", in_order.groupby("example_id")["claim"].agg(list).to_dict()
+        teacher, recorded = "recorded:people", corpus.gold_claims.assign(decomposer="people")
     made = claims.decomposer(teacher, model, recorded)(examples)
     found = [
         Lesson(row.document_id, row.summary, [claim.text for claim in of.claims])
