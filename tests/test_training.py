@@ -126,7 +126,7 @@ def test_a_share_of_the_documents_is_part_of_a_larger_one_and_favours_no_fold():
 
 
 def test_the_zero_shot_variant_leaves_out_all_that_aggrefact_is_made_of():
-    names = {name for name in data.TRAINING_SPLITS if name.startswith(data.VARIANTS["zero-shot"])}
+    names = {name for name in data.TRAINING_SPLITS if name.startswith(data.ZERO_SHOT)}
     assert names == {*("aggrefact_ftsota", "aggrefact_exf", "summac_factcc", "summac_xsumfaith", "summac_cogensumm")}
 
 

@@ -1,9 +1,9 @@
 """Train the verifier from public corpora: ``python -m training`` (``make train``).
 
-Statements are read once, by a process a processor; then each variant of the verifier is learned from those that it may
-see, and the groups of corpora that ``held_out.csv`` is about are left out, one after the other, with all other documents
-and with parts of them (``learning_curve.csv``). What is made lies in ``data/embedded.partial`` until all of it is there: a
-run that is killed leaves weights and tables of the run before, all of one training.
+Statements are read once, by a process a processor; then the verifier and its zero-shot variant are learned from those that
+each may see, and the groups of corpora that ``held_out.csv`` is about are left out, one after the other, with all other
+documents and with parts of them (``learning_curve.csv``). What is made lies in ``data/embedded.partial`` until all of it is
+there: a run that is killed leaves weights and tables of the run before, all of one training.
 """
 
 import shutil
@@ -15,15 +15,15 @@ import pandas as pd
 
 from claimwise_embedded import checksums
 from training.corpora import load
-from training.data import HELD_OUT, SHARES, TEST_SPLITS, TRAINING_SPLITS, VARIANTS
+from training.data import HELD_OUT, SHARES, TEST_SPLITS, TRAINING_SPLITS, ZERO_SHOT
 from training.evaluation import ablation, edit_types, features_alone, held_out, judge_held_out
 from training.learning import Learned, learn
 from training.material import Material, gather, read
 
 
 def main(folder: Path, tables: Path, partial: Path) -> None:
-    """Learn every variant and write its weights (variants into folders of their own), then the tables of what training alone
-    can measure. Both are made in ``partial``; what a killed run left there is written over."""
+    """Learn both and write their weights (the variant's into a folder of its own), then the tables of what training alone can
+    measure. Both are made in ``partial``; what a killed run left there is written over."""
     made = partial / "weights"
     made.mkdir(parents=True, exist_ok=True)
     material = read(gather({name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
@@ -32,11 +32,10 @@ def main(folder: Path, tables: Path, partial: Path) -> None:
     measured = material.rows, full.table, full.logits, features_alone(full.table)
     ablation(*measured).to_csv(partial / "ablation.csv", index=False)
     edit_types(*measured).to_csv(partial / "edit_types.csv", index=False)
-    for name, unknown in VARIANTS.items():
-        rest, asked = material.without(unknown), material.judged(unknown)
-        learned = learn(rest)
-        _write(learned, rest, made / name)
-        judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(partial / "judge.csv", index=False)
+    rest, asked = material.without(ZERO_SHOT), material.judged(ZERO_SHOT)
+    learned = learn(rest)
+    _write(learned, rest, made / "zero-shot")
+    judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(partial / "judge.csv", index=False)
     curve = []
     for share in (1.0, *SHARES):
         for group, corpora in HELD_OUT.items():

@@ -53,9 +53,9 @@ TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
     "vectara_training": ("train",),
 }
 
-#: Variants that ship beside the one that learns from everything, by folder of weights: corpora that they do not know.
-#: AggreFact is made of XSumFaith, CoGenSumm, FactCC and others.
-VARIANTS = {"zero-shot": ("aggrefact_", "summac_")}
+#: Corpora, by how their names start, that the zero-shot variant does not know: AggreFact is made of XSumFaith, CoGenSumm,
+#: FactCC and others.
+ZERO_SHOT = ("aggrefact_", "summac_")
 
 #: Groups of corpora, by how their names start, that training leaves out together.
 HELD_OUT = {

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import torch
 from peft import PeftModel
-from peft.tuners.lora import LoraLayer
+from peft.helpers import rescale_adapter_scale
 from scipy.special import logit
 from tqdm import tqdm
 
@@ -29,7 +29,7 @@ from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
 from training.adapter import Asked, read_together
 from training.corpora import load
-from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, VARIANTS, Row, each_summary, training_rows
+from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, ZERO_SHOT, Row, each_summary, training_rows
 from training.evaluation import as_table, interval, one_auc, pooled
 from training.lora import options_of
 
@@ -52,7 +52,6 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
     """
     asked = Asked(options)
     adapted = PeftModel.from_pretrained(asked.model, adapter_folder(adapter))
-    layers = [(one, dict(one.scaling)) for one in adapted.modules() if isinstance(one, LoraLayer)]
     by_document: dict[str, dict[str, None]] = defaultdict(dict)
     learned = learned_documents(adapter)
     for row in (row for row in rows if document_id(row.document) not in learned):
@@ -72,9 +71,7 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
         for batch in read_together(groups, asked.model.device):
             found = []
             for strength in STRENGTHS:
-                for layer, scaling in layers:
-                    layer.scaling.update({name: strength * own for name, own in scaling.items()})
-                with torch.inference_mode():
+                with rescale_adapter_scale(adapted, strength), torch.inference_mode():
                     found.append([logits.tolist() for logits in asked.logits([groups[i] for i in batch])])
             for place, i in enumerate(batch):
                 document, statements = packs[i]
@@ -111,7 +108,7 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
             found += _compared(group, own, odds, [row.statements for row in own], ["min", "mean"])
             wholes = _compared(group, own, odds, [(row.summary,) for row in own], ["mean"])
             found += [one | {"pooling": "whole"} for one in wholes]
-        if own := [row for row in own if row.corpus.startswith(VARIANTS["zero-shot"])]:
+        if own := [row for row in own if row.corpus.startswith(ZERO_SHOT)]:
             read = _embedded(own)
             own = [row for row in own if all((row.document, one) in read for one in row.statements)]
             # what both have said, as ``averaged_with`` takes it (where neither is surer than one in a million)
