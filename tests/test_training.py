@@ -193,7 +193,7 @@ def test_edit_types_are_set_against_consistent_summaries_of_the_same_domain():
 
 def test_a_corpus_left_out_is_scored_beside_word_overlap(material, learned):
     asked = material.judged(("summedits_",))
-    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
+    table = evaluation.held_out("A", asked, learned.heads)
     assert set(table["held_out_with"]) == {"A"}
     assert set(table["n"]) == {46}
     assert value(table, model="word overlap", pooling="mean") == 1  # the wrong places are not in the documents
@@ -214,7 +214,7 @@ class _LessWords:
 def test_the_judge_of_a_corpus_left_out_is_the_one_of_whole_summaries(material, learned):
     asked = material.judged(("summedits_",))
     heads = replace(learned.heads, models={**learned.heads.models, "whole": [_LessWords()] * learned.heads.folds})
-    table = evaluation.judge_held_out(asked.rows, asked.wholes, heads)
+    table = evaluation.judge_held_out(asked, heads)
     assert table["n"].tolist() == [46] * 3
     assert ((table["low"] <= table["auc"]) & (table["auc"] <= table["high"])).all()
     assert value(table, model="word overlap") == 1  # the wrong places are not in the documents
@@ -225,7 +225,7 @@ def test_the_judge_of_a_corpus_left_out_is_the_one_of_whole_summaries(material, 
 
 def test_calibration_of_a_corpus_left_out_is_over_statements_of_known_truth(material, learned):
     asked = material.judged(("summedits_",))
-    table = evaluation.held_out("A", asked.rows, asked.statements, learned.heads)
+    table = evaluation.held_out("A", asked, learned.heads)
     assert list(table.columns)[-1] == "ece"
     evidence = [item for [item] in asked.statements]
     logits = learned.heads.logits("claim", evidence, [list(range(learned.heads.folds))] * len(evidence))
@@ -317,8 +317,8 @@ def test_training_writes_what_ships_and_measures_each_group_with_all_other_docum
         heads = SimpleNamespace(write=write)
         return SimpleNamespace(heads=heads, table=None, logits=[])
 
-    def measure(group, rows, *_):
-        asked_of.append((group, {row.corpus for row in rows}))
+    def measure(group, asked, *_):
+        asked_of.append((group, {row.corpus for row in asked.rows}))
         return pd.DataFrame({"held_out_with": [group]})
 
     monkeypatch.setattr(entry, "load", lambda name: None)

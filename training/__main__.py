@@ -32,16 +32,15 @@ def main(folder: Path, tables: Path, partial: Path) -> None:
     measured = material.rows, full.table, full.logits, features_alone(full.table)
     ablation(*measured).to_csv(partial / "ablation.csv", index=False)
     edit_types(*measured).to_csv(partial / "edit_types.csv", index=False)
-    rest, asked = material.without(ZERO_SHOT), material.judged(ZERO_SHOT)
+    rest = material.without(ZERO_SHOT)
     learned = learn(rest)
     _write(learned, rest, made / "zero-shot")
-    judge_held_out(asked.rows, asked.wholes, learned.heads).to_csv(partial / "judge.csv", index=False)
+    judge_held_out(material.judged(ZERO_SHOT), learned.heads).to_csv(partial / "judge.csv", index=False)
     curve = []
     for share in (1.0, *SHARES):
         for group, corpora in HELD_OUT.items():
-            rest, asked = material.without(corpora), material.judged(corpora)
-            heads = learn(rest.part(share)).heads
-            curve.append(held_out(group, asked.rows, asked.statements, heads).assign(share=share))
+            heads = learn(material.without(corpora).part(share)).heads
+            curve.append(held_out(group, material.judged(corpora), heads).assign(share=share))
         together = pd.concat(curve)
         together.to_csv(partial / "learning_curve.csv", index=False)
         together[together["share"] == 1].drop(columns="share").to_csv(partial / "held_out.csv", index=False)

@@ -18,6 +18,7 @@ from claimwise.analysis.measures import auc
 from claimwise_embedded.heads import VERDICT, Heads, decided
 from training.data import Found, Row, each_summary
 from training.learning import Table, ask_all, fit_trees, statement_labels
+from training.material import Material
 
 _POOLINGS = ("min", "mean")
 _DRAWS = 2000  # of documents
@@ -68,13 +69,12 @@ def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.
     return as_table(means, ["error", "n", "model", "pooling", "auc"]).sort_values(["error", "model"], kind="stable")
 
 
-def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -> pd.DataFrame:
+def held_out(group: str, asked: Material, heads: Heads) -> pd.DataFrame:
     """AUC on corpora that training left out, and of word overlap, which needs none; calibration of what ships.
 
     Args:
         group: their name.
-        rows: of the corpora, judged.
-        statements: what was read of them.
+        asked: their judged rows.
         heads: learned without them.
 
     Returns:
@@ -82,11 +82,12 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
         interval over documents (bootstrap; the luck of training is not in it). ``ece``, of the shipped model only, is
         the calibration error over statements of known truth, one by one, whatever the pooling; NaN where there is none.
     """
-    row_of, logits, overlap = _unseen("claim", statements, heads)
+    rows = asked.rows
+    row_of, logits, overlap = _unseen("claim", asked.statements, heads)
     columns = {**_columns(logits), "word overlap": overlap}
     support = heads.calibrations["claim"](columns["shipped"])
     corpora = [rows[i].corpus for i in row_of]
-    known = pd.DataFrame({"corpus": corpora, "truth": _truths(rows, statements), "support": support}).dropna()
+    known = pd.DataFrame({"corpus": corpora, "truth": _truths(rows, asked.statements), "support": support}).dropna()
     errors = {
         corpus: expected_calibration_error(part["truth"], part["support"])[0]
         for corpus, part in known.groupby("corpus")
@@ -100,22 +101,17 @@ def held_out(group: str, rows: Sequence[Row], statements: Found, heads: Heads) -
     return as_table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high", "ece"])
 
 
-def judge_held_out(rows: Sequence[Row], wholes: Found, heads: Heads) -> pd.DataFrame:
+def judge_held_out(asked: Material, heads: Heads) -> pd.DataFrame:
     """AUC of the judge of whole summaries, of checkers alone and of word overlap, on corpora that training left out.
 
-    Args:
-        rows: of the corpora, judged.
-        wholes: what was read of their summaries.
-        heads: learned without them.
-
     Returns:
-        ``corpus, n, model, auc, low, high``.
+        ``corpus, n, model, auc, low, high``; the arguments are those of ``held_out``.
     """
-    row_of, logits, overlap = _unseen("whole", wholes, heads)
+    row_of, logits, overlap = _unseen("whole", asked.wholes, heads)
     columns = {"checker": logits[:, 0], "judge": decided("whole", logits), "word overlap": overlap}
     found = [
         one_auc(part, corpus=c, model=model) | interval(part)
-        for (c, model, _), part in pooled(rows, row_of, columns, ("mean",))
+        for (c, model, _), part in pooled(asked.rows, row_of, columns, ("mean",))
     ]
     return as_table(found, ["corpus", "n", "model", "auc", "low", "high"])
 
