@@ -21,7 +21,6 @@ from training.learning import Table, ask_all, fit_trees, statement_labels
 from training.material import Material
 
 _POOLINGS = ("min", "mean")
-_DRAWS = 2000  # of documents
 #: The column of evidence features that is the share of a claim's content words, by rarity, that the document has.
 _OVERLAP = 6
 
@@ -151,14 +150,10 @@ def pooled(
     columns: Mapping[str, np.ndarray],
     poolings: Sequence[str] = _POOLINGS,
 ) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """For each corpus, model and pooling its summaries (``document, origin, label, kind, support``), each once, by its
+    """For each corpus, model and pooling its summaries (columns of ``Row``, and ``support``), each once, by its
     sentences: rows with recorded claims come after those with sentences."""
     once = each_summary(rows)
-    about = pd.DataFrame(
-        [(rows[i].corpus, rows[i].document, rows[i].origin, rows[i].label, rows[i].kind) for i in once],
-        columns=["corpus", "document", "origin", "label", "kind"],
-        index=once,
-    )
+    about = pd.DataFrame([rows[i] for i in once], index=once)
     for model, support in columns.items():
         by_row = pd.Series(support).groupby(row_of)
         for pooling in poolings:
@@ -175,7 +170,7 @@ def one_auc(part: pd.DataFrame, **names: str) -> dict:
 def interval(part: pd.DataFrame) -> dict[str, float]:
     """The ends of the AUC's 95 % interval over documents."""
     columns = (part[name] for name in ("label", "support", "origin"))
-    found = bootstrap_interval(auc, *columns, groups=part["document"], draws=_DRAWS)
+    found = bootstrap_interval(auc, *columns, groups=part["document"])
     return {"low": found.low, "high": found.high}
 
 
