@@ -94,8 +94,7 @@ def serve():
 
     yield start
     for server in servers:
-        server.shutdown()
-        server.server_close()
+        server.kill()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from servers import Server, odd
+from servers import odd
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
@@ -261,15 +261,13 @@ def test_the_program_itself():
 
 
 @pytest.fixture
-def served(project):
+def served(project, serve):
     """params.yaml with a model behind a loopback server that says yes to everything."""
-    server = Server(lambda prompt: "- The cat sat." if "breakdown" in prompt else ("Yes", {"Yes": 0.75, "No": 0.25}))
+    server = serve(lambda prompt: "- The cat sat." if "breakdown" in prompt else ("Yes", {"Yes": 0.75, "No": 0.25}))
     params = yaml.safe_load(Path("params.yaml").read_text())
     entry = {"kind": "openai", "model": "m", "base_url": server.url, "prices": {"prompt": 1e5, "reply": 0}}
     Path("params.yaml").write_text(yaml.safe_dump(params | {"models": params["models"] | {"served": entry}}))
-    yield server
-    server.shutdown()
-    server.server_close()
+    return server
 
 
 def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
@@ -611,8 +609,7 @@ def test_a_column_of_claims_beside_other_texts_is_named():
 
 
 def test_a_server_that_is_not_there_is_a_message_within_seconds(served, monkeypatch, capsys):
-    served.shutdown()
-    served.server_close()
+    served.kill()
     error = fail(monkeypatch, capsys, "score", write(GOOD), "--model", "served")
     assert f"m at {served.url} cannot be used: no connection" in error
     assert "correct the model's `base_url`" in error

@@ -116,8 +116,7 @@ def entries(tmp_path_factory):
         },
         "openai": {"kind": "openai", "model": "m", "base_url": server.url},
     }
-    server.shutdown()
-    server.server_close()
+    server.kill()
 
 
 @pytest.fixture(scope="module")

@@ -452,8 +452,7 @@ def test_a_server_that_has_answered_before_is_waited_for(serve, waits):
     server = serve(faults=[last])
     model = connect(server, retries=5)
     model.verify(["D."], [["A."]], ZERO)
-    server.shutdown()
-    server.server_close()
+    server.kill()
     with pytest.raises(ModelError, match=r"no connection: .*after 5 retries\. Finished replies are kept"):
         model.verify(["D."], [["B."]], ZERO)
     assert len(waits) == 5

@@ -19,7 +19,6 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from servers import Server
 from typer.testing import CliRunner
 
 import claimwise
@@ -65,12 +64,9 @@ def file(tmp_path):
 
 
 @pytest.fixture
-def served():
-    """A server whose verdict on a prompt depends on the prompt only, and a params.yaml entry for it."""
-    server = Server(lambda prompt: ("Yes", {"Yes": (len(prompt) % 7 + 1) / 10, "No": 0.1}), latency=0.03)
-    yield server
-    server.shutdown()
-    server.server_close()
+def served(serve):
+    """A server whose verdict on a prompt depends on the prompt only."""
+    return serve(lambda prompt: ("Yes", {"Yes": (len(prompt) % 7 + 1) / 10, "No": 0.1}), latency=0.03)
 
 
 def scored(files, out, model="lexical", metric="sentences", **options):
@@ -441,7 +437,7 @@ def command(*arguments):
     )
 
 
-def test_a_killed_run_goes_on_where_it_was(tmp_path, served):
+def test_a_killed_run_goes_on_where_it_was(tmp_path, served, serve):
     examples(40, 20).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
     served.latency = 0.4
     asked = [tmp_path / "mine.jsonl", "--metric", "sentences", "--model", "openai", "--name", "m"]
@@ -458,7 +454,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, served):
         merge(tmp_path / "s", tmp_path / "x.parquet")
     found = scored(tmp_path / "mine.jsonl", tmp_path / "s", **asking(served))
     assert there.items() <= times(tmp_path / "s").items()
-    assert found == scored(tmp_path / "mine.jsonl", tmp_path / "calm", **asking(Server(served.answer)))
+    assert found == scored(tmp_path / "mine.jsonl", tmp_path / "calm", **asking(serve(served.answer)))
     twice = [prompt for prompt, count in prompts_of(served).items() if count > 1]
     assert len(twice) <= 16  # those that were on their way
     assert before.keys() < prompts_of(served).keys()

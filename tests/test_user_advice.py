@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from servers import Server
 from typer.testing import CliRunner
 
 from claimwise import cli
@@ -52,17 +51,15 @@ def test_of_a_prompt_that_is_too_long_a_shorter_one_is_named():
 
 
 @pytest.fixture
-def served(tmp_path, monkeypatch):
+def served(tmp_path, monkeypatch, serve):
     """A file of six rows and a model behind a loopback server."""
     monkeypatch.chdir(tmp_path)
-    server = Server(lambda prompt: "- It rained." if "breakdown" in prompt else ("Yes", {"Yes": 0.75, "No": 0.25}))
+    server = serve(lambda prompt: "- It rained." if "breakdown" in prompt else ("Yes", {"Yes": 0.75, "No": 0.25}))
     entry = {"kind": "openai", "model": "m", "base_url": server.url, "concurrency": 1}
     params = {"model": "served", "models": {"served": entry}, "cache": "calls.sqlite"}
     Path("params.yaml").write_text(yaml.safe_dump(params))
     Path("mine.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    yield server
-    server.shutdown()
-    server.server_close()
+    return server
 
 
 def score():
