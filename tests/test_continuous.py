@@ -3,18 +3,12 @@
 import pytest
 import torch
 import transformers
-from tiny_checkpoints import make
+from tiny_checkpoints import PROBE, make
 
 from claimwise.models import continuous
 from claimwise.models.prefix import SharedPrefix
 
 SHARED = [0, *range(100, 160)]
-#: Two documents under common instructions, two claims after each.
-PROBE = [
-    SHARED[:20] + document + claim
-    for document in ([5, 6, 3] * 11, [6, 4, 4, 7] * 6)
-    for claim in ([4, 3, 6, 5, 7], [7, 5, 3])
-]
 #: Of lengths that differ, some of them shared with another.
 OWN = [[200 + 7 * k + 3 * j for j in range(length)] for k, length in enumerate((9, 1, 30, 4, 9, 17, 2, 11, 6))]
 LONGEST = 12

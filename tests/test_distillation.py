@@ -9,7 +9,6 @@ from claimwise import corpora, models, params, prompts
 from claimwise.corpora.base import Rows
 from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Decomposition
-from claimwise.models.options import TransformersOptions
 from claimwise.models.weights import learned_documents
 from training import distillation, lora
 from training.distillation import Lesson, lessons
@@ -19,12 +18,6 @@ LESSONS = {
     "Rain closed it.": ["It rained.", "It closed."],
 }
 BY_HEART = [Lesson(f"{number:032x}", *lesson) for number, lesson in enumerate(LESSONS.items())]
-
-
-@pytest.fixture(scope="module")
-def options(smollm2):
-    settings = {key: value for key, value in smollm2.items() if key not in ("kind", "recorded")}
-    return TransformersOptions.read("transformers", settings)
 
 
 @pytest.fixture
@@ -46,9 +39,9 @@ def _corpus(documents=40):
     return rows.corpus()
 
 
-def test_two_summaries_are_learned_by_heart(smollm2, options, quick, monkeypatch, tmp_path):
+def test_two_summaries_are_learned_by_heart(smollm2, smollm2_options, quick, monkeypatch, tmp_path):
     monkeypatch.setattr(distillation, "PASSES", 10)
-    distillation.train(options, BY_HEART, tmp_path)
+    distillation.train(smollm2_options, BY_HEART, tmp_path)
     student = models.load(smollm2 | {"adapter": str(tmp_path)})
     made = student.decompose(list(LESSONS), prompts.load(distillation.PROMPT))
     assert [[claim.text for claim in found.claims] for found in made] == list(LESSONS.values())
@@ -57,8 +50,8 @@ def test_two_summaries_are_learned_by_heart(smollm2, options, quick, monkeypatch
     assert found == {"precision": 100, "recall": 100, "f1": 100, "low": 100, "high": 100, "n": 2, "no_claims": 0}
 
 
-def test_padding_does_not_change_the_loss_and_only_what_is_written_counts(options):
-    writer = distillation.Writer(options.model_copy(update={"dtype": "float32"}))
+def test_padding_does_not_change_the_loss_and_only_what_is_written_counts(smollm2_options):
+    writer = distillation.Writer(smollm2_options)
     long = Lesson("0", "It rained all day in Rome, and Leo, who had won, went home.", ["It rained."])
     with torch.inference_mode():
         alone = [writer.loss([lesson]).item() for lesson in (BY_HEART[0], long)]

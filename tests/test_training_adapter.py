@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from claimwise import models, prompts
 from claimwise.models import weights
-from claimwise.models.options import ModelError, TransformersOptions
+from claimwise.models.options import ModelError
 from claimwise.models.weights import learned_documents
 from claimwise.schema import document_id
 from training import adapter, left_out, lora, packing
@@ -36,20 +36,14 @@ PACKS = [
 
 
 @pytest.fixture(scope="module")
-def options(smollm2):
-    settings = {key: value for key, value in smollm2.items() if key not in ("kind", "recorded")}
-    return TransformersOptions.read("transformers", settings)
-
-
-@pytest.fixture(scope="module")
-def learned(options, tmp_path_factory):
+def learned(smollm2_options, tmp_path_factory):
     """A folder with an adapter of four large steps on two documents."""
     folder = tmp_path_factory.mktemp("adapter")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adapter, "RATE", 3e-3)
         patch.setattr(lora, "WARM_UP", 1)
         patch.setattr(adapter, "_PACKS_PER_STEP", len(PACKS))
-        adapter.train(options, PACKS * 4, folder)
+        adapter.train(smollm2_options, PACKS * 4, folder)
     return folder
 
 
@@ -66,8 +60,10 @@ def test_statements_are_told_apart_by_a_model_with_the_adapter_that_learned_them
     assert (margin_after < margin_before - 0.1).all()  # the wrong one falls behind the right one
 
 
-def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_alone_would_have(smollm2, options):
-    asked = adapter.Asked(options)
+def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_alone_would_have(
+    smollm2, smollm2_options
+):
+    asked = adapter.Asked(smollm2_options)
     with torch.inference_mode():
         # beside a shorter document, whose row is padded
         [right, wrong] = asked.logits(
@@ -81,10 +77,10 @@ def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_a
     assert torch.stack([right, wrong]) == pytest.approx(alone, abs=0.15)
 
 
-def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tmp_path, monkeypatch):
+def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(smollm2_options, tmp_path, monkeypatch):
     monkeypatch.setattr(lora, "_STEPS_PER_SAVE", 1)
     monkeypatch.setattr(adapter, "_PACKS_PER_STEP", 1)
-    adapter.train(options, PACKS, tmp_path / "whole")
+    adapter.train(smollm2_options, PACKS, tmp_path / "whole")
 
     calls = []
 
@@ -98,9 +94,9 @@ def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(options, tm
     with monkeypatch.context() as patch:
         patch.setattr(adapter, "loss", failing)
         with pytest.raises(KeyboardInterrupt):
-            adapter.train(options, PACKS, tmp_path / "killed")
+            adapter.train(smollm2_options, PACKS, tmp_path / "killed")
     assert not (tmp_path / "killed" / "adapter_model.safetensors").exists()
-    adapter.train(options, PACKS, tmp_path / "killed")
+    adapter.train(smollm2_options, PACKS, tmp_path / "killed")
 
     whole, killed = (load_file(tmp_path / name / "adapter_model.safetensors") for name in ("whole", "killed"))
     assert whole.keys() == killed.keys()
@@ -167,7 +163,7 @@ def test_a_folder_without_an_adapter_is_refused(smollm2, tmp_path):
 
 def test_an_adapter_is_added_to_the_weights_and_names_no_folder_of_this_machine(smollm2, learned):
     plain, adapted = (
-        models.load(smollm2 | {"dtype": "float32"} | more).language_model.engine.checkpoint.model.state_dict()
+        models.load(smollm2 | more).language_model.engine.checkpoint.model.state_dict()
         for more in ({}, {"adapter": str(learned)})
     )
     weights = load_file(learned / "adapter_model.safetensors")
@@ -181,19 +177,18 @@ def test_an_adapter_is_added_to_the_weights_and_names_no_folder_of_this_machine(
     assert made_from == smollm2["model"]
 
 
-def test_what_was_left_out_is_asked_about_once_at_every_strength(smollm2, options, learned, tmp_path):
+def test_what_was_left_out_is_asked_about_once_at_every_strength(smollm2, smollm2_options, learned, tmp_path):
     unseen = "The museum opened in May. Ben Ray paid for the roof."
     rows = [row(document, "The museum opened in May.", "Ben Ray left.", label=0) for document in (unseen, DOCUMENTS[0])]
-    exact = options.model_copy(update={"dtype": "float32"})
-    left_out.ask(rows, exact, str(learned), tmp_path / "asked-A.jsonl")
+    left_out.ask(rows, smollm2_options, str(learned), tmp_path / "asked-A.jsonl")
     with (tmp_path / "asked-A.jsonl").open("ab") as file:
         file.write('{"document": "killed within an é'.encode()[:-1])
-    left_out.ask(rows, exact, str(learned), tmp_path / "asked-A.jsonl")
+    left_out.ask(rows, smollm2_options, str(learned), tmp_path / "asked-A.jsonl")
 
     [line] = map(json.loads, (tmp_path / "asked-A.jsonl").read_text().splitlines())  # not of what was learned from
     assert (line["document"], line["statements"]) == (unseen, [*rows[0].statements, rows[0].summary])
     for strength, more in (("0.0", {}), ("1.0", {"adapter": str(learned)})):
-        model = models.load(smollm2 | {"dtype": "float32", "share_prefix": False} | more)
+        model = models.load(smollm2 | {"share_prefix": False} | more)
         [verdicts] = model.verify([unseen], [line["statements"]], ZERO)
         alone = torch.tensor([verdict.support for verdict in verdicts]).logit()
         assert torch.tensor(line["log_odds"][strength]) == pytest.approx(alone, abs=0.01)

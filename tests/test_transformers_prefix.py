@@ -5,16 +5,10 @@ import torch
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_checkpoints import make
+from tiny_checkpoints import PROBE, make
 
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, tree
 
-#: Two documents under common instructions, two claims after each; the smallest vocabulary here has eight tokens.
-PROBE = [
-    [3] * 12 + [4, 5] * 6 + document + claim
-    for document in ([5, 6, 3] * 11, [6, 4, 4, 7] * 6)
-    for claim in ([4, 3, 6, 5, 7], [7, 5, 3])
-]
 prompt_lists = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), min_size=1, max_size=12)
 
 

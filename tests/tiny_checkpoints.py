@@ -20,6 +20,13 @@ CHAT = (
     "{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
+#: Prompts to try a shared prefix on: two documents under common instructions, two claims after each; the smallest vocabulary
+#: has eight tokens.
+PROBE = [
+    [3] * 12 + [4, 5] * 6 + document + claim
+    for document in ([5, 6, 3] * 11, [6, 4, 4, 7] * 6)
+    for claim in ([4, 3, 6, 5, 7], [7, 5, 3])
+]
 
 
 def tokenizer(chat: bool = False) -> transformers.PreTrainedTokenizerFast:
