@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pandas as pd
 import torch
 from torch.nn.functional import cross_entropy
-from torch.nn.utils.rnn import pad_sequence
+from transformers import DataCollatorForSeq2Seq
 
 from claimwise import corpora, models, params, prompts
 from claimwise.analysis.bootstrap import bootstrap_interval
@@ -99,14 +99,13 @@ class Writer:
 
     def loss(self, batch: Sequence[Lesson]) -> torch.Tensor:
         """Cross-entropy of the tokens of what should be replied, the mean over all of them."""
-        tokenizer, rows, wanted = self._checkpoint.tokenizer, [], []
+        tokenizer, rows = self._checkpoint.tokenizer, []
         for lesson in batch:
             asked = self._checkpoint.encode(self._prompt.render(Summary=lesson.summary))
             reply = [*tokenizer(target(lesson.claims), add_special_tokens=False).input_ids, tokenizer.eos_token_id]
-            rows.append(asked + reply)
-            wanted.append(torch.tensor([*[_NO_LOSS] * len(asked), *reply]))
-        inputs = tokenizer.pad({"input_ids": rows}, return_tensors="pt")
-        wanted = pad_sequence(wanted, batch_first=True, padding_value=_NO_LOSS)
+            rows.append({"input_ids": asked + reply, "labels": [_NO_LOSS] * len(asked) + reply})
+        inputs = DataCollatorForSeq2Seq(tokenizer)(rows)
+        wanted = inputs.pop("labels")
         with lora.half_precision(self.model):
             states = self.model.base_model(**inputs.to(self.model.device), use_cache=False).last_hidden_state
         written = wanted[:, 1:] != _NO_LOSS  # the state before a token says which comes
