@@ -1,6 +1,7 @@
 """Fixtures that several test files share."""
 
 import asyncio
+import functools
 import gc
 import os
 from importlib import metadata
@@ -33,14 +34,7 @@ def published_corpus():
     if not folder:
         pytest.skip("CLAIMWISE_MIRROR is not set: it names a folder with copies of the public files")
     assert Path(folder).is_dir(), f"CLAIMWISE_MIRROR names {folder}, which is no folder"
-    loaded = {}
-
-    def load(name):
-        if name not in loaded:
-            loaded[name] = corpora.load(name)
-        return loaded[name]
-
-    return load
+    return functools.cache(corpora.load)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -22,13 +23,7 @@ pytestmark = pytest.mark.skipif(
     reason="CLAIMWISE_MIRROR is not set: it names a folder with copies of the public files",
 )
 
-_LOADED = {}
-
-
-def load(name):
-    if name not in _LOADED:
-        _LOADED[name] = training.corpora.load(name)
-    return _LOADED[name]
+load = cache(training.corpora.load)
 
 
 def counted(name):

@@ -4,6 +4,7 @@ import logging
 import math
 import shutil
 from datetime import datetime
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -39,12 +40,9 @@ CLAIMS = [["It rained.", "Ann won.", "Ann lost the race in 2001."], ["The tram l
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    made = {}
-
+    @cache
     def folder(architecture="llama", chat=False):
-        if (architecture, chat) not in made:
-            made[architecture, chat] = make(tmp_path_factory.mktemp(architecture), architecture, chat)
-        return made[architecture, chat]
+        return make(tmp_path_factory.mktemp(architecture), architecture, chat)
 
     return folder
 
