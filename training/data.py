@@ -120,12 +120,8 @@ def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
 
 
 def training_examples(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Examples to learn from, none of a test document: a corpus's name, the name of its rows (of SummEdits one a domain),
-    and the examples.
-
-    Args:
-        corpora: by name; those of ``TRAINING_SPLITS`` are learned from, those of ``TEST_SPLITS`` excluded.
-    """
+    """Examples of ``TRAINING_SPLITS``, none of a document of ``TEST_SPLITS``: a corpus's name, the name of its rows (of
+    SummEdits one a domain), and the examples."""
     forbidden = documents_under_test(corpora)
     for name, splits in TRAINING_SPLITS.items():
         if name not in corpora:

@@ -282,16 +282,9 @@ _COMMON: tuple[_Edit, ...] = (_entity, _negation, _word, _phrase, _addition)
 
 
 def edits(claim: str, source: Source, count: int, rng: random.Random) -> list[Edit]:
-    """Change a claim that a document supports into claims that it does not, each in its own way.
+    """Change a claim that a document, its source, supports into ``count`` claims at most that it does not.
 
-    Args:
-        claim: a supported claim.
-        source: its document; replacements are taken from it.
-        count: how many, at most.
-        rng: source of chance; the same state gives the same edits.
-
-    Returns:
-        Edits of kinds chosen at random among those that apply.
+    Each is changed in a way of its own, chosen at random among those that apply; the same state of chance gives the same.
 
     >>> [e.kind for e in edits("Lee was in Rome", Source.of("On Monday Lee was in Rome."), 1, random.Random(3))]
     ['negation']

@@ -71,10 +71,7 @@ def edit_types(rows: Sequence[Row], table: Table, logits: np.ndarray, alone: np.
 def held_out(group: str, asked: Material, heads: Heads) -> pd.DataFrame:
     """AUC on corpora that training left out, and of word overlap, which needs none; calibration of what ships.
 
-    Args:
-        group: their name.
-        asked: their judged rows.
-        heads: learned without them.
+    ``group`` is their name, ``asked`` are their judged rows; ``heads`` learned without them.
 
     Returns:
         ``corpus, held_out_with, n, model, pooling, auc, low, high, ece``: ``low`` and ``high`` are the ends of the 95 %

@@ -47,12 +47,7 @@ def half_precision(model: PreTrainedModel) -> AbstractContextManager:
 def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float], rate: float, folder: Path) -> None:
     """Learn from all steps, in order, once; what is in the folder of such a run that was killed goes on.
 
-    Args:
-        adapted: what learns.
-        steps: what it learns from.
-        learn: adds the gradients of a step's loss, and returns the loss.
-        rate: learning rate, where it is highest.
-        folder: where the state of the training is kept.
+    ``learn`` adds the gradients of a step's loss, and returns the loss; ``rate`` is the learning rate where it is highest.
 
     Raises:
         RuntimeError: a gradient is not a number.
