@@ -1,7 +1,6 @@
 """The stages: corpora prepared, metrics run over them, notebooks executed, each in a project of its own."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -206,13 +205,14 @@ def model(settings, monkeypatch):
     return fake
 
 
-def prepare(name, documents):
+def prepare(name, documents, split="test"):
     """Two summaries a document, the second with an invented sentence."""
     rows = Rows(name)
     for number in range(documents):
         document = f"The cat sat on mat {number}. It rained."
-        rows.example(str(number), "good", document=document, summary=f"The cat sat on mat {number}.", label=1)
-        rows.example(str(number), "bad", document=document, summary="It rained. Dogs barked loudly.", label=0)
+        both = {"document": document, "split": split}
+        rows.example(str(number), "good", summary=f"The cat sat on mat {number}.", label=1, **both)
+        rows.example(str(number), "bad", summary="It rained. Dogs barked loudly.", label=0, **both)
     corpora.write(rows.corpus(), paths.corpus_folder("sample", name))
 
 
@@ -257,21 +257,15 @@ def test_a_dry_run_asks_and_writes_nothing(model, settings, capsys):
 
 
 def test_a_metric_that_takes_long_scores_few_validation_documents(model, settings):
-    prepare("one", 3)
-    folder = paths.corpus_folder("sample", "one")
-    corpus = corpora.read(folder)
-    corpora.write(replace(corpus, examples=corpus.examples.assign(split="validation")), folder)
+    prepare("one", 3, "validation")
     given = scored(settings, one=BOTH | {"validation_documents": {"factored": 2}})
     sizes = [len(Evaluation.read(stages.score(given, metric)[0]).scores) for metric in BOTH["metrics"]]
     assert sizes == [6, 4]
 
 
 def test_metrics_that_are_cut_leave_out_what_a_model_of_any_of_them_learned_from(model, settings, monkeypatch):
-    prepare("one", 3)
-    folder = paths.corpus_folder("sample", "one")
-    corpus = corpora.read(folder)
-    corpora.write(replace(corpus, examples=corpus.examples.assign(split="validation")), folder)
-    first = min(corpus.examples["document_id"])
+    prepare("one", 3, "validation")
+    first, second, _ = sorted(corpora.read(paths.corpus_folder("sample", "one")).examples["document_id"].unique())
     monkeypatch.setattr(stages, "learned_documents", lambda name: frozenset({first} if name == "mine" else ()))
     given = scored(settings, one={"metrics": ["acueval", "factored"], "validation_documents": {"factored": 1}})
     given.models["tuned"] = {"kind": "embedded", "adapter": "mine"}  # no metric's model
@@ -282,7 +276,7 @@ def test_metrics_that_are_cut_leave_out_what_a_model_of_any_of_them_learned_from
     assert documents() == {first}
     given.metrics["tuned"] = DEFAULT_METRICS["sentences"] | {"model": "tuned"}
     given.dataset.score["one"].validation_documents["tuned"] = 1
-    assert documents() == {sorted(corpus.examples["document_id"].unique())[1]}
+    assert documents() == {second}
     assert len(next(stages._scored(given, "acueval"))[1].examples) == 6
 
 
