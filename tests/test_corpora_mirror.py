@@ -1,7 +1,6 @@
 """Counts and labels of the real public files; needs the folder that CLAIMWISE_MIRROR names."""
 
 import hashlib
-import os
 from functools import cache
 
 import pandas as pd
@@ -18,10 +17,7 @@ from claimwise_embedded.heads import document_hash
 from training import packing
 from training.data import TEST_SPLITS
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("CLAIMWISE_MIRROR"),
-    reason="CLAIMWISE_MIRROR is not set: it names a folder with copies of the public files",
-)
+pytestmark = pytest.mark.usefixtures("published_corpus")
 
 load = cache(training.corpora.load)
 

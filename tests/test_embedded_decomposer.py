@@ -1,6 +1,5 @@
 """The embedded decomposer: what its claims say, where they come from, and that demonstrations and scope matter."""
 
-import os
 import random
 import re
 
@@ -210,10 +209,9 @@ def test_a_sentence_without_end_is_read_in_pieces():
     assert found.claims
 
 
-@pytest.mark.skipif(not os.environ.get("CLAIMWISE_MIRROR"), reason="CLAIMWISE_MIRROR is not set: ROSE is not at hand")
-def test_claims_of_real_references_meet_those_of_people():
-    rose = corpora.load("rose")
-    part = rose.examples[(rose.examples["split"] == "validation") & (rose.examples["origin"] == "cnndm")][:150]
+def test_claims_of_real_references_meet_those_of_people(published_corpus):
+    rose = published_corpus("rose")
+    part = rose.examples[rose.examples["split"] == "validation"][:150]
     gold = rose.gold_claims.groupby("example_id")["claim"].agg(list)
     found = decompose(part["summary"].tolist(), FEW)
     rows = [easiness([c.text for c in f.claims], gold[i]) for f, i in zip(found, part["id"], strict=True)]

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import random
 import shutil
 
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from claimwise import corpora, prompts, text
+from claimwise import prompts, text
 from claimwise.prompts import Demonstration
 from claimwise.words import stem
 from claimwise_embedded import checksums, decomposer, decomposer_parsing
@@ -318,12 +317,11 @@ def test_the_zero_shot_weights_say_that_they_know_nothing_of_aggrefact():
     assert not [name for name in about["corpora"] if name.startswith(data.ZERO_SHOT)]
 
 
-@pytest.mark.skipif("CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR is not set: no public corpora")
 @pytest.mark.parametrize("variant", ["", "zero-shot"])
-def test_shipped_weights_have_seen_no_test_document(variant):
+def test_shipped_weights_have_seen_no_test_document(variant, published_corpus):
     heads = Heads.read(WEIGHTS / variant)
     for name, tested_splits in data.TEST_SPLITS.items():
-        examples = corpora.load(name).examples
+        examples = published_corpus(name).examples
         splits = None if variant and name.startswith("aggrefact") else tested_splits
         tested = examples if splits is None else examples[examples["split"].isin(splits)]
         folds = {len(heads.unseen_by(document)) for document in pd.unique(tested["document"])}

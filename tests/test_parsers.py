@@ -746,9 +746,7 @@ def test_texts_lose_the_marks_that_all_of_them_stands_in():
         assert parse("text", reply).value == "It rained."
 
 
-mirror = pytest.mark.skipif(
-    "CLAIMWISE_MIRROR" not in os.environ, reason="CLAIMWISE_MIRROR does not name a folder of public files"
-)
+mirror = pytest.mark.usefixtures("published_corpus")
 
 
 def recorded(pattern: str, key: str) -> list[str]:
