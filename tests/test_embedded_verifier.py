@@ -297,7 +297,7 @@ def test_a_checker_learns_that_a_word_must_be_in_the_passage():
         claim = words_of(f"{names[0] if true else names[4]} won", rng)
         reading = Reading(claim, (words_of(f"{names[0]} won and {names[1]} lost", rng),))
         lessons.append(Lesson([reading], [np.array([1.0 - true, 0.0])], np.array([float(true)]), 1.0))
-    learned = fit(lessons[:300], 40, seed=0)
+    learned = fit(lessons[:300], 10, seed=0)
     support = np.array([found[0] for found, _ in check([learned], [lesson.readings[0] for lesson in lessons[300:]])])
     truth = np.array([lesson.truth[0] for lesson in lessons[300:]])
     assert ((support > 0) == truth).mean() > 0.9
