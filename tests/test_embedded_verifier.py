@@ -133,7 +133,7 @@ def test_function_words_hold_nothing_whatever_their_stem():
     # Porter's stems of these are no words: "wa", "thi", "hi", "ha", "ani", "becaus", "veri".
     function = "This was his, any of it, because he has very many before those during that."
     assert content(function) == {"mani"}
-    index = Index.of(f"This was his because it has been so {'very ' * 9}before. Rain fell on Rome.")
+    index = Index(f"This was his because it has been so {'very ' * 9}before. Rain fell on Rome.")
     claim = "This was because Rome has been wet before."
     assert index.retrieve([stem(word) for word in claim.rstrip(".").split()], limit=1) == [1]
     assert {stem("nothing"), stem("nobody"), stem("unlikely")} <= NEGATIONS
@@ -141,7 +141,7 @@ def test_function_words_hold_nothing_whatever_their_stem():
 
 def test_retrieval_finds_the_sentence_and_fills_up_from_the_start():
     sentences = ["Ann met Bo on a day in May", "Rain fell", "The bridge in Rome closed", "Lee ran home"]
-    index = Index.of(" ".join(f"{sentence}, as {'so ' * 12}often." for sentence in sentences))
+    index = Index(" ".join(f"{sentence}, as {'so ' * 12}often." for sentence in sentences))
     assert index.retrieve(["bridg", "rome"], limit=2) == [2, 0]
 
 
@@ -151,7 +151,7 @@ def test_short_turns_are_read_together_and_a_name_at_the_start_of_one_is_not_one
     assert one.text == dialogue.partition("\nAnn: Oh")[0]
     assert [one.text[a:b] for a, b in one.spans][:5] == ["Ann", "Who", "ran", "Bo", "Lee"]
     assert (one.first_word, rest.first_word, rest.text) == (0, len(one.stems), "Ann: Oh.")
-    assert len(Index.of(dialogue).pieces) == 2
+    assert len(Index(dialogue).pieces) == 2
     assert [piece.text for piece in pieces(dialogue)] == dialogue.splitlines()
     together, apart = (capitalised(pieces(dialogue, least)) for least in (15, 1))
     assert together == apart

@@ -171,31 +171,23 @@ def pieces(passage: str, least: int = 1) -> list[Piece]:
     return found
 
 
-@dataclass(slots=True)
 class Index:
-    """A document's pieces and, for each stem, the pieces that hold it."""
+    """A document's pieces and, for each stem, the pieces that hold it; made in time linear in its length.
 
-    pieces: list[Piece]
-    postings: dict[str, list[int]]
-    counts: Counter = field(repr=False)
-    ngrams: frozenset = field(repr=False)
-    n_words: int
-    names: frozenset = field(repr=False)
+    ``ngrams`` are its runs of two to four stems, ``names`` the stems of its names.
+    """
 
-    @classmethod
-    def of(cls, passage: str) -> Index:
-        """Index a document in time linear in its length."""
-        parts = pieces(passage, LEAST_WORDS)
-        postings: dict[str, list[int]] = defaultdict(list)
-        counts: Counter = Counter()
-        ngrams = set()
-        for number, part in enumerate(parts):
-            counts.update(part.stems)
+    def __init__(self, passage: str) -> None:
+        self.pieces = pieces(passage, LEAST_WORDS)
+        self.postings: dict[str, list[int]] = defaultdict(list)
+        self.ngrams: set[tuple[str, ...]] = set()
+        for number, part in enumerate(self.pieces):
             for stemmed in set(part.stems):
-                postings[stemmed].append(number)
+                self.postings[stemmed].append(number)
             for n in (2, 3, 4):
-                ngrams.update(zip(*(part.stems[i:] for i in range(n)), strict=False))
-        return cls(parts, postings, counts, frozenset(ngrams), counts.total(), capitalised(parts))
+                self.ngrams.update(zip(*(part.stems[i:] for i in range(n)), strict=False))
+        self.n_words = sum(len(part.stems) for part in self.pieces)
+        self.names = capitalised(self.pieces)
 
     def retrieve(self, stems: Iterable[str], limit: int = PIECES_PER_CLAIM) -> list[int]:
         """The pieces that share most with a claim, best first (idf within the document, BM25-like).

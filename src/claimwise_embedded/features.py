@@ -188,7 +188,7 @@ def _of_text(stems: Sequence[str], index: Index, top: Piece) -> dict[str, float]
         "hedges added": float(len((mine & HEDGES) - there)),
         "quantifiers added": float(len((mine & QUANTIFIERS) - there)),
         "opposites in top piece": _opposites(mine, there),
-        "opposites in document": _opposites(mine, index.counts.keys()),
+        "opposites in document": _opposites(mine, index.postings.keys()),
     }
 
 
@@ -202,12 +202,12 @@ def _least(values: np.ndarray, mask: np.ndarray) -> float:
     return float(values[mask].min()) if mask.any() else 1.0
 
 
-def _novelty(stems: Sequence[str], known: frozenset, n: int) -> float:
+def _novelty(stems: Sequence[str], known: Set, n: int) -> float:
     grams = list(zip(*(stems[i:] for i in range(n)), strict=False))
     return sum(g not in known for g in grams) / len(grams) if grams else 0.0
 
 
-def _longest_run(stems: Sequence[str], known: frozenset) -> float:
+def _longest_run(stems: Sequence[str], known: Set) -> float:
     longest = run = 0
     for gram in pairwise(stems):
         run = run + 1 if gram in known else 0
@@ -293,7 +293,7 @@ def match_words(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) 
         share=weight / weight.sum(),
         numbers=np.array([is_number(s) for s in stems]),
         names=claim.names[content] | np.array([s in index.names for s in stems]),
-        present=np.array([s in index.counts for s in stems], dtype=float),
+        present=np.array([s in index.postings for s in stems], dtype=float),
         similarity=claim.states[content] @ np.concatenate(states).T,
         same=claim_ids[:, None] == pool_ids[None, :],
         place=np.array(place),

@@ -98,7 +98,7 @@ class Reader:
         plans = []
         to_encode: list[Piece] = []
         for document, joined, claims in wanted:
-            index = Index.of(joined)
+            index = Index(joined)
             parts = {claim: pieces(claim) for claim in claims} if index.pieces else {}
             chosen = {
                 claim: sorted(index.retrieve((s for p in found for s in p.stems), limit))
@@ -114,7 +114,7 @@ class Reader:
         for (_, _, claims), (index, own, parts, chosen, needed) in zip(wanted, plans, strict=True):
             by_number = {number: next(encoded) for number in needed}
             found: dict[str, Evidence | str] = {}
-            known = index.counts.keys()
+            known = index.postings.keys()
             passages = {
                 number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)
                 for number, encoding in by_number.items()
