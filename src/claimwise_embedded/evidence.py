@@ -198,16 +198,11 @@ class Index:
         scores: dict[int, float] = defaultdict(float)
         for stemmed in set(stems) - FUNCTION_STEMS:
             where = self.postings.get(stemmed, ())
-            if not where:
-                continue
             weight = math.log(1 + (n - len(where) + 0.5) / (len(where) + 0.5))
             for number in where:
                 scores[number] += weight
-        ranked = sorted(scores, key=lambda i: (-scores[i] / (6 + len(self.pieces[i].stems)) ** 0.35, i))[:limit]
-        if len(ranked) < min(limit, n):
-            chosen = set(ranked)
-            ranked += [i for i in range(min(n, 2 * limit)) if i not in chosen][: limit - len(ranked)]
-        return ranked
+        ranked = sorted(scores, key=lambda i: (-scores[i] / (6 + len(self.pieces[i].stems)) ** 0.35, i))
+        return list(dict.fromkeys([*ranked, *range(min(limit, n))]))[:limit]
 
 
 def capitalised(parts: Sequence[Piece]) -> frozenset:
