@@ -224,15 +224,15 @@ def _opposites(mine: set[str], known: Set[str]) -> float:
 class EncodedClaim:
     """A claim's pieces as one sequence of words.
 
-    ``states`` is (n_words, 384), ``whole`` (384,), ``weights`` (n_words,) how rare each word is, ``stems`` and ``names``
-    (n_words,) each word's stem and whether it is a name.
+    ``states`` is (n_words, 384), ``whole`` (384,), ``weights`` (n_words,) how rare each word is; ``names`` are the stems of
+    names, its own and the document's.
     """
 
     stems: list[str]
     states: np.ndarray
     whole: np.ndarray
     weights: np.ndarray
-    names: np.ndarray
+    names: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -292,7 +292,7 @@ def match_words(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) 
         weight=weight,
         share=weight / weight.sum(),
         numbers=np.array([is_number(s) for s in stems]),
-        names=claim.names[content] | np.array([s in index.names for s in stems]),
+        names=np.array([s in claim.names for s in stems]),
         present=np.array([s in index.postings for s in stems], dtype=float),
         similarity=claim.states[content] @ np.concatenate(states).T,
         same=claim_ids[:, None] == pool_ids[None, :],

@@ -120,7 +120,7 @@ class Reader:
                 for number, encoding in by_number.items()
             }
             for claim in chosen:
-                ready = self._claim(parts[claim], [next(encoded) for _ in parts[claim]])
+                ready = self._claim(parts[claim], [next(encoded) for _ in parts[claim]], index)
                 numbers = chosen[claim]
                 evidence = measure(ready, index, {number: by_number[number] for number in numbers})
                 said = frozenset(ready.stems) - FUNCTION_STEMS
@@ -129,25 +129,22 @@ class Reader:
                     [s for some in by_piece for s in some[:1]] + [s for some in by_piece for s in some[1:]]
                 )
                 evidence.ranked = [s for s in ranked if own is None or s < own]
-                names = {stem for stem, name in zip(ready.stems, ready.names, strict=True) if name} | index.names
-                words = Words.of(ready.states, ready.stems, names, known, ready.weights)
+                words = Words.of(ready.states, ready.stems, ready.names, known, ready.weights)
                 evidence.reading = Reading(words, tuple(passages[n] for n in numbers))
                 found[claim] = evidence
             for claim in claims:
                 found.setdefault(claim, Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS)
             yield found
 
-    def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded]) -> EncodedClaim:
+    def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded], index: Index) -> EncodedClaim:
         whole = np.sum([e.whole for e in encoded], axis=0)
-        names = capitalised(parts)
-        stems = [stem for part in parts for stem in part.stems]
         words = [part.text[a:b].lower() for part in parts for a, b in part.spans]
         return EncodedClaim(
-            stems,
+            [stem for part in parts for stem in part.stems],
             np.concatenate([e.words for e in encoded]),
             whole / max(float(np.linalg.norm(whole)), 1e-9),
             np.array([self._weight(word) for word in words]),
-            np.array([stem in names for stem in stems]),
+            capitalised(parts) | index.names,
         )
 
 
