@@ -97,7 +97,7 @@ class Reader:
         """Encode the pieces of several documents and their claims together, then measure one by one."""
         plans = []
         to_encode: list[Piece] = []
-        for document, joined, claims in wanted:
+        for _, joined, claims in wanted:
             index = Index(joined)
             parts = {claim: pieces(claim) for claim in claims} if index.pieces else {}
             chosen = {
@@ -106,12 +106,12 @@ class Reader:
                 if found
             }
             needed = sorted({number for numbers in chosen.values() for number in numbers})
-            own = len(text.sentences(document)) if joined != document else None
-            plans.append((index, own, parts, chosen, needed))
+            plans.append((index, parts, chosen, needed))
             to_encode += [index.pieces[number] for number in needed]
             to_encode += [piece for claim in chosen for piece in parts[claim]]
         encoded = iter(self._encoder.encode([p.text for p in to_encode], [p.spans for p in to_encode]))
-        for (_, _, claims), (index, own, parts, chosen, needed) in zip(wanted, plans, strict=True):
+        for (document, _, claims), (index, parts, chosen, needed) in zip(wanted, plans, strict=True):
+            own = len(text.sentences(document))
             by_number = {number: next(encoded) for number in needed}
             found: dict[str, Evidence | str] = {}
             known = index.postings.keys()
@@ -128,7 +128,7 @@ class Reader:
                 ranked = dict.fromkeys(
                     [s for some in by_piece for s in some[:1]] + [s for some in by_piece for s in some[1:]]
                 )
-                evidence.ranked = [s for s in ranked if own is None or s < own]
+                evidence.ranked = [s for s in ranked if s < own]
                 words = Words.of(ready.states, ready.stems, ready.names, known, ready.weights)
                 evidence.reading = Reading(words, tuple(passages[n] for n in numbers))
                 found[claim] = evidence
