@@ -59,9 +59,17 @@ class Encoder:
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
 
-    def wordpiece_ids(self, word: str) -> list[int]:
-        """The vocabulary ids of a word alone; BERT's ids grow as words get rarer."""
-        return self._tokenizer.encode(word, add_special_tokens=False).ids
+    def rarity(self, word: str) -> float:
+        """Weight of a word from its wordpieces: ids in BERT's vocabulary grow as words get rarer.
+
+        >>> rarity = shared_encoder().rarity
+        >>> rarity("rain") < rarity("creatine") < rarity("omnivores")
+        True
+        """
+        ids = self._tokenizer.encode(word, add_special_tokens=False).ids
+        if not ids:  # of a mark that stands for no letter
+            return 0.0
+        return float(np.log1p(max(max(ids) - 1996, 1) / 300.0)) + 0.5 * (len(ids) > 1)
 
     def encode(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
         """Encode pieces of text; a word's vector is the mean of its wordpieces' states in the piece.

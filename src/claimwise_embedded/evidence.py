@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numpy as np
-
 from claimwise import text
 from claimwise.words import FUNCTION_WORDS, stem
 
@@ -24,8 +22,6 @@ PIECE_WORDS = 80
 LEAST_WORDS = 15
 #: Characters between two sentences of a piece at most: a drawn line is no text to be read with them.
 _GAP = 40
-#: Pieces a claim may look at.
-PIECES_PER_CLAIM = 8
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{_CJK}]+")
@@ -189,7 +185,7 @@ class Index:
         self.n_words = sum(len(part.stems) for part in self.pieces)
         self.names = capitalised(self.pieces)
 
-    def retrieve(self, stems: Iterable[str], limit: int = PIECES_PER_CLAIM) -> list[int]:
+    def retrieve(self, stems: Iterable[str], limit: int) -> list[int]:
         """The pieces that share most with a claim, best first (idf within the document, BM25-like).
 
         Where fewer than ``limit`` share a word, the document's first pieces fill up.
@@ -219,14 +215,3 @@ def capitalised(parts: Sequence[Piece]) -> frozenset:
             if sentence == before and stemmed not in FUNCTION_STEMS:
                 (upper if part.text[a].isupper() else lower)[stemmed] += 1
     return frozenset(s for s, count in upper.items() if count > lower[s])
-
-
-def rarity(ids: Sequence[int]) -> float:
-    """Weight of a word from its wordpieces: ids in BERT's vocabulary grow as words get rarer.
-
-    >>> rarity([2000]) < rarity([9000]) < rarity([9000, 21000])
-    True
-    """
-    if not ids:  # of a mark that stands for no letter
-        return 0.0
-    return float(np.log1p(max(max(ids) - 1996, 1) / 300.0)) + 0.5 * (len(ids) > 1)

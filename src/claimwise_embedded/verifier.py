@@ -9,7 +9,6 @@ judged by trees of its own alone.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +20,12 @@ from claimwise.reasons import Reason
 from claimwise_embedded.checker import Checker, Reading, Words, check
 from claimwise_embedded.checksums import WEIGHTS
 from claimwise_embedded.encoder import Encoded, shared_encoder
-from claimwise_embedded.evidence import FUNCTION_STEMS, PIECES_PER_CLAIM, Index, Piece, capitalised, pieces, rarity
+from claimwise_embedded.evidence import FUNCTION_STEMS, Index, Piece, capitalised, pieces
 from claimwise_embedded.features import EncodedClaim, Evidence, measure
 from claimwise_embedded.heads import Calibration, Heads
 
-#: Pieces a claim sees where the prompt shows only what is retrieved.
-_RETRIEVED_PIECES = 3
+#: Pieces a claim may look at; and where the prompt shows only what is retrieved.
+_PIECES, _RETRIEVED_PIECES = 8, 3
 #: Documents whose pieces are encoded in one go: enough to fill batches, few enough to bound memory.
 _DOCUMENTS_AT_ONCE = 64
 #: Claims whose evidence is kept: prompts, metrics and revisions ask about the same ones again and again.
@@ -34,7 +33,7 @@ _REMEMBERED = 50_000
 
 
 class Reader:
-    """Turns (document, claims) into features; holds the encoder, weights of words, and the checkers that it asks.
+    """Turns (document, claims) into features; holds the encoder and the checkers that it asks.
 
     Args:
         checkers: word checkers, whose findings go into the evidence; where there are none yet, what they will see stays in
@@ -44,14 +43,13 @@ class Reader:
     def __init__(self, checkers: Sequence[Checker] = ()) -> None:
         self._encoder = shared_encoder()
         self._checkers = checkers
-        self._weight = lru_cache(maxsize=200_000)(lambda word: rarity(self._encoder.wordpiece_ids(word)))
         self._known: dict[tuple[str, str, int, str], Evidence | str] = {}
 
     def read(
         self,
         documents: Sequence[str],
         claims: Sequence[Sequence[str]],
-        limit: int = PIECES_PER_CLAIM,
+        limit: int = _PIECES,
         extras: Sequence[str] | None = None,
     ) -> list[list[Evidence | str]]:
         """Measure every claim against its document.
@@ -143,7 +141,7 @@ class Reader:
             [stem for part in parts for stem in part.stems],
             np.concatenate([e.words for e in encoded]),
             whole / max(float(np.linalg.norm(whole)), 1e-9),
-            np.array([self._weight(word) for word in words]),
+            np.array([self._encoder.rarity(word) for word in words]),
             capitalised(parts) | index.names,
         )
 
@@ -175,7 +173,7 @@ class Verifier:
         """
         retrieved = prompt.context == "retrieved"
         shown = extras if prompt.context == "document+extra" else None
-        limit = _RETRIEVED_PIECES if retrieved else PIECES_PER_CLAIM
+        limit = _RETRIEVED_PIECES if retrieved else _PIECES
         found = self.reader.read(documents, claims, limit, shown)
         supports = iter(self._calibrated(prompt)(self._logits("claim", documents, found)).tolist())
         return [
