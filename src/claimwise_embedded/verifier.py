@@ -9,6 +9,8 @@ judged by trees of its own alone.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,9 @@ _DOCUMENTS_AT_ONCE = 64
 #: Claims whose evidence is kept: prompts, metrics and revisions ask about the same ones again and again.
 _REMEMBERED = 50_000
 
+#: A document, the same with the text behind it, how many pieces of it may be looked at, and a claim.
+_Asked = tuple[str, str, int, str]
+
 
 class Reader:
     """Turns (document, claims) into features; holds the encoder and the checkers that it asks.
@@ -43,7 +48,7 @@ class Reader:
     def __init__(self, checkers: Sequence[Checker] = ()) -> None:
         self._encoder = shared_encoder()
         self._checkers = checkers
-        self._known: dict[tuple[str, str, int, str], Evidence | str] = {}
+        self._known: dict[_Asked, Evidence | str] = {}
 
     def read(
         self,
@@ -65,61 +70,54 @@ class Reader:
             sentences of the document (``text.sentences``), not of the extra.
         """
         joined = documents if extras is None else [f"{d}\n{extra}" for d, extra in zip(documents, extras, strict=True)]
-        asked: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+        asked: dict[tuple[str, str], dict[_Asked, None]] = defaultdict(dict)
         for document, whole, own in zip(documents, joined, claims, strict=True):
-            asked[document, whole] |= dict.fromkeys(own)
-        found: dict[tuple[str, str], dict[str, Evidence | str]] = {}
-        keys = list(asked)
-        for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):
-            some = keys[start : start + _DOCUMENTS_AT_ONCE]
-            new = [[claim for claim in asked[key] if (*key, limit, claim) not in self._known] for key in some]
-            wanted = [(*key, own) for key, own in zip(some, new, strict=True) if own]
-            read = list(self._read_some(wanted, limit))
+            asked[document, whole] |= dict.fromkeys((document, whole, limit, claim) for claim in own)
+        found: dict[_Asked, Evidence | str] = {}
+        groups = list(asked.values())
+        for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
+            some = list(chain(*groups[start : start + _DOCUMENTS_AT_ONCE]))
+            new = dict(self._read_some([one for one in some if one not in self._known]))
             if self._checkers:
-                fresh = [item for items in read for item in items.values() if not isinstance(item, str)]
-                ask(self._checkers, fresh)
-                for item in fresh:
+                evidence = [item for item in new.values() if not isinstance(item, str)]
+                ask(self._checkers, evidence)
+                for item in evidence:
                     item.reading = None
-            for (*key, _), items in zip(wanted, read, strict=True):
-                self._known |= {(*key, limit, claim): item for claim, item in items.items()}
-            found |= {key: {claim: self._known[*key, limit, claim] for claim in asked[key]} for key in some}
+            self._known |= new
+            found |= {one: self._known[one] for one in some}
             while len(self._known) > (_REMEMBERED if self._checkers else 0):
                 del self._known[next(iter(self._known))]
         return [
-            [found[d, whole][claim] for claim in own] for d, whole, own in zip(documents, joined, claims, strict=True)
+            [found[document, whole, limit, claim] for claim in own]
+            for document, whole, own in zip(documents, joined, claims, strict=True)
         ]
 
-    def _read_some(
-        self, wanted: Sequence[tuple[str, str, list[str]]], limit: int
-    ) -> Iterator[dict[str, Evidence | str]]:
+    def _read_some(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Evidence | str]]:
         """Encode the pieces of several documents and their claims together, then measure one by one."""
         plans = []
         to_encode: list[Piece] = []
-        for _, joined, claims in wanted:
-            index = Index(joined)
-            parts = {claim: pieces(claim) for claim in claims} if index.pieces else {}
+        for (document, whole, limit), same in groupby(asked, key=itemgetter(0, 1, 2)):
+            index = Index(whole)
+            parts = {one: pieces(one[3]) if index.pieces else [] for one in same}
             chosen = {
-                claim: sorted(index.retrieve((s for p in found for s in p.stems), limit))
-                for claim, found in parts.items()
+                one: sorted(index.retrieve((s for p in found for s in p.stems), limit))
+                for one, found in parts.items()
                 if found
             }
             needed = sorted({number for numbers in chosen.values() for number in numbers})
-            plans.append((index, parts, chosen, needed))
+            plans.append((document, index, parts, chosen, needed))
             to_encode += [index.pieces[number] for number in needed]
-            to_encode += [piece for claim in chosen for piece in parts[claim]]
+            to_encode += [piece for one in chosen for piece in parts[one]]
         encoded = iter(self._encoder.encode([p.text for p in to_encode], [p.spans for p in to_encode]))
-        for (document, _, claims), (index, parts, chosen, needed) in zip(wanted, plans, strict=True):
-            own = len(text.sentences(document))
+        for document, index, parts, chosen, needed in plans:
             by_number = {number: next(encoded) for number in needed}
-            found: dict[str, Evidence | str] = {}
-            known = index.postings.keys()
+            known, own = index.postings.keys(), len(text.sentences(document))
             passages = {
                 number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)
                 for number, encoding in by_number.items()
             }
-            for claim in chosen:
-                ready = self._claim(parts[claim], [next(encoded) for _ in parts[claim]], index)
-                numbers = chosen[claim]
+            for one, numbers in chosen.items():
+                ready = self._claim(parts[one], [next(encoded) for _ in parts[one]], index)
                 evidence = measure(ready, index, {number: by_number[number] for number in numbers})
                 said = frozenset(ready.stems) - FUNCTION_STEMS
                 by_piece = [index.pieces[n].ranked(said) for n in evidence.ranked]
@@ -129,10 +127,9 @@ class Reader:
                 evidence.ranked = [s for s in ranked if s < own]
                 words = Words.of(ready.states, ready.stems, ready.names, known, ready.weights)
                 evidence.reading = Reading(words, tuple(passages[n] for n in numbers))
-                found[claim] = evidence
-            for claim in claims:
-                found.setdefault(claim, Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS)
-            yield found
+                yield one, evidence
+            reason = Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS
+            yield from ((one, reason) for one in parts if one not in chosen)
 
     def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded], index: Index) -> EncodedClaim:
         whole = np.sum([e.whole for e in encoded], axis=0)
