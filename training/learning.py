@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from claimwise_embedded.checker import Checker, Reading, collate, fast, shipped
+from claimwise_embedded.checker import Checker, Reading, collate, fast, pairings, shipped
 from claimwise_embedded.evidence import word_spans
 from claimwise_embedded.features import Evidence
 from claimwise_embedded.heads import VERDICT, Calibration, Heads, Trees, claim_table, decided, document_hash, sigmoid
@@ -149,7 +149,7 @@ def _loss(model: Checker, lessons: Sequence[Lesson], rng: np.random.Generator) -
         owner += [number] * len(at)
     claim, there = collate(readings)
     with fast():
-        supported, doubts = model(claim, there)
+        supported, doubts = model(claim, there, *pairings(claim, there))
     labels, of = torch.tensor(np.array(truth, dtype=np.float32)), torch.tensor(owner)
     count = torch.bincount(of, minlength=len(lessons))[of]
     known = ~labels.isnan()

@@ -236,12 +236,8 @@ class Checker(nn.Module):
         self.claim = nn.Sequential(Linear(4 * _SIZE + 3, _SIZE), nn.GELU(), Linear(_SIZE, 1))
         self.drop = nn.Dropout(_DROP)
 
-    def forward(self, claim: Side, there: Side) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log odds that claims are supported, (b,), and that their words are not, (b, n)."""
-        return self.judge(claim, there, *pairings(claim, there))
-
-    def judge(self, claim: Side, there: Side, pairs, masked_pairs) -> tuple[torch.Tensor, torch.Tensor]:
-        """The same with ``pairings`` at hand."""
+    def forward(self, claim: Side, there: Side, pairs, masked_pairs) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log odds that claims are supported, (b,), and that their words are not, (b, n), given their ``pairings``."""
         mine, theirs = claim.states, there.states
         if self.training:
             kept = ((torch.rand(len(mine), 1, WIDTH) > _DROP) / (1 - _DROP)).to(mine.dtype)
@@ -301,7 +297,7 @@ def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tupl
         claim, there = collate([readings[i] for i in batch], readings[batch[0]].padded)
         with torch.inference_mode(), fast():
             ready = pairings(claim, there)
-            results = [checker.judge(claim, there, *ready) for checker in checkers]
+            results = [checker(claim, there, *ready) for checker in checkers]
         supported = torch.stack([s for s, _ in results]).numpy()
         words = torch.stack([w for _, w in results]).numpy()
         for row, i in enumerate(batch):
