@@ -302,10 +302,7 @@ def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tupl
         words = torch.stack([w for _, w in results]).numpy()
         for row, i in enumerate(batch):
             shown, n = readings[i].size[0], len(readings[i].claim.stems)
-            mine = words[:, row, :shown]
-            if n > shown:
-                mine = np.hstack([mine, np.repeat(mine.mean(1, keepdims=True), n - shown, axis=1)])
-            found[i] = (supported[:, row], mine)
+            found[i] = (supported[:, row], np.pad(words[:, row, :shown], ((0, 0), (0, n - shown)), "mean"))
     return found
 
 
@@ -320,13 +317,12 @@ def _batches(readings: Sequence[Reading]) -> Iterator[list[int]]:
 
 def shipped(checker: Checker) -> Checker:
     """Round a checker as its weights are written, in half precision: what trees learn from is what they will be told."""
-    checker.load_state_dict({name: tensor.half().float() for name, tensor in checker.state_dict().items()})
-    return checker.eval()
+    return checker.half().float().eval()
 
 
 def load(file: Path) -> list[Checker]:
     """The checkers of a weights file, ready for use."""
     tensors = load_file(file)
     checkers = nn.ModuleList(Checker() for _ in {name.split(".")[0] for name in tensors})
-    checkers.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    checkers.load_state_dict(tensors)
     return list(checkers.eval())
