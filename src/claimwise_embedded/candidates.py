@@ -42,7 +42,7 @@ _DANGLING = frozenset("only even just not than as more very too so such most les
 #: What cannot be told without the word it belongs to, and words that cannot be told without these.
 _BELONG = frozenset("det aux auxpass neg prt case poss quantmod expl".split())
 _NEED = frozenset("neg pobj pcomp prt auxpass".split())
-_CLOSING = frozenset(",;:)]%.?!")
+_CLOSING = frozenset(",;:)]%.?!'")
 _CLITICS = frozenset("n't n’t 's ’s 're ’re 've ’ve 'll ’ll 'd ’d 'm ’m".split())
 
 
@@ -326,13 +326,14 @@ def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
     """
     out = ""
     previous = -1
-    named: list[object] = []
-    fresh: list[object] = []
+    named: set[int] = set()
+    shown = False  # whether the name stands here that the subject stands for
+    at, described = resolution.described or ([], None)
     for piece in pieces:
         if isinstance(piece, str):
             word, joined = piece, piece in ("'s", "'", ",")
             if resolution.missing is not None and piece == resolution.missing.text:
-                named.append(resolution.missing)
+                named.add(id(resolution.missing))
             previous = -1
         else:
             token = tokens[piece]
@@ -344,25 +345,21 @@ def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
                     out += "," + "".join(f" {t.text}" for t in between[1:])
             joined = previous >= 0 and piece == previous + 1 and not tokens[previous].whitespace_
             replaced = resolution.replaced.get(piece)
-            if piece in resolution.hidden and any(resolution.hidden[piece] is e for e in fresh):
+            if shown and piece in at[1:]:
                 continue
             if replaced is not None:
                 entity, text = replaced
-                if not any(entity is e for e in named):
+                if id(entity) not in named:
                     word = text
-                    fresh.append(entity)
-                named.append(entity)
+                    shown = shown or entity is described
+                named.add(id(entity))
             elif piece in resolution.named:
-                named.append(resolution.named[piece])
+                named.add(id(resolution.named[piece]))
             if piece == 0 and out and word == token.text and not _keeps_capital(tokens):
                 word = token.lower_
             if token.lower_ == "'s" and token.pos_ in VERBS and previous != piece - 1:
                 word = "is"
-            joined = joined or (
-                word != "is"
-                and bool(out)
-                and (word in _CLOSING or token.tag_ == "POS" or token.lower_ in _CLITICS or word[:1] == "'" == word)
-            )
+            joined = joined or (word != "is" and (word in _CLOSING or token.tag_ == "POS" or token.lower_ in _CLITICS))
             previous = piece
         out += word if joined or not out or out[-1] in "([" else " " + word
     out = out.strip().removesuffix(" -").strip(" ,;:")

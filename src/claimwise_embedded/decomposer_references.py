@@ -38,13 +38,13 @@ class Entity:
 class Resolution:
     """For one sentence: what tokens name which entity, and what pronouns may be written as.
 
-    ``named`` maps token index to entity; ``replaced`` maps a token index to (entity, text).
+    ``named`` maps token index to entity; ``replaced`` maps a token index to (entity, text); ``described`` are the tokens of
+    a subject that stands for a name, as "the striker" may, and whose.
     """
 
     named: dict[int, Entity] = field(default_factory=dict)
     replaced: dict[int, tuple[Entity, str]] = field(default_factory=dict)
     missing: Entity | None = None
-    hidden: dict[int, Entity] = field(default_factory=dict)
     described: tuple[list[int], Entity] | None = None
 
 
@@ -71,10 +71,9 @@ class Referents:
             if described is not None:
                 main = described
                 out.replaced[subject_at[0]] = (main, main.text)
-                out.hidden.update(dict.fromkeys(subject_at[1:], main))
-                out.described = (list(subject_at), main)
+                out.described = (subject_at, main)
             elif main is not None and main not in self.entities:
-                out.named.update(dict.fromkeys((i for i in subject_at if i not in out.named), main))
+                out.named = dict.fromkeys(subject_at, main) | out.named
         quoted = _quoted(tokens)
         for i, token in enumerate(tokens):
             lower = token.lower_
@@ -87,7 +86,7 @@ class Referents:
                     out.replaced[i] = (entity, text)
                     if [i] == subject_at:
                         main = entity
-        owned = main is not None and len(subject_at) > 1 and subject_at[0] in out.replaced and not out.hidden
+        owned = main is not None and len(subject_at) > 1 and subject_at[0] in out.replaced and out.described is None
         if owned:  # "Her family" -> "the patient's family"
             main.text = " ".join([out.replaced[subject_at[0]][1], *(tokens[i].text for i in subject_at[1:])])
         self.subject = main if main is not None else (self.subject if subject is None else None)
