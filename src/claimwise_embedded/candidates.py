@@ -60,8 +60,9 @@ class Candidate:
         return [p for p in self.pieces if isinstance(p, int)]
 
 
-def candidates(tokens: Doc, missing: str | None, resolution: Resolution) -> Iterator[Candidate]:
+def candidates(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
     """All candidates of a parsed sentence; the first is the whole of it."""
+    missing = resolution.missing.text if resolution.missing is not None else None
     found = [clause for root in tokens if root.dep_ == "ROOT" for clause in clauses(root, missing)]
     whole = list(range(len(tokens)))
     while len(whole) > 1 and (tokens[whole[0]].text in ("*", "-", "•", ",") or _tie(tokens, whole[0])):

@@ -230,9 +230,8 @@ def _named(subject: Token) -> Iterator[tuple[list[Piece], str]]:
         yield subtree(subject), "clause"
         return
     phrase = noun_phrase(subject)
-    if phrase.conjuncts:
-        for conjunct in phrase.conjuncts:
-            yield conjunct, "conjunct"
+    for conjunct in phrase.conjuncts:
+        yield conjunct, "conjunct"
     yield phrase.core, "core"
     if phrase.posts:
         yield phrase.all, "full"
@@ -314,8 +313,7 @@ def singular(group: Sequence[Piece], head: Token) -> list[Piece]:
             forms = verb_forms().get(lower)
             if forms and forms[0] == lower and k == 0:
                 out[k] = forms[1]
-            return out
-        if token is not None and token.tag_ not in ("RB",):
+        if token is not None and token.tag_ != "RB":
             return out
     return out
 

@@ -106,9 +106,8 @@ def propose(passage: str, *, by_sentence: bool) -> Iterator[Proposal]:
         if by_sentence:
             referents = Referents()
         resolution = referents.read(tokens)
-        missing = resolution.missing.text if resolution.missing is not None else None
         found: dict[str, Candidate] = {}
-        for candidate in candidates(tokens, missing, resolution):
+        for candidate in candidates(tokens, resolution):
             if well_formed(candidate, tokens):
                 text = write(candidate.pieces, tokens, resolution)
                 if _WORD.search(text):
