@@ -115,17 +115,11 @@ def _side(texts: Sequence[Sequence[Words]], lengths: Sequence[int], width: int) 
     shape = (len(texts), width)
     states = np.zeros((*shape, WIDTH), dtype=np.float16)
     stems, marks = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
-    rarity, real = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=bool)
+    rarity = np.zeros(shape, dtype=np.float32)
     for row, (parts, length) in enumerate(zip(texts, lengths, strict=True)):
-        start = 0
-        for part in parts:
-            end = min(start + len(part.stems), length)
-            states[row, start:end] = part.states[: end - start]
-            stems[row, start:end] = part.stems[: end - start]
-            marks[row, start:end] = part.marks[: end - start]
-            rarity[row, start:end] = part.rarity[: end - start]
-            start = end
-        real[row, :length] = True
+        for padded, name in ((states, "states"), (stems, "stems"), (marks, "marks"), (rarity, "rarity")):
+            padded[row, :length] = np.concatenate([getattr(part, name) for part in parts])[:length]
+    real = np.arange(width) < np.array(lengths)[:, None]
     return Side(torch.from_numpy(states).to(fast_type()), *map(torch.from_numpy, (stems, marks, rarity, real)))
 
 
