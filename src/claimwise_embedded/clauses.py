@@ -427,11 +427,7 @@ _STATES = frozenset("get become feel look seem remain stay go do keep appear far
 
 
 def _bound(rows: str) -> frozenset[str]:
-    """Each verb with each of its prepositions.
-
-    >>> sorted(_bound("agree:to,on"))
-    ['agree on', 'agree to']
-    """
+    """Each verb with each of its prepositions: "agree on" and "agree to" of "agree:on,to"."""
     pairs = (row.split(":") for row in rows.split())
     return frozenset(f"{verb} {preposition}" for verb, prepositions in pairs for preposition in prepositions.split(","))
 

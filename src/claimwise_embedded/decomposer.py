@@ -133,16 +133,16 @@ def select(group: Sequence[Proposal], selector: Selector, seen: set[frozenset[st
     first = [i for i, (_, candidate, _) in enumerate(places) if candidate.kind in _ASIDES]
     content = np.array([_is_content(t) for p in group for t in p.tokens], dtype=np.float32)
     fit, worth = selector.values(selector.matrix([found for p in group for found in p.features]))
-    chosen = choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)
-    return [_claim(*places[i]) for i in chosen if not _told(places[i], [places[k] for k in chosen if k != i])]
+    chosen = [places[i] for i in choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)]
+    return [_claim(*place) for place in chosen if not _told(place, chosen)]
 
 
-def _told(place: tuple[Proposal, Candidate, str], others: Sequence[tuple[Proposal, Candidate, str]]) -> bool:
+def _told(place: tuple[Proposal, Candidate, str], chosen: Sequence[tuple[Proposal, Candidate, str]]) -> bool:
     """Whether a whole sentence says nothing that its other claims do not say."""
     proposal, candidate, _ = place
     if candidate.kind != "sentence":
         return False
-    said = {i for of, other, _ in others if of is proposal for i in other.kept}
+    said = {i for of, other, _ in chosen if of is proposal and other is not candidate for i in other.kept}
     return bool(said) and all(i in said for i in candidate.kept if _is_content(proposal.tokens[i]))
 
 
