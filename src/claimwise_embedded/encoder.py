@@ -86,12 +86,11 @@ class Encoder:
         missing = {key: i for i, key in enumerate(keys) if key not in self._memory}
         at = list(missing.values())
         fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at])
-        known = dict(zip(missing, fresh, strict=True))
-        results = [known[key] if key in known else self._memory[key] for key in keys]
+        self._memory.update(zip(missing, fresh, strict=True))
+        results = [self._memory[key] for key in keys]
         # The newest are kept: prompts, metrics and revisions ask about the same documents again and again.
-        self._memory.update(known)
-        self._held += sum(encoded.words.nbytes for encoded in known.values())
-        while self._held > MEMORY_BYTES and self._memory:
+        self._held += sum(encoded.words.nbytes for encoded in fresh)
+        while self._held > MEMORY_BYTES:
             self._held -= self._memory.pop(next(iter(self._memory))).words.nbytes
         return results
 
