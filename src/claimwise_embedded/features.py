@@ -74,7 +74,7 @@ def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> E
         "content words": float(len(match.content)),
         "mean rarity": match.weight.mean(),
         "log document words": np.log1p(index.n_words),
-        "top piece's position": top.first_word / max(index.n_words, 1),
+        "top piece's position": top.first_word / index.n_words,
     }
     values = np.array(list(features.values()), dtype=np.float32)
     ranked = [numbers[i] for i in passages.ranked]

@@ -152,8 +152,8 @@ def ask(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
 class Verifier:
     """Verdicts on claims and judgements on whole summaries, batched over documents."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.heads = Heads.read(folder or WEIGHTS)
+    def __init__(self, folder: Path = WEIGHTS) -> None:
+        self.heads = Heads.read(folder)
         self.reader = Reader(checkers=self.heads.checkers)
 
     def verify(
