@@ -344,7 +344,7 @@ def test_a_list_of_claims_that_a_csv_holds_as_a_text_is_no_claim(tmp_path, claim
     with pytest.raises(TableError, match="line 2, column 'claims': found a list written as a text"):
         read_files([file])
     write_table(pd.DataFrame({"document": ["It rained."], "claims": ["[Ann] left the [city]"]}), file)
-    assert read_files([file]).claims == {"1": ["[Ann] left the [city]"]}
+    assert read_files([file]).examples["claims"].tolist() == [["[Ann] left the [city]"]]
 
 
 def test_a_row_without_claims_beside_rows_that_have_some_is_told(tmp_path):

@@ -18,6 +18,7 @@ from claimwise.corpora.plain import has_words, plain
 from claimwise.corpora.user import joined
 from claimwise.errors import ClaimwiseError, check_score, finding, near, shorten, warn
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
+from claimwise.metrics.claims import GIVEN
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
@@ -263,12 +264,13 @@ def _evaluated(
             )
     ids = [str(number) for number in range(1, len(summaries) + 1)]
     examples = pd.DataFrame({"id": ids, "document": documents, "summary": summaries}, dtype=object)
-    spec, given = specification(metric, DEFAULT_METRICS), None
+    spec = specification(metric, DEFAULT_METRICS)
     if claims is not None:
-        spec, given = own_claims(metric, spec), {"1": claims}
+        spec = own_claims(metric, spec)
+        examples["claims"] = [claims]
     engine = _model(model)
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
-    found = evaluate(metric, spec, engine, examples, recorded=given, progress=len(examples) > 1)
+    found = evaluate(metric, spec, engine, examples, progress=len(examples) > 1)
     scores = found.scores
     if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
         warn(f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}")
@@ -325,7 +327,7 @@ def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> Metri
         raise ClaimwiseError(f"metric {name!r} judges whole summaries and verifies no claims; take one of {having}")
     if unused := [one for one in prompt if prompts.load(one).role == "decompose"]:
         raise ClaimwiseError(f"prompt {unused[0]!r} makes claims, and these examples have their own; leave it out")
-    return spec.model_copy(update={"decompose": "recorded:given"})
+    return spec.model_copy(update={"decompose": GIVEN})
 
 
 class Metric:

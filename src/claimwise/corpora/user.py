@@ -59,18 +59,16 @@ class UserFile:
     """What a user's file holds.
 
     Attributes:
-        examples: a table of schema ``examples``.
+        examples: a table of schema ``examples``, with a further column ``claims`` (lists) where the rows have their own.
         carried: the file's columns beside id, document and summary (its own label, system, split and origin too, as
             they stand there, if under another name in the file by ours), a row an example in the same order: texts of a
             csv, of other files any JSON value; None where the row has none.
         hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
-        claims: by example, where the rows have claims of their own, else None.
     """
 
     examples: pd.DataFrame
     carried: pd.DataFrame
     hints: tuple[str, ...]
-    claims: Mapping[str, list[str]] | None = None
 
 
 def joined(document: Any) -> Any:
@@ -94,7 +92,7 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
     [['1', 'mine', 'It rained.', 'user', 1.0]]
     """
     found = read_files([Path(path)], columns)
-    if found.claims is not None:
+    if "claims" in found.examples:
         raise TableError(
             f"{path}: rows with claims and no summary, which `claimwise score` reads; add a column 'summary'"
         )
@@ -125,7 +123,9 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
     examples = _examples(rows, path, before, system)
     hints = list(_hints(rows, list(beside), known, path, claims))
-    if not own:
+    if own:
+        examples["claims"] = claims
+    else:
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
         if count := (given != examples["summary"]).sum():
             hints.append(f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins")
@@ -133,7 +133,6 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         examples=examples,
         carried=beside.where(beside.notna(), None),
         hints=tuple(hints),
-        claims=dict(zip(examples["id"], claims, strict=True)) if own else None,
     )
 
 
@@ -171,7 +170,6 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
         examples=pd.concat([one.examples for one in found], ignore_index=True),
         carried=beside.astype(object).where(beside.notna(), None),
         hints=tuple(hint for one in found for hint in one.hints),
-        claims=None if found[0].claims is None else {key: own for one in found for key, own in one.claims.items()},
     )
 
 
@@ -183,7 +181,6 @@ def _among_others(found: UserFile, path: Path) -> UserFile:
         found,
         examples=found.examples.assign(id=f"{path}:" + found.examples["id"]),
         carried=found.carried.assign(system=found.examples["system"], file=str(path)),
-        claims=found.claims and {f"{path}:{key}": claims for key, claims in found.claims.items()},
     )
 
 
@@ -212,7 +209,10 @@ def read_in_steps(
         earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:
             found = _user_file(step, path, columns, before, system)
-            has = {"claims": found.claims is not None, "an id": any(columns.get("id", "id") in row for _, row in step)}
+            has = {
+                "claims": "claims" in found.examples,
+                "an id": any(columns.get("id", "id") in row for _, row in step),
+            }
             if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
                 raise TableError(
                     f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"

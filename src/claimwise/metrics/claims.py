@@ -1,10 +1,10 @@
 """Decomposers: from a table of examples to the claims of their summaries, one result a row, in order.
 
 Besides the prompted models there are two that need none (the sentences, the whole summary), which every table of claims
-must be read against, and one that looks up claims that a published system made.
+must be read against, one that looks up claims that a published system made, and one for claims that the examples bring.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import pandas as pd
@@ -15,14 +15,17 @@ from claimwise.models.base import Claim, Decomposition, Model
 from claimwise.prompts.texts import is_refusal
 from claimwise.reasons import Reason
 
+#: The decomposer of examples with a column ``claims``, a list of texts each.
+GIVEN = "recorded:given"
+
 
 def decomposer(
-    name: str, model: Model, recorded: pd.DataFrame | Mapping[str, Sequence[str]] | None = None
+    name: str, model: Model, recorded: pd.DataFrame | None = None
 ) -> Callable[[pd.DataFrame], list[Decomposition]]:
     """The decomposer of that name: ``sentences``, ``summary``, ``recorded:NAME``, or a decomposition prompt (ACUEval sec. 3).
 
-    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``; or ``recorded`` has
-    the claims by example, whoever made them.
+    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``; of ``GIVEN`` the
+    examples have the claims.
 
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
@@ -42,8 +45,8 @@ def decomposer(
     if not name.startswith("recorded:"):
         prompt = prompts.load(name, "decompose")
         return partial(_of_summaries, lambda summaries: model.decompose(summaries, prompt))
-    if isinstance(recorded, Mapping):
-        return partial(_recorded, recorded)
+    if name == GIVEN and recorded is None:
+        return lambda examples: _listed(examples["claims"])
     if recorded is None or recorded.empty:
         raise ClaimwiseError(
             f"{name.removeprefix('recorded:')!r} names claims that the examples have to bring, and these bring none; take a "
@@ -56,7 +59,8 @@ def decomposer(
             f"{', '.join(known)}"
         )
     rows = recorded[recorded["decomposer"] == wanted].sort_values(["example_id", "claim_index"])
-    return partial(_recorded, rows.groupby("example_id")["claim"].agg(list).to_dict())
+    made = rows.groupby("example_id")["claim"].agg(list).to_dict()
+    return lambda examples: _listed(made.get(key, []) for key in examples["id"])
 
 
 def no_summary(summary: str) -> Reason | None:
@@ -83,7 +87,7 @@ def _spans(divide: Callable[[str], Sequence[text.Span]], summaries: list[str]) -
     return [Decomposition(tuple(Claim(s.text, s.start, s.end) for s in divide(one))) for one in summaries]
 
 
-def _recorded(claims: Mapping[str, Sequence[str]], examples: pd.DataFrame) -> list[Decomposition]:
-    """The recorded claims of each example; one without any says so."""
-    found = (tuple(Claim(claim) for claim in claims.get(key, [])) for key in examples["id"])
+def _listed(claims: Iterable[Sequence[str]]) -> list[Decomposition]:
+    """The claims of each example, which are there; one without any says so."""
+    found = (tuple(map(Claim, texts)) for texts in claims)
     return [Decomposition(made, None if made else Reason.NO_CLAIMS) for made in found]

@@ -184,7 +184,7 @@ def evaluate(
     model: Model,
     examples: pd.DataFrame,
     *,
-    recorded: pd.DataFrame | Mapping[str, Sequence[str]] | None = None,
+    recorded: pd.DataFrame | None = None,
     batch: int | None = None,
     progress: bool = True,
 ) -> Evaluation:
@@ -196,7 +196,7 @@ def evaluate(
         model: plays the roles.
         examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id``
             the row's number, from 1, is the id.
-        recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``, or by example.
+        recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``.
         batch: examples a step, by default 64, of a language model 512; what is finished is in the response cache whatever
             happens later.
         progress: show a bar with an estimate of the time left on standard error: of the summaries, or of the calls to a

@@ -11,7 +11,7 @@ import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -334,14 +334,7 @@ def evaluate_part(
             calls.read(paths.located(recorded))
         model = models.remembering(models.loaded(entry), calls)
         # One step for all of it: a pool of servers stays busy, and finished calls are kept below this level.
-        return evaluate(
-            metric, spec, model, examples, recorded=own_claims(examples), batch=len(examples), progress=False
-        )
-
-
-def own_claims(examples: pd.DataFrame) -> dict[str, Sequence[str]]:
-    """Claims that a part's examples have already, by example; there may be none."""
-    return examples.set_index("id")["claims"].dropna().to_dict()
+        return evaluate(metric, spec, model, examples, batch=len(examples), progress=False)
 
 
 def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:

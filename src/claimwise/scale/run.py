@@ -22,7 +22,7 @@ from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import FOLDER_RECORD, STDIN
 from claimwise.errors import ClaimwiseError, counted
 from claimwise.metrics import Evaluation, MetricSpec, estimate
-from claimwise.metrics.claims import decomposer
+from claimwise.metrics.claims import GIVEN, decomposer
 from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.progress import bar
@@ -35,7 +35,6 @@ from claimwise.scale.parts import (
     Job,
     Part,
     evaluate_part,
-    own_claims,
     read,
     score_part,
     split,
@@ -122,7 +121,7 @@ def score_folder(
         typer.echo(f"{out}: {len(parts) - len(waiting)} of {len(parts)} parts are finished already", err=True)
     if dry_run:
         tables = (read(examples, part) for part in ours)
-        forecast = cost.forecast(estimate(spec, models.loaded(entry), ((rows, own_claims(rows)) for rows in tables)))
+        forecast = cost.forecast(estimate(spec, models.loaded(entry), ((rows, None) for rows in tables)))
         of = f"{counted(len(ours), 'part')} of {counted(sum(part.rows for part in ours), 'summary')}"
         typer.echo(f"{of}: {forecast}. Nothing was asked.")
         return
@@ -146,12 +145,12 @@ def evaluate_in_parts(
     Raises:
         ClaimwiseError: as ``evaluate``, or a part failed; run again to go on.
     """
-    claims = None
     if _looks_up(spec):
         looked_up = decomposer(spec.decompose, models.loaded(entry), recorded)(examples)
-        claims = [[claim.text for claim in one.claims] for one in looked_up]
+        examples = examples.assign(claims=[[claim.text for claim in one.claims] for one in looked_up])
+        spec = spec.model_copy(update={"decompose": GIVEN})
     part_of = examples.groupby("document_id", sort=False).ngroup() // _DOCUMENTS
-    parts = {f"{part:05}": rows for part, rows in examples.assign(claims=claims).groupby(part_of)}
+    parts = {f"{part:05}": rows for part, rows in examples.groupby(part_of)}
     asked = {part: (rows, folder / f"{part}.sqlite") for part, rows in parts.items()}
     each = _each(partial(evaluate_part, name, spec, entry), asked, entry, engine)
     found = []
@@ -208,8 +207,7 @@ def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[
     for number, step in enumerate(read_in_steps(files, columns)):
         for hint in step.hints if number == 0 else ():
             typer.echo(hint, err=True)
-        claims = step.examples["id"].map(step.claims) if step.claims is not None else None
-        yield step.examples.assign(claims=claims)
+        yield step.examples if "claims" in step.examples else step.examples.assign(claims=None)
 
 
 def _take(folder: Path, asks: Mapping[str, Any]) -> None:

@@ -83,7 +83,8 @@ def score(
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
     nested = output.form(out) == "jsonl"
-    if found.claims is not None:
+    own_claims = "claims" in examples
+    if own_claims:
         spec = api.own_claims(metric, spec, prompt)
         if claims is None and not nested and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
@@ -108,12 +109,12 @@ def score(
         typer.echo(line, err=True)
 
     engine = models.load(entry, cache)
-    estimated = estimate(spec, engine, [(examples, found.claims)])
+    estimated = estimate(spec, engine, [(examples, None)])
     if dry_run:
         typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
         return None
     with cost.watched(metric, engine, estimated) as progress:
-        evaluation = evaluate(metric, spec, engine, examples, recorded=found.claims, progress=progress)
+        evaluation = evaluate(metric, spec, engine, examples, progress=progress)
 
     judged = output.claim_table(evaluation, examples, claim_band)
     scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)
@@ -164,7 +165,7 @@ def score(
                 threshold=cut,
                 band=band,
                 claim_band=claim_band,
-                own_claims=found.claims is not None,
+                own_claims=own_claims,
                 marker=engine if getattr(engine, "words_measured", "") else None,
             )
             new.write_text(html, encoding="utf-8")
@@ -175,7 +176,7 @@ def score(
     doubtful = scores.loc[scores["score"].notna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    what, several = ("summary", "summaries") if found.claims is None else ("row", "rows")
+    what, several = ("row", "rows") if own_claims else ("summary", "summaries")
     say(f"{shown}: {counted(len(scores), what)}{by}, {mean}{unscored.sum()} without a score")
     decided = why_none if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     said = scores.loc[scores["score"].notna(), decisions.VERDICT].tolist() if band else []
