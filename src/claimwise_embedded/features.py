@@ -283,6 +283,9 @@ def match_words(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) 
         pool_stems += [piece.stems[i] for i in keep]
         place += [piece.first_word + i for i in keep]
         owner += [row] * len(keep)
+    vocabulary = {s: i for i, s in enumerate(dict.fromkeys(pool_stems))}
+    pool_ids = np.array([vocabulary[s] for s in pool_stems])
+    claim_ids = np.array([vocabulary.get(s, -1) for s in stems])
     weight = claim.weights[content] + 0.1
     return Match(
         content=content,
@@ -292,7 +295,7 @@ def match_words(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) 
         names=np.array([s in claim.names for s in stems]),
         present=np.array([s in index.postings for s in stems], dtype=float),
         similarity=claim.states[content] @ np.concatenate(states).T,
-        same=np.array(stems)[:, None] == np.array(pool_stems),
+        same=claim_ids[:, None] == pool_ids[None, :],
         place=np.array(place),
         owner=np.array(owner),
     )
