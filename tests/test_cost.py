@@ -83,7 +83,7 @@ def test_other_models_are_counted_by_value():
 
 def test_what_was_spent_before_a_failure_is_counted_and_told(capsys):
     model = PromptedModel(Counting(lambda prompt: "Yes", fail_after=2), ResponseCache(":memory:"))
-    with pytest.raises(ConnectionError), cost.watched("stage", model, cost.Estimate(calls=3)):
+    with pytest.raises(ConnectionError), cost.watched("stage", model, cost.Estimate(Usage(calls=3))):
         model.verify(["D."], [["A.", "B.", "C."]], ZERO)
     assert (asked()["scripted", "verify"].calls, asked()["scripted", "verify"].prompt_tokens) == (2, 20)
     assert "(0 from the cache, 2 calls), 20 + 4 tokens" in capsys.readouterr().err
@@ -155,7 +155,7 @@ def test_what_is_cached_is_not_counted():
 
 
 def test_of_no_calls_nothing_is_assumed():
-    assert cost.forecast(cost.Estimate(asked=3, cached=3)) == "0 calls"
+    assert cost.forecast(cost.Estimate(Usage(asked=3, cached=3))) == "0 calls"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_claims_are_assumed_where_they_are_asked_for(metric, assumed):
     model = PromptedModel(Scripted(None), ResponseCache(":memory:"))
     examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained."]})
     estimated = metrics.estimate(metrics.specification("m", {"m": metric}), model, [(examples, None)])
-    assert estimated.calls > 0
+    assert estimated.usage.calls > 0
     assert ("assuming 8 claims" in cost.forecast(estimated)) == assumed
 
 

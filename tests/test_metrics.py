@@ -357,6 +357,16 @@ def test_recorded_claims_are_scored_in_place_of_the_models(examples_table):
     assert model.calls["decompose"] == 0
 
 
+def test_claims_that_the_examples_bring_are_verified_and_missing_ones_asked_for(examples_table):
+    spec = MetricSpec(decompose="recorded:given", verify=ACUEVAL.verify, aggregate="min")
+    rows = examples_table({}, {})
+    brought = rows.assign(claims=[["The cat sat.", "It flew."], []])
+    assert run(spec, brought, FakeModel()).claims["claim"].tolist() == ["The cat sat.", "It flew."]
+    for lacking in (rows, rows.assign(claims=None)):
+        with pytest.raises(ClaimwiseError, match="'given' names claims that the examples have to bring"):
+            run(spec, lacking, FakeModel())
+
+
 def test_no_examples_no_rows(examples_table):
     for spec in (ACUEVAL, OVERLAP):
         assert [len(frame) for frame in frames(run(spec, examples_table({}).iloc[:0]))] == [0, 0, 0]

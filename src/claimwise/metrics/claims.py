@@ -24,8 +24,8 @@ def decomposer(
 ) -> Callable[[pd.DataFrame], list[Decomposition]]:
     """The decomposer of that name: ``sentences``, ``summary``, ``recorded:NAME``, or a decomposition prompt (ACUEval sec. 3).
 
-    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``; of ``GIVEN`` the
-    examples have the claims.
+    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``. Without a table
+    ``GIVEN`` takes the claims that stand in the examples' column ``claims``.
 
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
@@ -46,12 +46,9 @@ def decomposer(
         prompt = prompts.load(name, "decompose")
         return partial(_of_summaries, lambda summaries: model.decompose(summaries, prompt))
     if name == GIVEN and recorded is None:
-        return lambda examples: _listed(examples["claims"])
+        return _given
     if recorded is None or recorded.empty:
-        raise ClaimwiseError(
-            f"{name.removeprefix('recorded:')!r} names claims that the examples have to bring, and these bring none; take a "
-            "metric that makes its own (`claimwise metrics` lists what each does)"
-        )
+        raise _none_there(name)
     wanted, known = name.removeprefix("recorded:"), sorted(set(recorded["decomposer"]))
     if wanted not in known:
         raise ClaimwiseError(
@@ -85,6 +82,20 @@ def _of_summaries(make: Callable[[list[str]], Sequence[Decomposition]], examples
 def _spans(divide: Callable[[str], Sequence[text.Span]], summaries: list[str]) -> list[Decomposition]:
     """Parts of every summary as its claims."""
     return [Decomposition(tuple(Claim(s.text, s.start, s.end) for s in divide(one))) for one in summaries]
+
+
+def _none_there(name: str) -> ClaimwiseError:
+    return ClaimwiseError(
+        f"{name.removeprefix('recorded:')!r} names claims that the examples have to bring, and these bring none; take a "
+        "metric that makes its own (`claimwise metrics` lists what each does)"
+    )
+
+
+def _given(examples: pd.DataFrame) -> list[Decomposition]:
+    """The claims that the examples bring."""
+    if "claims" not in examples or examples["claims"].isna().any():
+        raise _none_there(GIVEN)
+    return _listed(examples["claims"])
 
 
 def _listed(claims: Iterable[Sequence[str]]) -> list[Decomposition]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -259,7 +259,7 @@ def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame,
             claims.decomposer(spec.decompose, dry, recorded)(examples)
         else:
             evaluate("dry run", spec, dry, examples, recorded=recorded, progress=False)
-    return Estimate(**asdict(dry.cache.usage), claims_assumed=dry.cache.claims_assumed)
+    return Estimate(dry.cache.usage, dry.cache.claims_assumed)
 
 
 def _by_document(examples: pd.DataFrame) -> np.ndarray:

@@ -58,7 +58,9 @@ def verify_each(
     rows = pd.DataFrame(
         {"document": list(documents), "extra": "" if extras is None else list(extras), "claim": list(claims)}
     )
-    groups = rows.drop_duplicates().groupby(["document", "extra"], sort=False)["claim"].agg(list).reset_index()
+    groups = (
+        rows.drop_duplicates().groupby(["document", "extra"], sort=False, dropna=False)["claim"].agg(list).reset_index()
+    )
     found: list[list[Verdict]] = []
     for part in batches(groups, prompt.name, "document"):
         beside = None if extras is None else part["extra"].tolist()

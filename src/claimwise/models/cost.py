@@ -57,9 +57,10 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Estimate(Usage):
+class Estimate:
     """What a run would ask; ``claims_assumed`` where it asks for claims, for then their number can only be assumed."""
 
+    usage: Usage
     claims_assumed: bool = False
 
 
@@ -111,9 +112,9 @@ def watched(title: str, model: Model, estimate: Estimate | None) -> Iterator[boo
         if estimate is None:
             yield True
         else:
-            if estimate.calls:  # else all is in the cache
+            if estimate.usage.calls:  # else all is in the cache
                 typer.echo(f"{title}: {forecast(estimate)}", err=True)
-            with bar(estimate.calls, title, "call") as steps:
+            with bar(estimate.usage.calls, title, "call") as steps:
                 model.on_reply = steps.update
                 try:
                     yield False
@@ -128,22 +129,22 @@ def watched(title: str, model: Model, estimate: Estimate | None) -> Iterator[boo
 def forecast(estimate: Estimate | None) -> str:
     """An estimate in a line.
 
-    >>> forecast(Estimate(calls=9000, prompt_tokens=10**6, reply_tokens=10**5, cost=2.4, claims_assumed=True))
+    >>> forecast(Estimate(Usage(calls=9000, prompt_tokens=10**6, reply_tokens=10**5, cost=2.4), claims_assumed=True))
     '9000 calls (assuming 8 claims a summary where they are not known yet; short summaries have a third of that), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40'
-    >>> forecast(Estimate(calls=30, prompt_tokens=9000, reply_tokens=30))
+    >>> forecast(Estimate(Usage(calls=30, prompt_tokens=9000, reply_tokens=30)))
     '30 calls, 9000 prompt tokens in full, at most 30 reply tokens'
     """
     if estimate is None:
         return "no calls: this model is no language model"
-    calls = counted(estimate.calls, "call")
-    if not estimate.calls:
+    usage, calls = estimate.usage, counted(estimate.usage.calls, "call")
+    if not usage.calls:
         return calls
     if estimate.claims_assumed:
         calls += (
             f" (assuming {CLAIMS} claims a summary where they are not known yet; short summaries have a third of that)"
         )
-    return f"{calls}, {estimate.prompt_tokens} prompt tokens in full, at most {estimate.reply_tokens} reply tokens" + (
-        f", cost about {estimate.cost:.2f}" if estimate.cost else ""
+    return f"{calls}, {usage.prompt_tokens} prompt tokens in full, at most {usage.reply_tokens} reply tokens" + (
+        f", cost about {usage.cost:.2f}" if usage.cost else ""
     )
 
 

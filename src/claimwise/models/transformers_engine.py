@@ -42,8 +42,8 @@ class Engine:
         checkpoint: the weights and the tokenizer, loaded at once.
     """
 
-    def __init__(self, options: TransformersOptions):
-        self._options = options
+    def __init__(self, options: TransformersOptions, name: str):
+        self._options, self._name = options, name
         self.checkpoint = Checkpoint(options)
         self._model = self.checkpoint.model
         given = options.batch_tokens
@@ -69,9 +69,7 @@ class Engine:
         spellings = [self.checkpoint.spellings(choice) for choice in how.choices]
         missing = [choice for choice, tokens in zip(how.choices, spellings, strict=True) if not tokens]
         if missing:
-            _log.warning(
-                "%s has no token for %s: its answers are generated and read", self._options.model, ", ".join(missing)
-            )
+            _log.warning("%s has no token for %s: its answers are generated and read", self._name, ", ".join(missing))
         return self._write(ids, how) if missing or not spellings else self._choose(ids, spellings)
 
     # -- answers -----------------------------------------------------------------------------------
@@ -199,7 +197,7 @@ class Engine:
                 torch.cuda.empty_cache()
                 if not shrink():
                     raise
-                _log.warning("%s: out of memory; going on in pieces of half the size", self._options.model)
+                _log.warning("%s: out of memory; going on in pieces of half the size", self._name)
 
     def _halve(self) -> bool:
         self._batch_tokens, self._reply_tokens = self._batch_tokens // 2, self._reply_tokens // 2

@@ -39,7 +39,7 @@ class TransformersLanguageModel:
         """Imported, and its weights loaded, when something is asked that is not remembered: both take seconds."""
         from claimwise.models.transformers_engine import Engine
 
-        return Engine(self._options)
+        return Engine(self._options, self.name)
 
     def count(self, text: str) -> int:
         """Tokens of a prompt with its frame."""

@@ -375,7 +375,7 @@ def _read_demonstrations(file: Path) -> list[Any]:
 
 
 def _text(file: Path) -> str:
-    """The file's content, which is UTF-8."""
+    """The file's content; one that is not UTF-8 is an error."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

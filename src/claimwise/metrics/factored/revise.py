@@ -143,6 +143,8 @@ def refine(
     history = [[Draft(0, summary)] for summary in summaries]
     for number in range(1, rounds + 1):
         feedback = _criticise_last_drafts(model, documents, history, critique_prompt)
+        if not feedback:
+            break
         drafts = [history[i][-1] for i in feedback]
         told = list(feedback.values())
         found = revise(
