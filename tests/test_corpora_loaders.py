@@ -12,7 +12,7 @@ import yaml
 
 import training.corpora
 from claimwise import corpora
-from claimwise.corpora import news
+from claimwise.corpora import news, papers
 from claimwise.corpora.base import Rows
 from claimwise.corpora.registry import Registry, git_blob, published_files
 from claimwise.prompts.sources import separated
@@ -280,6 +280,11 @@ def test_fave_cites_each_paper_once_and_can_be_taken_apart(files):
         ("One et al. (1999b)", "Four on lichen", "Lichen again."),
     ]
     assert corpus.questions == {"fave:000": "Does moss grow on glass?"}
+
+
+def test_a_paper_that_fave_names_twice_is_cited_by_two_letters():
+    paper = {"authors": ["Ann Lee"], "metadata": {"year": 2020}, "title": "Moss", "summary": "It grows."}
+    assert [source.reference for source in papers._papers([paper, dict(paper)])] == ["Lee (2020a)", "Lee (2020b)"]
 
 
 def test_summedits_keeps_the_edit_types_of_inconsistent_summaries(files):

@@ -19,6 +19,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 import claimwise
@@ -433,6 +434,14 @@ def command(*arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+
+
+def test_claims_that_should_be_there_are_asked_for_before_a_part_is_scored(file, tmp_path):
+    given = {"decompose": "recorded:given", "verify": "acueval-verify-zeroshot"}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"metrics": {"given": given}}))
+    for more in ({}, {"dry_run": True}):
+        with pytest.raises(ClaimwiseError, match=r"^'given' names claims that the examples have to bring"):
+            score_folder([file], "given", "lexical", tmp_path / "s", tmp_path / "params.yaml", **more)
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path, served, serve):

@@ -317,7 +317,7 @@ def check(
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
-    """The metric, called ``name``, on claims that are there: only its verifier is asked, by the user's prompts if any.
+    """The metric, called ``name``, on the examples' column ``claims``: only its verifier is asked, by the user's prompts if any.
 
     Raises:
         ClaimwiseError: it makes no claims, or a prompt is for making some.

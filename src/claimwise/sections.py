@@ -46,7 +46,7 @@ def listed(name: str, known: Mapping[str, Any] | list[str], where: str, place: s
     return name
 
 
-# The context of what is checked here are the settings around it (``params.Settings``).
+# The checks of names below are given the settings (``params.Settings``) as their context.
 
 
 def _is_model(name: str, info: ValidationInfo) -> str:

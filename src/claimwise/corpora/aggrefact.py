@@ -12,7 +12,7 @@ from claimwise.corpora.registry import Registry
 
 
 def _entries(files: Registry, infix: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Split and entry of each summary of a group, of ``*`` of both."""
+    """Split and entry of each summary; ``infix`` names the group, ``*`` is both."""
     for cut, split in (("val", "validation"), ("test", "test")):
         for path in files.paths("aggrefact", f"outputs/*-{cut}-{infix}-*"):
             for entry in files.read_jsonl("aggrefact", path):

@@ -77,7 +77,7 @@ class Corpus:
 
 
 class Rows:
-    """Collects a corpus's rows while a loader reads its files, which writes ``notes`` and ``questions`` itself.
+    """Collects a corpus's rows while a loader reads its files; ``notes`` and ``questions`` the loader writes itself.
 
     >>> rows = Rows("toy")
     >>> first = rows.example("doc1", "lead", document="It rained.", summary="It rained.", label=1)

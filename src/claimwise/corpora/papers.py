@@ -26,9 +26,9 @@ def fave(rows: Rows, files: Registry) -> None:
 
 def _papers(entries: list[dict[str, Any]]) -> list[Source]:
     papers = []
-    for entry in entries:
-        alike = [other for other in entries if _reference(other) == _reference(entry)]
-        letter = ascii_lowercase[alike.index(entry)] if len(alike) > 1 else ""
+    for place, entry in enumerate(entries):
+        alike = [at for at, other in enumerate(entries) if _reference(other) == _reference(entry)]
+        letter = ascii_lowercase[alike.index(place)] if len(alike) > 1 else ""
         papers.append(Source(_reference(entry, letter), entry["title"], entry["summary"]))
     return papers
 

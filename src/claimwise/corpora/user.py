@@ -150,7 +150,8 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
 
     Returns:
-        The examples (``corpus`` is the file's name, ``document_id`` is computed) and the other columns.
+        The examples (``corpus`` is the file's name, ``document_id`` is computed), with their own claims where they have
+        some, and the other columns.
 
     Raises:
         FileNotFoundError, IsADirectoryError: there is no such file, or it is a folder.
@@ -377,7 +378,11 @@ def _is_list_as_text(value: Any) -> bool:
 
 
 def _how(field: str, column: str, path: Path) -> str:
-    """How a user says which column holds a field, on the command line, in params.yaml and in Python."""
+    """How a user says which column holds a field, on the command line, in params.yaml and in Python.
+
+    >>> _how("id", "the key", Path("mine.csv"))
+    "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
+    """
     option = shlex.quote("".join(one if one.isprintable() else " " for one in f"{field}={column}"))
     setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
     return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"

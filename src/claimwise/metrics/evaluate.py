@@ -194,8 +194,8 @@ def evaluate(
         name: the metric's name, for the ``metric`` column.
         spec: what it is made of.
         model: plays the roles.
-        examples: a table of schema ``examples``; of its columns only document and summary are needed. Without ``id``
-            the row's number, from 1, is the id.
+        examples: a table of schema ``examples``; of its columns only document and summary are needed, and ``claims``
+            where these are to be verified (``claims.GIVEN``). Without ``id`` the row's number, from 1, is the id.
         recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``.
         batch: examples a step, by default 64, of a language model 512; what is finished is in the response cache whatever
             happens later.
@@ -246,7 +246,9 @@ def evaluate(
     )
 
 
-def estimate(spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, Any]]) -> Estimate | None:
+def estimate(
+    spec: MetricSpec, model: Model, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame | None]]
+) -> Estimate | None:
     """Calls that ``evaluate`` would make that are not in the cache yet, and their tokens; nothing is asked.
 
     Parts are examples, and what is ``recorded`` of them, if anything. None of a model that is no language model.
@@ -292,7 +294,7 @@ def _judged(spec: MetricSpec, model: Model):
     return run
 
 
-def _claimed(spec: MetricSpec, model: Model, recorded: Any):
+def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
     decompose = claims.decomposer(spec.decompose, model, recorded)
     if spec.verify == Aligner.name:
         # One cache for all that a run computes; a model without one (a fake) leaves it in memory.

@@ -107,7 +107,7 @@ def score_folder(
     if parts[0].claims:
         spec = api.own_claims(metric, spec, prompt)
     elif _looks_up(spec):
-        decomposer(spec.decompose, models.loaded(entry))  # says that there are none
+        decomposer(spec.decompose, models.loaded(entry))(read(examples, parts[0]))  # says that there are none
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
     job = Job(out, metric, spec, entry, scorer, made)
     waiting = {part for part in parts if job.finished(part) is None}

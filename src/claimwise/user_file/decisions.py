@@ -238,15 +238,15 @@ def tuned(rows: pd.DataFrame, carried: Collection[str]) -> tuple[float | None, s
             f"  no threshold: the scores do not separate your {len(known)} labelled validation rows (AUC {area:.3f}); "
             f"{turned if area < 0.5 else other}"
         )
-    split, other = VALIDATION[0], f"(or {', '.join(VALIDATION[1:])})"
+    split = f"{VALIDATION[0]!r} (or {', '.join(VALIDATION[1:])})"
     if "split" not in carried:
         return None, (
             f"  no threshold: none is tuned on the rows that it is reported on. Give the file a column 'split', "
-            f"{split!r} {other} in some labelled rows of both kinds, or say one with --threshold"
+            f"{split} in some labelled rows of both kinds, or say one with --threshold"
         )
     found = ", ".join(f"{count} of split {name!r}" for name, count in labelled["split"].value_counts().items())
     return None, (
-        f"  no threshold: to tune one give some labelled rows of both kinds the split {split!r} {other}, or say "
+        f"  no threshold: to tune one give some labelled rows of both kinds the split {split}, or say "
         f"one with --threshold; labelled rows found: {found}"
     )
 
