@@ -82,6 +82,10 @@ def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
         ([{"id": "a", "docment": "b", "summary": "c"}], "line 1: column 'document' is missing.*did you mean 'docment'"),
         ([GOOD, "", GOOD], "line 3, column 'id': 'a' stands in line 1 too; make it unique"),
         ([{**GOOD, "id": None}], "line 1, column 'id': found None, expected a text, unique in the table"),
+        (
+            [GOOD | {"id": "a"}, GOOD | {"id": None}],
+            "line 2, column 'id': found None, expected a text, unique in the table",
+        ),
         ([{**GOOD, "id": True}], "line 1, column 'id': found True .no text., expected a text"),
         ([{**GOOD, "id": ""}], "line 1, column 'id': found '', expected a text"),
         (

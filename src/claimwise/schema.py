@@ -223,13 +223,15 @@ def _explain(
             row = int(case.index)
             messages.append(f"{source}, {places[row]}, {_twice(table, schema.unique, row, places)}")
         elif not pd.isna(case.index):
-            column = schema.columns[case.column]
+            column, found = schema.columns[case.column], case.failure_case
+            if pd.api.types.is_scalar(found) and pd.isna(found):  # beside texts None becomes NaN
+                found = None
             kind, expected = " (no text)" if case.check.startswith("dtype('str") else "", column.description
             if case.check == _no_nul.error:
-                kind = f" (a NUL byte at character {case.failure_case.index(chr(0))})"
+                kind = f" (a NUL byte at character {found.index(chr(0))})"
                 expected += " without NUL bytes"
             messages.append(
-                f"{source}, {places[int(case.index)]}, column {case.column!r}: found {shorten(case.failure_case)}{kind}, "
+                f"{source}, {places[int(case.index)]}, column {case.column!r}: found {shorten(found)}{kind}, "
                 f"expected {expected}"
             )
         elif case.column not in told:
