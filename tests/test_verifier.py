@@ -68,7 +68,7 @@ def test_the_other_decomposes_and_nothing_of_that_is_asked_of_the_language_model
     examples = pd.DataFrame({"document": [DOCUMENT], "summary": [" ".join(CLAIMS)]})
     spec = MetricSpec(decompose=DECOMPOSE.name, verify=ZERO.name)
 
-    assert estimate(spec, model, [(examples, None)]).calls == 2  # its claims, not so many as are assumed of one
+    assert estimate(spec, model, [(examples, None)]).usage.calls == 2  # its claims, not so many as are assumed of one
     assert model.language_model.asked == []
     found = evaluate("acueval", spec, model, examples, progress=False)
     assert found.claims["claim"].tolist() == CLAIMS
