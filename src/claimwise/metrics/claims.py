@@ -99,6 +99,6 @@ def _given(examples: pd.DataFrame) -> list[Decomposition]:
 
 
 def _listed(claims: Iterable[Sequence[str]]) -> list[Decomposition]:
-    """The claims of each example, which are there; one without any says so."""
+    """Each example's claims as they stand; where there are none, the reason says so."""
     found = (tuple(map(Claim, texts)) for texts in claims)
     return [Decomposition(made, None if made else Reason.NO_CLAIMS) for made in found]
