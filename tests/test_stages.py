@@ -265,7 +265,7 @@ def test_a_metric_that_takes_long_scores_few_validation_documents(model, setting
 
 def test_metrics_that_are_cut_leave_out_what_a_model_of_any_of_them_learned_from(model, settings, monkeypatch):
     prepare("one", 3, "validation")
-    first, second, _ = sorted(corpora.read(paths.corpus_folder("sample", "one")).examples["document_id"].unique())
+    first, second, third = sorted(corpora.read(paths.corpus_folder("sample", "one")).examples["document_id"].unique())
     monkeypatch.setattr(stages, "learned_documents", lambda name: frozenset({first} if name == "mine" else ()))
     given = scored(settings, one={"metrics": ["acueval", "factored"], "validation_documents": {"factored": 1}})
     given.models["tuned"] = {"kind": "embedded", "adapter": "mine"}  # no metric's model
@@ -277,6 +277,8 @@ def test_metrics_that_are_cut_leave_out_what_a_model_of_any_of_them_learned_from
     given.metrics["tuned"] = DEFAULT_METRICS["sentences"] | {"model": "tuned"}
     given.dataset.score["one"].validation_documents["tuned"] = 1
     assert documents() == {second}
+    given.dataset.score["one"].validation_documents["factored"] = None
+    assert documents() == {second, third}
     assert len(next(stages._scored(given, "acueval"))[1].examples) == 6
 
 

@@ -36,15 +36,15 @@ class ScoredCorpus(Strict):
     """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
 
     ``validation_documents`` and ``test_documents``: of a metric that takes long that split's rows of so many documents of
-    each origin only (0: none), none of which the model of any metric named in either learned from.
+    each origin only (0: none, None: all), none of which the model of any metric named in either learned from.
     """
 
     metrics: list[str]
     documents: int | None = Field(default=None, ge=1)
-    validation_documents: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
-    test_documents: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    validation_documents: dict[str, Annotated[int, Field(ge=0)] | None] = Field(default_factory=dict)
+    test_documents: dict[str, Annotated[int, Field(ge=0)] | None] = Field(default_factory=dict)
 
-    def few_documents(self) -> dict[str, dict[str, int]]:
+    def few_documents(self) -> dict[str, dict[str, int | None]]:
         """How many documents of each origin a metric that takes long is asked about, by split."""
         return {"validation": self.validation_documents, "test": self.test_documents}
 

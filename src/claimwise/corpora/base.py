@@ -52,7 +52,7 @@ class Corpus:
     questions: Mapping[str, str] = field(default_factory=dict)
 
     def first(
-        self, documents: int | None, of_split: Mapping[str, int] | None = None, learned: Collection[str] = ()
+        self, documents: int | None, of_split: Mapping[str, int | None] | None = None, learned: Collection[str] = ()
     ) -> Corpus:
         """The corpus with so many documents only, in the order of their ids; None keeps all.
 
