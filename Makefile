@@ -55,9 +55,10 @@ build/packs.jsonl: | .venv/ready
 clean:     ## remove what can be made again (not the response cache, not .venv)
 	rm -rf data/corpora data/scores .pytest_cache .ruff_cache .hypothesis reports/*/*/*.html
 
+# Python compiles a module when it is first imported: to compile all that packages bring takes as long as to download them.
 .venv/ready: pyproject.toml requirements.lock
 	$(PYTHON) -m venv .venv
-	pip install --quiet --disable-pip-version-check -r requirements.lock
+	pip install --quiet --disable-pip-version-check --no-compile -r requirements.lock
 	pip install --quiet --disable-pip-version-check --no-deps -e .
 	touch $@
 
