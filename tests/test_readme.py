@@ -90,6 +90,13 @@ def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
     assert f"is not shown ({gap})" in README
 
 
+def test_preferences_are_of_all_judgments(published_corpus):
+    judgments = len(published_corpus("llmsummeval_pairwise").preferences)
+    for model in ("embedded", "qwen2.5-coder-1.5b"):
+        file = ROOT / "tables" / "public_small" / model / "preference_bias" / "claim_level_against_holistic.csv"
+        assert pd.read_csv(file)["n"].tolist() == [judgments]
+
+
 def test_subtle_errors_are_those_of_the_sample():
     found = []
     for notebook, metric in (("meta_evaluation", "sentences-qwen"), ("verifier", "sentences-claimwise-1-5b")):
