@@ -63,6 +63,11 @@ def test_one_document_says_nothing_of_others():
     assert gap == pytest.approx((0.5, np.nan, np.nan, np.nan), nan_ok=True)
 
 
+def test_without_rows_there_is_no_difference():
+    for measure, columns in ((mean, [[]]), (auc, [[], []]), (balanced_accuracy, [[], []])):
+        assert np.isnan(bootstrap.paired_bootstrap(measure, columns, columns, groups=[])).all()
+
+
 @pytest.mark.parametrize("names", [list("aabbccdd"), [7, 7, 1, 1, 3, 3, 2, 2]])
 def test_what_the_documents_are_called_does_not_matter(names):
     labels, predicted = [0, 1] * 4, [False, True, True, True, False, False, True, False]
@@ -98,6 +103,13 @@ def test_labels_of_one_class_have_no_interval(label):
         [bootstrap.published_interval(labels, [True, False] * 3)],
     ):
         assert np.isnan(found).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_so_few_that_each_sample_has_one_class_have_no_published_interval():
+    # 80 % of two rows are one.
+    assert np.isnan(bootstrap.published_interval([1, 0], [True, False]))
+    assert bootstrap.published_interval([1, 0, 0], [True, False, False]) == 0  # of three they are two
 
 
 def test_draws_in_which_a_measure_is_undefined_are_left_out():

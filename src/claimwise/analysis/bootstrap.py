@@ -128,8 +128,8 @@ def paired_bootstrap(
 
     Returns:
         First minus second. p is twice the smaller share of draws on one side of zero, the observed sample counted as
-        one of them, so at least 2 / (draws + 1) (Davison and Hinkley 1997, section 4.2). All NaN where undefined; all but
-        the value where there is one document only.
+        one of them, so at least 2 / (draws + 1) (Davison and Hinkley 1997, section 4.2). All NaN where undefined or
+        without rows; all but the value where there is one document only.
 
     >>> from claimwise.analysis.measures import mean
     >>> difference = paired_bootstrap(mean, [[1] * 50], [[1, 0] * 25], groups=range(50))
@@ -139,7 +139,7 @@ def paired_bootstrap(
     Difference(value=0.0, low=0.0, high=0.0, p=1.0)
     """
     value = measure(*first, **options) - measure(*second, **options)
-    if len(set(groups)) == 1:
+    if len(set(groups)) <= 1:
         return Difference(float(value), *[float("nan")] * 3)
     one, other = (
         bootstrap_draws(measure, *c, groups=groups, draws=draws, seed=seed, **options) for c in (first, second)
@@ -157,7 +157,7 @@ def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: 
 
     The distance from the mean to the 2.5th percentile over ``draws`` samples of 80 % of the rows *without*
     replacement. It is about half as wide as a bootstrap interval; shown only beside published numbers. NaN with one
-    class only.
+    class only, and where rows are so few that every sample has one class only.
 
     >>> published_interval([1, 0] * 50, [True, False] * 50)
     0.0
@@ -169,6 +169,8 @@ def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: 
     chosen = np.zeros((draws, n))
     np.put_along_axis(chosen, order, 1, axis=1)
     drawn = balanced_accuracy(labels, predicted, weights=chosen)
+    if np.isnan(drawn).all():
+        return float("nan")
     return float(np.nanmean(drawn) - np.nanpercentile(drawn, 2.5))
 
 
