@@ -195,6 +195,13 @@ def test_p_is_that_of_drawing_documents_not_rows():
     assert bootstrap.paired_bootstrap(mean, [first], [second], range(20)).p == pytest.approx(2 * 0.7**20, abs=0.002)
 
 
+@pytest.mark.parametrize("documents", [2, 5, 8])
+def test_of_few_documents_p_is_no_smaller_than_that_of_a_sign_test(documents):
+    groups = np.repeat(np.arange(documents), 3)
+    found = bootstrap.paired_bootstrap(mean, [[1] * len(groups)], [[0] * len(groups)], groups)
+    assert found.p == pytest.approx(stats.binomtest(documents, documents).pvalue)
+
+
 def answers(shares, seed=6):
     """Whether systems are right that are so in these shares of 400 rows, independently."""
     generator = np.random.default_rng(seed)
