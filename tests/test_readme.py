@@ -53,6 +53,15 @@ def test_thresholds_are_of_the_rows_that_are_said():
     assert f"(ACUEval on CNN/DM: {every.loc[('cnndm', 'acueval'), 'tuned_low']:.1f})" in README
 
 
+def test_how_few_unfaithful_summaries_decide_is_of_the_table():
+    table = pd.read_csv(PUBLIC / "meta_evaluation" / "balanced_accuracy.csv").set_index(["group", "metric"])
+    cnndm, summeval = (
+        f"{round(row['n'] * (1 - row['faithful']))} of {row['n']}"
+        for row in (table.loc[(group, "acueval")] for group in ("cnndm", "all"))
+    )
+    assert f"{cnndm} summaries on CNN/DM and {summeval} in the papers' split of SummEval" in README
+
+
 def test_fine_tuned_models_are_tuned_on_what_none_of_them_learned_from(published_corpus):
     validation = published_corpus("aggrefact_ftsota").examples.query("split == 'validation'")
     adapters = ["claimwise-0.5b", "claimwise-1.5b", "claimwise-1.5b-zero-shot"]
@@ -120,7 +129,9 @@ def test_one_language_model_asked_in_four_ways():
     for start, metric in (named | {"a rating": "holistic"}).items():
         assert _row(start).endswith(" ".join(["|", *(_cell(table.loc[(group, metric)]) for group in groups)]))
     n = table["n"].xs("acueval", level="metric")
-    assert f"on {n['cnndm']}, {n['xsum']} and {n['all']} of these rows" in README
+    cnndm, xsum, summeval = ((1 - table["faithful"].xs("acueval", level="metric")) * n).round().astype(int)[[*groups]]
+    said = f"on {n['cnndm']}, {n['xsum']} and {n['all']} of these rows (unfaithful: {cnndm}, {xsum} and {summeval})"
+    assert said in README
     p = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval'").set_index(["group", "against"])["auc_p_holm"]
     assert f"(p {p['cnndm', 'holistic']:.3f} on CNN/DM, {p['xsum', 'holistic']:.2f} on XSum)" in README
     assert f"level or better (SummEval: p {p['all', 'sentences']:.2f})" in README
