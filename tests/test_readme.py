@@ -101,8 +101,8 @@ def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
 
 def test_preferences_are_of_all_judgments(published_corpus):
     judgments = len(published_corpus("llmsummeval_pairwise").preferences)
-    for model in ("embedded", "qwen2.5-coder-1.5b"):
-        file = ROOT / "tables" / "public_small" / model / "preference_bias" / "claim_level_against_holistic.csv"
+    for run in ("public/embedded", "public_small/embedded", "public_small/qwen2.5-coder-1.5b"):
+        file = ROOT / "tables" / run / "preference_bias" / "claim_level_against_holistic.csv"
         assert pd.read_csv(file)["n"].tolist() == [judgments]
 
 
