@@ -70,6 +70,7 @@ def write(
                 scores[:] = adjusting[i](torch.tensor([texts[i]], device=scores.device), scores[None])[0]
         for i, token in zip(rows, logits.argmax(-1).tolist(), strict=True):
             texts[i].append(token)
+        # From the end, so that the last row, which takes the place of one that has ended, has been looked at.
         for row, i in reversed(list(enumerate(rows))):
             reply = texts[i][len(prompts[i]) :]
             if len(reply) == longest_reply or ended(reply):
@@ -124,8 +125,10 @@ class _Batch(Cache):
         self.written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
 
     def add(self, first: int, texts: Sequence[tuple[Tokens, int]], length: int) -> None:
-        """Rows, from the first one on, of texts that grow to a length; of each so many tokens are read once for all rows
-        that begin with them."""
+        """Rows, from the first one on, of texts that grow to a length, which never rises from call to call.
+
+        A text comes with how many of its tokens are read once for all rows that begin with them.
+        """
         if first + len(texts) > self.size[0]:
             self.size = first + len(texts), length
         row = first

@@ -23,6 +23,7 @@ Tokens = Sequence[int]
 
 WORTH = 24  # a shorter shared beginning is cheaper to compute again than to keep apart
 _SUPPORTED = {"full_attention", "sliding_attention"}
+#: How a configuration may bound attention beside ``sliding_window``: in a way that the mask here does not know.
 _WINDOW = re.compile(r"(?!.*sliding_window|max_window_layers).*window.*|local_attention")
 _KEPT = 2  # instructions remembered: those of a decomposition and those of a verification
 
@@ -33,15 +34,16 @@ class UnsupportedArchitecture(ValueError):
 
 @dataclass
 class _Row:
-    """Segments packed into one row: their tokens, positions, and which segment each continues (-1: the cache)."""
+    """Segments packed into one row; each is added after the one that it continues (its parent; -1: the cache)."""
 
-    ids: list[int] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    segments: list[int] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)  # of each token
+    positions: list[int] = field(default_factory=list)  # of each token in its prompt
+    segments: list[int] = field(default_factory=list)  # of each token, the number of its segment
+    parents: list[int] = field(default_factory=list)  # of each segment
     ends: dict[int, int] = field(default_factory=dict)  # the place of each prompt's last token
 
-    def add(self, tokens: Tokens, position: int, parent: int) -> int:
+    def add(self, tokens: Tokens, position: int, parent: int = -1) -> int:
+        """Add a segment whose first token has this position; returns its number."""
         number = len(self.parents)
         self.parents.append(parent)
         self.ids += tokens
@@ -50,6 +52,7 @@ class _Row:
         return number
 
     def add_tree(self, node: Node, prompts: Sequence[Tokens], parent: int = -1) -> None:
+        """Add a node's own tokens and all that is below it."""
         if node.stop > node.start:
             parent = self.add(prompts[node.member][node.start : node.stop], node.start, parent)
         for i in node.leaves:
@@ -92,6 +95,7 @@ class SharedPrefix:
         self._kept: dict[tuple[int, ...], DynamicCache] = {}  # instructions, the latest last
         try:
             self._windows = _windows(model)
+            # Both ways are tried: claims continue a document from a cache, or are in one row with it.
             for whole in (0, row_tokens):
                 self._whole_tokens = whole
                 self._check(probe)
@@ -107,8 +111,8 @@ class SharedPrefix:
         if not prompts:
             return
         root = tree(prompts)
-        if not root.children and len(root.leaves) < 2:
-            root.start = root.stop = 0  # nothing is shared
+        if len(prompts) == 1:
+            root.stop = 0  # nothing is shared
         cache = self._root(prompts[root.member][: root.stop], keep=len(root.children) > 1)
         yield from self._below(root, prompts, cache)
 
@@ -139,13 +143,14 @@ class SharedPrefix:
             else:
                 row, cache = _Row(), _share(beginning)
                 for text in group:
-                    row.add(text, start, -1)
+                    row.add(text, start)
                 if row.ids:
                     self._forward(self.model.base_model, row, cache)
             at = start
             for text in group:
-                own = slice(at, at := at + len(text))
-                yield [(layer.keys[0, :, own], layer.values[0, :, own]) for layer in cache.layers]
+                end = at + len(text)
+                yield [(layer.keys[0, :, at:end], layer.values[0, :, at:end]) for layer in cache.layers]
+                at = end
 
     def _groups(self, texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
         """Texts in order, as many at a time as one pass may have tokens, and one at least."""
@@ -183,11 +188,13 @@ class SharedPrefix:
         return cache
 
     def _longest_kept(self, wanted: tuple[int, ...]) -> DynamicCache:
+        """What is kept of the most tokens that these begin with; an empty cache, if nothing is."""
         found = [cache for tokens, cache in self._kept.items() if wanted[: len(tokens)] == tokens]
         return max(found, key=DynamicCache.get_seq_length, default=DynamicCache())
 
     def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache) -> Iterator:
-        parts = [Node(i, node.stop, node.stop, leaves=[i]) for i in node.leaves]
+        """Logits of all prompts of a node whose tokens are in the cache; a child that is not read whole gets a cache, too."""
+        parts = [Node(i, node.stop, node.stop, leaves=[i]) for i in node.leaves]  # of no shared tokens
         large = []
         for child in node.children:
             if child.size(prompts) > min(self._whole_tokens, self._row_tokens):
@@ -211,7 +218,7 @@ class SharedPrefix:
         cache, position = _share(cache), cache.get_seq_length()
         for at in range(0, len(tokens), self._chunk_tokens):
             row = _Row()
-            row.add(tokens[at : at + self._chunk_tokens], position + at, -1)
+            row.add(tokens[at : at + self._chunk_tokens], position + at)
             self._forward(self.model.base_model, row, cache)
         return cache
 
@@ -281,6 +288,7 @@ class SharedPrefix:
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
     def _typed(self, mask: torch.Tensor) -> torch.Tensor:
+        """Of what is seen, as the model's attention takes it: the same, or what is added to its scores."""
         if self.model.config._attn_implementation == "sdpa":
             return mask
         dtype = self.model.dtype
@@ -415,6 +423,7 @@ def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int)
         if child.stop - child.start >= worth:
             node.children.append(child)
             continue
+        # Too short to be kept apart: whatever begins with it computes it again.
         node.leaves += child.leaves
         for grandchild in child.children:
             grandchild.start = stop
