@@ -133,6 +133,8 @@ class PromptedModel:
     def _pairs(
         self, documents: Texts, statements: Texts, prompt: Prompt, variable: str
     ) -> tuple[list[list[Chunk]], list[list[str]]]:
+        """The chunks of every document, and the prompts that show each beside the document's statement."""
+
         def render(statement: str, part: str) -> str:
             return prompt.render(Document=part, References=references(part), **{variable: statement})
 
@@ -164,21 +166,20 @@ class PromptedModel:
 
             return chunks.split(shown, fits)
 
-        if prompt.context != "retrieved":
-            # Claims with equally many chunks share them (and an engine their prefix): one that leaves a document little room
-            # or none changes nothing for the others. A document that fits whole is the same for all.
-            alone = [parts(document, [claim]) for claim in group]
-            shared = {
-                count: parts(document, [claim for claim, own in zip(group, alone, strict=True) if len(own) == count])
-                for count in set(map(len, alone))
-                if count > 1
-            }
-            return [shared.get(len(own), own) for own in alone]
-        best = [chunks.retrieve(document, claim) for claim in group]
-        return [
-            [replace(part, sentences=found.sentences) for part in parts(found.text, [claim])]  # all is the evidence
-            for found, claim in zip(best, group, strict=True)
-        ]
+        if prompt.context == "retrieved":
+            best = [chunks.retrieve(document, claim) for claim in group]
+            return [
+                [replace(part, sentences=found.sentences) for part in parts(found.text, [claim])]  # all is the evidence
+                for found, claim in zip(best, group, strict=True)
+            ]
+        # Claims with equally many chunks share them (and an engine their prefix): one that leaves a document little room
+        # or none changes nothing for the others. A document that fits whole is the same for all.
+        alone = [parts(document, [claim]) for claim in group]
+        alike: dict[int, list[str]] = {}  # claims by the number of their chunks
+        for claim, own in zip(group, alone, strict=True):
+            alike.setdefault(len(own), []).append(claim)
+        shared = {count: parts(document, some) for count, some in alike.items() if count > 1}
+        return [shared.get(len(own), own) for own in alone]
 
     def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
         return chunks.split(document, lambda part: self.language_model.fits(render(part), prompt.decoding))
@@ -220,45 +221,45 @@ class PromptedModel:
     # -- reading -----------------------------------------------------------------------------------
 
     def _parsed(self, groups: Sequence[Sequence[str]], prompt: Prompt) -> list[list[Parsed]]:
-        """What the replies to groups of rendered prompts say.
-
-        Those that say nothing are kept under ``unread_name``: a mended server may do better.
-        """
+        """What the replies to groups of rendered prompts say; of one that says nothing, what a second question brings."""
         rendered = [one for group in groups for one in group]
         replies = self._ask(rendered, prompt)
         found = [_read(reply, prompt) for reply in replies]
-        unread = [place for place, parsed in enumerate(found) if parsed.value is None and replies[place].answered]
-        seconds, asking = self._seconds(rendered, replies, unread, prompt)
-        kept: dict[str, Reply] = {}
-        for (place, second), reply in zip(seconds.items(), self._ask(list(seconds.values()), asking), strict=True):
-            parsed = _read_second(reply, prompt, asking)
+        again = [place for place, parsed in enumerate(found) if parsed.value is None and replies[place].answered]
+        seconds, second_prompt = self._seconds(rendered, replies, again, prompt)
+        second_replies = self._ask(list(seconds.values()), second_prompt)
+        unread: dict[str, Reply] = {}  # by the keys of their calls
+        for (place, question), reply in zip(seconds.items(), second_replies, strict=True):
+            parsed = _read_second(reply, prompt, second_prompt)
             if parsed.value is not None:
                 found[place] = parsed
             elif reply.answered:
-                kept |= zip(self._keys([second], asking), [reply], strict=True)
+                [key] = self._keys([question], second_prompt)
+                unread[key] = reply
         lost = [place for place, parsed in enumerate(found) if parsed.value is None]
         if lost:
             keys = self._keys(rendered, prompt)
-            kept |= {keys[place]: replies[place] for place in lost if replies[place].answered}
-            values = {key: reply.stored for key, reply in kept.items()}
+            unread |= {keys[place]: replies[place] for place in lost if replies[place].answered}
+            values = {key: reply.stored for key, reply in unread.items()}
+            # The cache has them by now. Under this name they can be deleted and asked again: a mended server may do better.
             self.cache.put(values, model=unread_name(self.name), role=prompt.role)
-            self.cache.note(self.name, prompt.role, Usage(unparsed=len(lost), unread=len(kept)))
+            self.cache.note(self.name, prompt.role, Usage(unparsed=len(lost), unread=len(unread)))
         self._warn(sum(parsed.reason == Reason.IMPROBABLE for parsed in found), len(found))
         each = iter(found)
         return [[next(each) for _ in group] for group in groups]
 
     def _seconds(
-        self, rendered: list[str], replies: list[Reply], unread: list[int], prompt: Prompt
+        self, rendered: list[str], replies: list[Reply], again: list[int], prompt: Prompt
     ) -> tuple[dict[int, str], Prompt]:
-        """What is asked once more about unread replies, by place, and the prompt by which it is asked."""
+        """What is asked at places whose replies could not be read, by place, and the prompt by which it is asked."""
         if prompt.begin:
-            return {place: f"{rendered[place]}\n\n{prompt.begin}" for place in unread}, prompt
+            return {place: f"{rendered[place]}\n\n{prompt.begin}" for place in again}, prompt
         if not prompt.conclude:
             return {}, prompt
         alone = prompt.model_copy(update={"reply": "yes-no", "max_tokens": 5, "stop": ()})
         asked = {
             place: f"{rendered[place]}\n\n{replies[place].text}\n\n{prompt.conclude}"
-            for place in unread
+            for place in again
             if not parsers.texts.is_refusal(replies[place].text or "")
         }
         return {place: one for place, one in asked.items() if self.language_model.fits(one, alone.decoding)}, alone
@@ -353,7 +354,7 @@ def _kindest(found: list[Parsed]) -> Critique:
     return Critique(best.text, NAN if best.support is None else best.support, best.revised)
 
 
-# -- a model that only verifies ------------------------------------------------------------------------
+# -- models that were taught one role --------------------------------------------------------------------
 
 
 class _Taught(PromptedModel):
