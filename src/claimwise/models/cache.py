@@ -93,7 +93,8 @@ class ResponseCache:
             self._connection.execute(_CREATE)
             self._connection.execute(_INSERT, ("", "", "", "null"))  # nothing is asked whose answer could not be stored
             self._connection.rollback()
-        self._asked = open(f"{path}-asked", "ab") if fcntl and str(path) != ":memory:" else None  # noqa: SIM115
+        # Each call that is being asked is a byte of this file that its process has locked; the system unlocks it at its end.
+        self._locks = open(f"{path}-asked", "ab") if fcntl and str(path) != ":memory:" else None  # noqa: SIM115
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -143,11 +144,12 @@ class ResponseCache:
         return {key for key in keys if self._is_free(key)}
 
     def _is_free(self, key: str) -> bool:
-        if self._asked is None:
+        if self._locks is None:
             return True
+        # A byte's place has 63 bits.
         place = int(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:15], 16)
         try:
-            fcntl.lockf(self._asked, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
         except (BlockingIOError, PermissionError):
             return False
         except OSError:  # a file system that knows no locks: asked by both
@@ -165,9 +167,9 @@ class ResponseCache:
 
     def release(self) -> None:
         """Let other processes reserve all that this one has."""
-        if self._asked is not None:
+        if self._locks is not None:
             with suppress(OSError):
-                fcntl.lockf(self._asked, fcntl.LOCK_UN)
+                fcntl.lockf(self._locks, fcntl.LOCK_UN)
 
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
         """Store values in one transaction; a key that is there keeps its value, and gets this model and role.
@@ -248,8 +250,8 @@ class ResponseCache:
     def close(self) -> None:
         """Close the file; closing twice does nothing."""
         self._connection.close()
-        if self._asked is not None:
-            self._asked.close()
+        if self._locks is not None:
+            self._locks.close()
 
 
 def _row(line: bytes) -> tuple[str, ...]:
@@ -339,17 +341,19 @@ def cached(
     calls = 0
     try:
         while missing := [key for key in first if key not in values]:
-            mine = cache.reserve(missing)
+            reserved = cache.reserve(missing)
             values |= stored(missing)  # the process that had reserved some may have stored them
-            asked = [key for key in missing if key in mine and key not in values]
-            for place, computed in compute([first[key] for key in asked]) if asked else ():
+            asked = [key for key in missing if key in reserved and key not in values]
+            for place, value in compute([first[key] for key in asked]) if asked else ():
                 calls += 1
-                values[asked[place]] = read(computed)
-                if keep(values[asked[place]]):
-                    cache.put({asked[place]: computed}, model=model, role=role)
+                key = asked[place]
+                values[key] = read(value)
+                if keep(values[key]):
+                    cache.put({key: value}, model=model, role=role)
             cache.release()
-            values |= {key: values[key] for key in asked} | stored(asked)
-            if len(mine) < len(missing):
+            computed = {key: values[key] for key in asked}  # an error where one is left out: it would be asked for ever
+            values |= computed | stored(asked)  # without locks two processes may have asked: both take the first one's
+            if len(reserved) < len(missing):
                 cache.wait()
     finally:
         cache.release()

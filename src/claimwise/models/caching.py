@@ -66,16 +66,16 @@ class CachedModel:
         inputs = [[documents[i], claim, extras[i] if extras is not None else None] for i, claim in flat]
 
         def compute(at: list[int]) -> list[Verdict]:
-            wanted: dict[int, list[int]] = {}
-            for position in at:
-                wanted.setdefault(flat[position][0], []).append(position)
+            wanted: dict[int, list[str]] = {}  # claims by the number of their document
+            for i, claim in (flat[position] for position in at):
+                wanted.setdefault(i, []).append(claim)
             groups = self.model.verify(
                 [documents[i] for i in wanted],
-                [[flat[p][1] for p in positions] for positions in wanted.values()],
+                list(wanted.values()),
                 prompt,
                 [extras[i] for i in wanted] if extras is not None else None,
             )
-            return [verdict for group in groups for verdict in group]  # in order, as the positions are
+            return [verdict for group in groups for verdict in group]  # as asked: positions rise, document by document
 
         found = iter(self._look_up("verify", prompt, Verdict, inputs, compute))
         return [[next(found) for _ in group] for group in claims]
