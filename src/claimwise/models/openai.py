@@ -160,13 +160,18 @@ class OpenAILanguageModel:
             return choice
         if not how.choices:
             return read_text(choice).before(how.stop)
-        place = read_alternatives(choice)
-        if place and len(place) > 1:  # one alone says nothing of the answers that were not given
-            return Reply(probabilities=probabilities(place, how.choices))
+        alternatives = read_alternatives(choice)
+        if alternatives and len(alternatives) > 1:  # one alone says nothing of the answers that were not given
+            return Reply(probabilities=probabilities(alternatives, how.choices))
         reply = read_text(choice)
         if self._forms["logprobs"] and reply.answered and reply.reason is None:  # a refusal has none anywhere
-            problem = "no alternatives to the token of an answer" if place else "no logprobs with some replies or all"
-            self._warn("logprobs", f"sends {'unreadable logprobs' if place is None else problem}: {_SAMPLED}")
+            if alternatives is None:
+                problem = "unreadable logprobs"
+            elif alternatives:
+                problem = "no alternatives to the token of an answer"
+            else:
+                problem = "no logprobs with some replies or all"
+            self._warn("logprobs", f"sends {problem}: {_SAMPLED}")
         return reply
 
     # -- servers differ ------------------------------------------------------------------------------

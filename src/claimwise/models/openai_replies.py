@@ -107,7 +107,7 @@ class Server(openai.DefaultAsyncHttpxClient):
         self._seconds, self._retries, self._key = options.timeout_seconds, options.retries, key
         password = unquote(urlsplit(base_url).password or "")
         self._forms = [form for secret in (key, password) if len(secret) >= _SECRET for form in _forms(secret)]
-        self._few = min(_FIRST_ATTEMPTS - 1, self._retries)
+        self._few_retries = min(_FIRST_ATTEMPTS - 1, self._retries)  # after so many another server takes over
         self._served = False  # whether the server has ever sent a completion
         self.problem = ""
         self._replace, self._alone = replace, len(options.base_url) == 1
@@ -128,17 +128,17 @@ class Server(openai.DefaultAsyncHttpxClient):
             async with asyncio.timeout(self._seconds):
                 answer = self._judged(await super().send(request, **options))
             if may_pass(answer):
-                self._give_up(attempt)
+                self._hand_over(attempt)
                 self._tell(attempt, self._retries)
             return answer
         except (TimeoutError, httpx2.RequestError) as error:
             late = isinstance(error, TimeoutError | httpx2.ReadTimeout)
             self.problem = f"no answer within {self._seconds:g} s" if late else self._explained(error)
-            self._give_up(attempt)
+            self._hand_over(attempt)
             unknown = not late and not self._served  # a call to a server that has never answered soon ends
-            if unknown and attempt >= self._few:
+            if unknown and attempt >= self._few_retries:
                 raise self._unusable(f"{self.problem}, after {attempt} retries") from None
-            self._tell(attempt, self._few if unknown else self._retries)
+            self._tell(attempt, self._few_retries if unknown else self._retries)
             raise httpx2.RequestError(self.problem, request=request) from None
 
     async def answers(self) -> bool:
@@ -150,13 +150,14 @@ class Server(openai.DefaultAsyncHttpxClient):
             return False
         return response.status_code < 500
 
-    def _give_up(self, attempt: int) -> None:
-        if attempt >= self._few and self._replace(self):
+    def _hand_over(self, attempt: int) -> None:
+        """End the call here once a few attempts have failed, if another server takes over."""
+        if attempt >= self._few_retries and self._replace(self):
             raise ServerError(f"{self.where}: {self.problem}")
 
     def _tell(self, attempt: int, most: int) -> None:
         """Nobody should wonder why nothing moves while failed attempts are made again."""
-        first = 0 if self._alone else self._few
+        first = 0 if self._alone else self._few_retries
         if first <= attempt < most and time.monotonic() - self._warned >= _WARN_SECONDS:
             self._warned = time.monotonic()
             _log.warning("%s: %s; trying again, up to %s a call", self.where, self.problem, counted(most, "time"))
@@ -167,7 +168,10 @@ class Server(openai.DefaultAsyncHttpxClient):
         return text
 
     def _judged(self, response: httpx2.Response) -> httpx2.Response:
-        """The answer without secrets; ``x-should-retry`` is how a server tells ``openai`` whether to call again."""
+        """The answer without secrets, with its completion, or with its problem noted.
+
+        ``x-should-retry`` is how a server tells ``openai`` whether to call again.
+        """
         text = response.content.decode("utf-8", "surrogateescape")
         if self._forms:
             with suppress(ValueError, RecursionError):  # no JSON: a page, half a body
@@ -240,6 +244,8 @@ def _forms(secret: str) -> list[str]:
     >>> [form in text for form in _forms("sk-4242-4242")]
     [False, False, False, True, False]
     """
+    # Three bytes become four characters. Left out are those that bytes before the secret have a part in, and the last ones,
+    # if they are of less than three bytes: what follows may have a part in them.
     key = secret.encode()
     encoded = [(base64.b64encode(bytes(before) + key).decode(), before) for before in range(3)]
     return [
@@ -362,15 +368,15 @@ def read_alternatives(choice: Mapping[str, Any]) -> dict[str, float] | None:
     >>> read_alternatives({"logprobs": {"content": tokens}})
     {'Yes': -0.1, 'No': -2.5}
     """
-    place: dict[str, float] = {}
+    found: dict[str, float] = {}
     try:
-        for token, given in _positions(choice.get("logprobs") or {}):
-            place = dict(given)
-            if not all(isinstance(one, str) and logprob <= 0.01 for one, logprob in place.items()):  # may be rounded
+        for token, alternatives in _positions(choice.get("logprobs") or {}):
+            found = dict(alternatives)
+            if not all(isinstance(one, str) and logprob <= 0.01 for one, logprob in found.items()):  # may be rounded
                 return None
             if any(character.isalnum() for character in token):
                 break
-        return {one: float(logprob) for one, logprob in place.items()}
+        return {one: float(logprob) for one, logprob in found.items()}
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
 
@@ -387,11 +393,11 @@ def _positions(logprobs: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[st
             yield token, [*(top or {}).items(), (token, logprob)]
 
 
-def probabilities(place: Mapping[str, float], choices: Sequence[str]) -> tuple[float, ...]:
-    """Of the choices among a position's tokens, all spellings of each summed.
+def probabilities(alternatives: Mapping[str, float], choices: Sequence[str]) -> tuple[float, ...]:
+    """Of the choices, by a position's tokens and their log probabilities; all spellings of each are summed.
 
     >>> probabilities({" Yes": math.log(0.5), "yes": math.log(0.2), "Hm": math.log(0.3)}, ["Yes", "No"])
     (0.7, 0.0)
     """
-    words = [(token.strip(" \n\t▁Ġ*\"'.").casefold(), math.exp(logprob)) for token, logprob in place.items()]
+    words = [(token.strip(" \n\t▁Ġ*\"'.").casefold(), math.exp(logprob)) for token, logprob in alternatives.items()]
     return tuple(math.fsum(p for word, p in words if word == choice.casefold()) for choice in choices)
