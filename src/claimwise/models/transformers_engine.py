@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -33,6 +33,14 @@ _BEGINNINGS = [
 ]
 _ENDS = ["Ann Lee voted for the tram line.\nAnswer:", "The bridge was"]
 _GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain nothing
+
+
+class _First(NamedTuple):
+    """What may follow a prompt: how probable each choice is, and the most probable blank (-1: there is none)."""
+
+    choices: list[float]
+    blank: int
+    blank_mass: float
 
 
 class Engine:
@@ -76,21 +84,21 @@ class Engine:
 
     def _choose(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, Reply, int, int]]:
         """Probabilities of the choices that these tokens spell."""
-        begun: dict[int, tuple[list[float], int, float]] = {}  # what is known of those whose answer follows a blank
-        for index, found, blank, mass in self._first(ids, spellings):
-            if mass > _BLANK_MASS:
-                begun[index] = found, blank, mass
-                continue
-            yield index, Reply(probabilities=tuple(found)), len(ids[index]), 0
-        asked = list(begun)
-        for place, after, _, _ in self._first([[*ids[i], begun[i][1]] for i in asked], spellings):
-            index = asked[place]
-            found, _, mass = begun[index]
-            summed = tuple(p + mass * q for p, q in zip(found, after, strict=True))
+        begun: dict[int, _First] = {}  # prompts whose answer may follow a blank
+        for index, first in self._first(ids, spellings):
+            if first.blank_mass > _BLANK_MASS:
+                begun[index] = first
+            else:
+                yield index, Reply(probabilities=tuple(first.choices)), len(ids[index]), 0
+        again = list(begun)
+        for place, second in self._first([[*ids[i], begun[i].blank] for i in again], spellings):
+            index = again[place]
+            first = begun[index]
+            summed = tuple(p + first.blank_mass * q for p, q in zip(first.choices, second.choices, strict=True))
             yield index, Reply(probabilities=summed), len(ids[index]), 0
 
-    def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, list[float], int, float]]:
-        """What follows each prompt: how probable each choice is, then the most probable blank, and its probability."""
+    def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, _First]]:
+        """What may follow each prompt, by its index."""
         # A SentencePiece vocabulary writes a blank before a word that it has bare; a sequence-to-sequence model's answer is
         # read where its decoder begins.
         blanks = [] if self.checkpoint.encoder_decoder else self.checkpoint.spellings("")
@@ -99,7 +107,7 @@ class Engine:
             probabilities = logits.float().softmax(-1)
             summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
             mass, place = probabilities[blanks].max(0) if blanks else (0.0, 0)
-            yield index, summed.tolist(), blanks[place] if blanks else -1, float(mass)
+            yield index, _First(summed.tolist(), blanks[place] if blanks else -1, float(mass))
 
     @torch.inference_mode()
     def _padded(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
