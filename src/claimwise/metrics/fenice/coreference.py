@@ -111,11 +111,12 @@ def load(settings: Mapping[str, Any]) -> Resolver:
 
 # -- rules -----------------------------------------------------------------------------------------
 
-_HE = frozenset("he him his himself".split())
-_SHE = frozenset("she her hers herself".split())
-_IT = frozenset("it its itself".split())
-_THEY = frozenset("they them their theirs themselves".split())
-_PRONOUNS = _HE | _SHE | _IT | _THEY
+#: For each pronoun the kinds of entities that it fits, and those that it may fit.
+_PRONOUNS = (
+    dict.fromkeys("he him his himself".split(), ("m", "p?"))
+    | dict.fromkeys("she her hers herself".split(), ("f", "p?"))
+    | dict.fromkeys("it its itself they them their theirs themselves".split(), ("g", "?"))
+)
 _TITLES = {"mr": "m", "sir": "m", "lord": "m", "mrs": "f", "ms": "f", "miss": "f", "lady": "f", "dame": "f"}
 _RANKS = frozenset(
     "dr prof professor president minister senator judge justice captain king queen prince princess".split()
@@ -123,6 +124,7 @@ _RANKS = frozenset(
 #: What a first name or rank and a noun for people say of an entity's kind.
 _KINDS = dict.fromkeys(_RANKS, "p") | dict.fromkeys(FEMALE, "f") | dict.fromkeys(MALE, "m")
 _NOUN_KINDS = dict.fromkeys(PERSON_NOUNS, "p") | dict.fromkeys(FEMALE_NOUNS, "f") | dict.fromkeys(MALE_NOUNS, "m")
+_ARTICLES = frozenset(("a", "an", "the"))
 _LINKS = frozenset("of de del della van von der al bin la le el".split())
 _GROUPS = frozenset(
     """company firm club team group party union agency council university college school hospital committee
@@ -221,6 +223,7 @@ def _words(span: text.Span, sentence: int) -> Iterator[_Word]:
 
 
 def _read_names(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
+    # Words with a capital that no beginning of a sentence gives them: at the beginning of one they are names, too.
     inside = {w.text for words in sentences for w in words[1:] if w.text[:1].isupper()}
     runs = [run for words in sentences for run in _name_runs(words, inside)]
     by_word: dict[str, list[_Entity]] = {}
@@ -312,7 +315,7 @@ def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]
     called = _callings(sentences, entities)
     for words in sentences:
         for i, word in enumerate(words):
-            phrase = _phrase(words, i) if word.lower in ("a", "an", "the") else []
+            phrase = _phrase(words, i) if word.lower in _ARTICLES else []
             if len(phrase) < 2:
                 continue
             head = phrase[-1].lower
@@ -328,9 +331,9 @@ def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]
 
 
 def _phrase(words: list[_Word], i: int) -> list[_Word]:
-    """A determiner and up to four lower-case words that follow, to where a function word or a comma ends them.
+    """A determiner and up to four lower-case words that follow, to where a function word, a comma or a verb ends them.
 
-    What looks like a verb ends the phrase too.
+    No words where something else does, such as a name: "the new Leeds club" is no phrase of these.
     """
     j = i + 1
     while j < len(words) and j <= i + 4 and words[j].joined and words[j].text.islower():
@@ -338,7 +341,7 @@ def _phrase(words: list[_Word], i: int) -> list[_Word]:
             break
         j += 1
     closed = j == len(words) or not words[j].joined or words[j].lower in FUNCTION_WORDS
-    return words[i:j] if closed or _looks_like_verb(words[j].lower) else words[i : i + 1]
+    return words[i:j] if closed or _looks_like_verb(words[j].lower) else []
 
 
 def _looks_like_verb(word: str) -> bool:
@@ -348,8 +351,8 @@ def _looks_like_verb(word: str) -> bool:
 def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict[str, _Entity]:
     """What people are called beside their names: "driver Ann Lee", "Ann Lee, a 30-year-old driver"."""
     called: dict[str, _Entity | None] = {}
-    by_place = {(*seen,): entity for entity in entities for seen in entity.seen}
-    ends = {end: entity for entity in entities for _, end in entity.mentions}
+    by_place = {seen: entity for entity in entities for seen in entity.seen}
+    by_end = {end: entity for entity in entities for _, end in entity.mentions}
     for words in sentences:
         for i, word in enumerate(words):
             if word.lower not in _NOUN_KINDS or word.text[:1].isupper():
@@ -357,14 +360,22 @@ def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict
             entity = None
             if i + 1 < len(words) and words[i + 1].joined:
                 entity = by_place.get((words[i + 1].sentence, words[i + 1].place))
-            for back in range(1, 5):  # "Ann Lee, a young driver"
-                if entity is None and i - back > 0 and words[i - back].lower in ("a", "an", "the"):
-                    entity = ends.get(words[i - back - 1].end) if not words[i - back].joined else None
+            if entity is None:
+                entity = _described(words, i, by_end)
             if entity is not None and entity.kind != "g":
                 same = called.setdefault(word.lower, entity)
                 called[word.lower] = entity if same is entity else None  # two drivers: nobody is the driver
                 entity.kind = _NOUN_KINDS[word.lower] if entity.kind == "?" else entity.kind
     return {noun: entity for noun, entity in called.items() if entity is not None}
+
+
+def _described(words: list[_Word], i: int, by_end: Mapping[int, _Entity]) -> _Entity | None:
+    """Whose name stands before a noun's article and a comma or the like: "Ann Lee, a young driver"."""
+    for at in range(i - 1, max(i - 5, 0), -1):
+        before = by_end.get(words[at - 1].end)
+        if before is not None and words[at].lower in _ARTICLES and not words[at].joined:
+            return before
+    return None
 
 
 def _group(head: str, entities: list[_Entity]) -> _Entity | None:
@@ -393,10 +404,11 @@ def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity]) ->
 
 
 def _antecedent(word: _Word, number: int, by_sentence: dict[int, list[tuple[int, _Entity]]]) -> _Entity | None:
-    sure, unsure = ("m", "p?") if word.lower in _HE else ("f", "p?") if word.lower in _SHE else ("g", "?")
-    for kinds in (sure, unsure):
+    """Who a pronoun stands for: somebody who fits it, else somebody who may, of its sentence or the nearest before."""
+    for kinds in _PRONOUNS[word.lower]:
         for back in range(_REACH + 1):
             known = sorted(by_sentence.get(number - back, []), key=lambda entry: entry[0])
+            # Of its own sentence only what stands before it.
             fitting = [entity for place, entity in known if entity.kind in kinds and (back or place < word.place)]
             if fitting:
                 return fitting[0]  # the first of its sentence, which is mostly the subject
