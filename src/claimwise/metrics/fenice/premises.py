@@ -81,8 +81,9 @@ class Passages:
         if (size, room, near) not in self._made:
             starts = range(len(self.spans) - size + 1)
             if near is not None:
-                first, last = starts[0], starts[-1]
-                held = Counter(i for at in near for i in range(max(at - size + 1, first), min(at, last) + 1))
+                held: Counter[int] = Counter()  # by its start, how many of the near sentences a run holds
+                for at in near:
+                    held.update(range(max(at - size + 1, starts[0]), min(at, starts[-1]) + 1))
                 starts = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(near)])
             self._made[size, room, near] = tuple(made for i in starts for made in self._run(i, i + size, room))
         return self._made[size, room, near]
@@ -117,16 +118,20 @@ class Passages:
         found = [(span.start + m.start(), span.start + m.end()) for m in _TOKEN.finditer(span.text)]
         sizes = self._count([self._document[start:end] for start, end in found])
         step = max(room // 4, 1)  # a character is at most four bytes, hence four tokens of any byte-level vocabulary
-        return [
-            (at, min(at + step, end)) if size > room else (start, end)
-            for (start, end), size in zip(found, sizes, strict=True)
-            for at in (range(start, end, step) if size > room else (start,))
-        ]
+        words = []
+        for (start, end), size in zip(found, sizes, strict=True):
+            if size <= room:
+                words.append((start, end))
+            else:
+                words += [(at, min(at + step, end)) for at in range(start, end, step)]
+        return words
 
     def _premise(self, units: Sequence[tuple[int, int, int]]) -> Premise:
+        """One premise of (sentence, start, end) in order; what stands between two units of a sentence is part of it."""
         slices: dict[int, tuple[int, int]] = {}
         for sentence, start, end in units:
-            slices[sentence] = (slices.get(sentence, (start, end))[0], end)
+            first, _ = slices.get(sentence, (start, end))
+            slices[sentence] = first, end
         joined = " ".join(self._document[start:end] for start, end in slices.values())
         return Premise(joined, units[0][0], units[-1][0] + 1, units[0][1], units[-1][2])
 
