@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -228,15 +228,15 @@ def evaluate(
         with cost.watched(name, model, estimate(spec, model, [(examples, recorded)])) as progress:
             return evaluate(name, spec, model, examples, recorded=recorded, batch=batch, progress=progress)
     run = _judged(spec, model) if spec.judge else _claimed(spec, model, recorded)
-    found: dict[str, Any] = {}
+    found: dict[str, _Scored] = {}
     # A language model writes many replies at once, as long as there are any left: the end of a step, with few, is slow.
     size = batch or (512 if isinstance(model, PromptedModel) else 64)
     for part in batches(ordered, name, size=size, show=progress):
         found |= zip(part["id"], run(part), strict=True)
     ids = examples["id"].tolist()
-    decompositions, verdicts, rows = ([found[key][place] for key in ids] for place in range(3))
+    decompositions, verdicts = [found[key].decomposition for key in ids], [found[key].verdicts for key in ids]
     scores = pd.DataFrame(
-        [(key, name, *row) for key, row in zip(ids, rows, strict=True)],
+        [(key, name, *found[key].row) for key in ids],
         columns=["example_id", "metric", "score", "n_claims", "n_unparsed", "reason"],
     )
     return Evaluation(
@@ -283,13 +283,21 @@ def _by_document(examples: pd.DataFrame) -> np.ndarray:
     return np.argsort(codes, kind="stable")
 
 
+class _Scored(NamedTuple):
+    """What is found of one example; ``row`` is its score, claims, unparsed replies and reason."""
+
+    decomposition: Decomposition
+    verdicts: list[Verdict]
+    row: tuple[float, int, int, str | None]
+
+
 def _judged(spec: MetricSpec, model: Model):
     judge = holistic.judge(spec.judge, model)
 
     def run(examples: pd.DataFrame):
         for judgement in judge(examples["document"].tolist(), examples["summary"].tolist()):
             lost = _lost(judgement.score, judgement.reason)
-            yield Decomposition(()), [], (judgement.score, 0, int(lost), judgement.reason)
+            yield _Scored(Decomposition(()), [], (judgement.score, 0, int(lost), judgement.reason))
 
     return run
 
@@ -307,7 +315,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
         groups = [[claim.text for claim in d.claims] for d in decompositions]
         verdicts = verify(examples["document"].tolist(), groups)
         for decomposition, group in zip(decompositions, verdicts, strict=True):
-            yield decomposition, group, _claimed_row(decomposition, group, spec.aggregate)
+            yield _Scored(decomposition, group, _claimed_row(decomposition, group, spec.aggregate))
 
     return run
 
