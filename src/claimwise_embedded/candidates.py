@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from spacy.tokens import Doc, Token
 
 from claimwise.words import PEOPLE
-from claimwise_embedded.clauses import TIES, Clause, Piece, Unit, clauses, singular
+from claimwise_embedded.clauses import TIES, Clause, Piece, Subject, Unit, clauses, singular
 from claimwise_embedded.decomposer_parsing import (
     REPORTING,
     VERBS,
@@ -83,7 +83,7 @@ def candidates(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
             yield from _of_clause(clause, tokens)
         elif any(unit.kind == "ccomp" for unit in clause.must):
             parts = [unit.phrase.all for unit in (*clause.must, *clause.free)]
-            yield Candidate(_assembled(clause, clause.subjects[-1][0], parts, clause.group), "reporting")
+            yield Candidate(_assembled(clause, clause.subjects[-1].pieces, parts, clause.group), "reporting")
     yield from facts(tokens, resolution)
 
 
@@ -100,14 +100,14 @@ def _assembled(
     inserted = [piece for piece in group if isinstance(piece, str)]
     own = [[piece] for piece in group if isinstance(piece, int)]
     gap = [unit.phrase.core for unit in clause.must if unit.kind == "antecedent"]
-    rest = [*sorted([*own, *(part for part in parts if part not in gap)], key=_place), *gap]
+    rest = [*sorted([*own, *(part for part in parts if part not in gap)], key=_first_token), *gap]
     flat: list[Piece] = []
     for part in rest:
         flat.extend(piece for piece in part if piece not in flat)
-    return [*clause.before, *who, *inserted, *flat, *clause.after]
+    return [*clause.source.before, *who, *inserted, *flat, *clause.source.after]
 
 
-def _place(part: Sequence[Piece]) -> int:
+def _first_token(part: Sequence[Piece]) -> int:
     return next((piece for piece in part if isinstance(piece, int)), -1)
 
 
@@ -116,7 +116,7 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
     seen: set[tuple] = set()
     must, free = clause.must, clause.free
     conditional = any(unit.conditional for unit in must)
-    reported = "reported-" if clause.before or clause.after else ""
+    reported = "reported-" if any(clause.source) else ""
 
     def emit(pieces: list[Piece], kind: str, **traits: float) -> Iterator[Candidate]:
         key = tuple(pieces)
@@ -124,10 +124,9 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
             seen.add(key)
             yield Candidate(pieces, reported + kind, {clause.kind: 1.0, **traits})
 
-    subjects = _split(clause)
-    for who, which in subjects:
-        trait = {f"subject-{which}": 1.0}
-        group = singular(clause.group, clause.head) if which == "conjunct" else clause.group
+    for who, form in _split(clause):
+        trait = {f"subject-{form}": 1.0}
+        group = singular(clause.group, clause.head) if form == "conjunct" else clause.group
         bare = [unit.phrase.core for unit in must]
         base = [unit.phrase.all for unit in must]
         whole = [*base, *(unit.phrase.all for unit in free)]
@@ -143,7 +142,7 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
             for kind, part in [*(("conjunct", conjunct) for conjunct in unit.phrase.conjuncts), *longer]:
                 version = [*bare[:k], part, *bare[k + 1 :]]
                 yield from emit(_assembled(clause, who, version, group), kind, **trait)
-        for j, unit in enumerate(free if which != "conjunct" else []):
+        for j, unit in enumerate(free if form != "conjunct" else []):
             if unit.kind == "advcl" and not _is_detail(unit, tokens):
                 continue
             about = {f"unit-{unit.kind}": 1.0, "place": float(j)}
@@ -161,7 +160,8 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
         for pre in clause.pre:
             for parts, kind in ((bare, "pre"), (whole, "pre-full")):
                 told = _assembled(clause, who, parts, group)
-                told[len(clause.before) : len(clause.before)] = pre
+                start = len(clause.source.before)
+                told[start:start] = pre
                 yield from emit(told, kind, **trait)
 
 
@@ -173,14 +173,14 @@ def _is_detail(unit: Unit, tokens: Doc) -> bool:
     return not aside(first) and (first.dep_ in ("mark", "aux", "advmod", "prep") or first.tag_ in ("IN", "TO", "WRB"))
 
 
-def _split(clause: Clause) -> list[tuple[list[Piece], str]]:
+def _split(clause: Clause) -> list[Subject]:
     """The subjects, without the single ones where they only do it together."""
     attributes = [unit for unit in clause.must if unit.kind in ("attr", "dobj", "acomp")]
     kin = any(unit.kind == "attr" and clause.head.doc[unit.phrase.core[-1]].tag_ == "NNS" for unit in attributes)
     mutual = not attributes and base_form(clause.head) in _MUTUAL
     words = {t.lower_ for unit in (*clause.must, *clause.free) for t in (clause.head.doc[i] for i in unit.phrase.all)}
     if kin or mutual or words & {"together", "other", "respectively", "another"}:
-        return [subject for subject in clause.subjects if subject[1] != "conjunct"]
+        return [subject for subject in clause.subjects if subject.form != "conjunct"]
     return clause.subjects
 
 
@@ -402,9 +402,9 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
             return False
         if i + 1 < len(tokens) and glued(tokens, i + 1) and i + 1 not in kept and candidate.traits.get("age") is None:
             return False
-        if token.dep_ in _BELONG and not candidate.traits.get("loose") and not _there(token.head, kept):
+        if token.dep_ in _BELONG and not candidate.traits.get("loose") and not _is_kept(token.head, kept):
             return False
-        if any(child.dep_ in _NEED and not _there(child, kept) for child in token.children):
+        if any(child.dep_ in _NEED and not _is_kept(child, kept) for child in token.children):
             return False
         if token.tag_ in ("VBZ", "VBD", "VBP", "MD") and token.dep_ not in ("aux", "auxpass"):
             verbs += 1
@@ -414,6 +414,6 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
     return verbs <= 1 + joints
 
 
-def _there(token: Token, kept: set[int]) -> bool:
+def _is_kept(token: Token, kept: set[int]) -> bool:
     """Whether a claim has a word, or one that "and" puts in its place."""
     return token.i in kept or any(other.i in kept for other in token.conjuncts)

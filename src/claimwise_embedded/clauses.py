@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from spacy.tokens import Token
 
@@ -51,6 +52,20 @@ _BE = frozenset("be is are was were been being am 's 're 'm".split())
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 
 
+class Subject(NamedTuple):
+    """A way to name a subject; ``form`` says which: its ``core``, the ``full`` phrase, one ``conjunct`` of several ..."""
+
+    pieces: list[Piece]
+    form: str
+
+
+class Source(NamedTuple):
+    """Whose statement a clause is, in the words that stand before it ("Lee said that") or after it (", Lee said")."""
+
+    before: Sequence[Piece] = ()
+    after: Sequence[Piece] = ()
+
+
 @dataclass(slots=True)
 class Unit:
     """A complement of a verb; ``kind`` is its dependency."""
@@ -64,19 +79,18 @@ class Unit:
 class Clause:
     """A verb with what belongs to it.
 
-    ``subjects`` are ways to name the subject, each with its name; ``group`` the verb group; ``must`` and ``free``
-    the complements; ``pre`` what stands before the subject; ``before`` and ``after`` whose statement it is.
+    ``subjects`` are ways to name the subject; ``group`` is the verb group, with its auxiliaries; ``must`` and ``free`` are
+    the complements that are always told and those that may be; ``pre`` is what stands before the subject.
     """
 
     head: Token
     kind: str
-    subjects: list[tuple[list[Piece], str]]
+    subjects: list[Subject]
     group: list[Piece]
     must: list[Unit]
     free: list[Unit]
     pre: list[list[int]]
-    before: list[Piece] = field(default_factory=list)
-    after: list[Piece] = field(default_factory=list)
+    source: Source
     told: bool = False  # what it says is told by the clauses that it reports
 
 
@@ -88,21 +102,25 @@ def clauses(root: Token, missing: str | None) -> Iterator[Clause]:
         missing: who is meant where the sentence names no subject.
     """
     if root.pos_ in VERBS:
-        restored: list[tuple[list[Piece], str]] = [([missing], "restored")] if missing else []
-        yield from _clause(root, "main", restored, [], [], False)
+        restored = [Subject([missing], "restored")] if missing else []
+        yield from _clause(root, "main", restored, Source(), False)
     else:
-        yield from _within(root, [], [])
+        yield from _within(root, Source())
 
 
 def _clause(
     head: Token,
     kind: str,
-    inherited: list[tuple[list[Piece], str]],
-    before: list[Piece],
-    after: list[Piece],
+    inherited: list[Subject],
+    source: Source,
     many: bool,
     also: Sequence[Unit] = (),
 ) -> Iterator[Clause]:
+    """A verb's clause, then those below it.
+
+    ``inherited`` is for a verb that names no subject, ``many`` whether that is several; ``also`` are complements that stand
+    outside the clause.
+    """
     subject = next((c for c in head.children if c.dep_ in SUBJECTS), None)
     subjects = inherited
     whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
@@ -111,64 +129,65 @@ def _clause(
         many = plural(subject)
     group = _verb_group(head, kind, many)
     must, free, pre = _complements(head, subject)
-    must = [*must, *also]
+    must += also
     known = bool(subjects) and group is not None
     reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
     splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
     beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
     if known and (splits or reported is None or reported.i > head.i):
-        yield Clause(head, kind, subjects, group, must, free, pre, before, after, told=splits and not beside)
+        yield Clause(head, kind, subjects, group, must, free, pre, source, told=splits and not beside)
     elif kind == "main" and not subjects and head.tag_ == "VBN" and not _auxiliaries(head):
         return
     if beside:
-        yield from _clause(reported, "main", [], before, after, False)
+        yield from _clause(reported, "main", [], source, False)
     elif splits and known:
-        speaker = [*subjects[0][0], *group]
+        speaker = [*subjects[0].pieces, *group]
         speaker += [i for unit in must if unit.kind == "dative" for i in unit.phrase.core]
         if reported.i > head.i:
             mark = [c.i for c in reported.children if c.dep_ == "mark"]
             spoken = [i for unit in must if unit.kind in ("dobj", "prep") for i in unit.phrase.core if i < reported.i]
-            yield from _clause(reported, "reported", [], [*before, *speaker, *spoken, *mark], after, False)
+            source_of_reported = Source([*source.before, *speaker, *spoken, *mark], source.after)
         else:
-            yield from _clause(reported, "reported", [], before, [",", *speaker, *after], False)
+            source_of_reported = Source(source.before, [",", *speaker, *source.after])
+        yield from _clause(reported, "reported", [], source_of_reported, False)
     conditional = any(unit.conditional for unit in must)
     for child in head.children:
         if child.dep_ == "conj" and child.pos_ in VERBS and not conditional:
             if any(c.lower_ in ("or", "nor") for c in head.children):
                 continue
             shared = kind if kind in ("relative", "reported", "participial") else "shared"
-            yield from _clause(child, shared, subjects, before, after, many)
+            yield from _clause(child, shared, subjects, source, many)
         elif child.dep_ == "advcl" and known:
-            yield from _adverbial(child, subjects, before, after, many)
+            yield from _adverbial(child, subjects, source, many)
         elif child.dep_ in ("prep", "pcomp", "agent", "xcomp", "acomp", *_OBJECTS, *SUBJECTS) and not conditional:
-            yield from _within(child, before, after)
+            yield from _within(child, source)
 
 
-def _adverbial(
-    child: Token, subjects: list[tuple[list[Piece], str]], before: list[Piece], after: list[Piece], many: bool
-) -> Iterator[Clause]:
+def _adverbial(child: Token, subjects: list[Subject], source: Source, many: bool) -> Iterator[Clause]:
+    """An adverbial clause, where it is a fact of its own: with a subject, or a participle of the main subject."""
     marks = [c.lower_ for c in child.children if c.dep_ in ("mark", "advmod") and c.tag_ in ("IN", "WRB")]
     if any(c.dep_ in SUBJECTS for c in child.children):
         hedged = any(c.dep_ == "advmod" and c.tag_ == "RB" and c.i < child.i for c in child.children)
         if marks and all(mark in _ASSERTING for mark in marks) and not hedged:
-            yield from _clause(child, "subordinate", [], before, after, False)
+            yield from _clause(child, "subordinate", [], source, False)
     elif base_form(child) in _CONSEQUENCES:
         return
     elif child.tag_ in ("VBG", "VBN") and not marks and not any(c.dep_ == "aux" for c in child.children):
-        yield from _clause(child, "gerund" if child.tag_ == "VBG" else "participial", subjects[:1], before, after, many)
+        yield from _clause(child, "gerund" if child.tag_ == "VBG" else "participial", subjects[:1], source, many)
 
 
-def _within(token: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
+def _within(token: Token, source: Source) -> Iterator[Clause]:
     """Relative clauses and participles of the nouns in a phrase: what they say of the noun is a fact of its own."""
     for child in token.children:
         told = token.pos_ in ("NOUN", "PROPN") and child.dep_ in ("relcl", "acl") and child.pos_ in VERBS
         if told and not picked(token):
-            yield from _of_noun(child, token, before, after)
+            yield from _of_noun(child, token, source)
         elif child.dep_ in ("prep", "pobj", "dobj", "appos", "conj", "attr", "pcomp", "xcomp"):
-            yield from _within(child, before, after)
+            yield from _within(child, source)
 
 
-def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) -> Iterator[Clause]:
+def _of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
+    """The clause of a relative clause's or participle's verb, the noun being its subject, owner or object."""
     several = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
     if several and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
         noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
@@ -184,10 +203,10 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
     if head.dep_ == "acl":
         speaks = head.tag_ == "VBG" and base_form(head) in REPORTING  # not the noun, but the subject says it
         if head.tag_ in ("VBN", "VBG") and not speaks and not any(c.dep_ in SUBJECTS for c in head.children):
-            yield from _clause(head, "participial", [(core, "noun")], before, after, many)
+            yield from _clause(head, "participial", [Subject(core, "noun")], source, many)
         return
     if relative is not None and relative.dep_ in ("nsubj", "nsubjpass"):
-        yield from _clause(head, "relative", [(core, "noun")], before, after, many)
+        yield from _clause(head, "relative", [Subject(core, "noun")], source, many)
         return
     subject = next((c for c in head.children if c.dep_ in SUBJECTS), None)
     if subject is None:
@@ -195,7 +214,7 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
     whose = next((c for c in subject.children if c.tag_ == "WP$"), None)
     if whose is not None:
         rest = [i for i in noun_phrase(subject).core if i != whose.i]
-        yield from _clause(head, "relative", [([*core, "'s", *rest], "noun")], before, after, plural(subject))
+        yield from _clause(head, "relative", [Subject([*core, "'s", *rest], "noun")], source, plural(subject))
     elif (
         noun.lower_ not in _OCCASIONS
         and (relative is None or relative.dep_ == "dobj")
@@ -204,7 +223,7 @@ def _of_noun(head: Token, noun: Token, before: list[Piece], after: list[Piece]) 
             for c in head.children
         )
     ):
-        yield from _clause(head, "relative", [], before, after, False, [Unit("antecedent", Phrase(core))])
+        yield from _clause(head, "relative", [], source, False, [Unit("antecedent", Phrase(core))])
 
 
 def _meant(noun: Token) -> list[int]:
@@ -225,16 +244,16 @@ def _single(noun: Token) -> list[int]:
     return [i for i in own if isinstance(i, int)]
 
 
-def _named(subject: Token) -> Iterator[tuple[list[Piece], str]]:
+def _named(subject: Token) -> Iterator[Subject]:
     if subject.dep_ in ("csubj", "csubjpass"):
-        yield subtree(subject), "clause"
+        yield Subject(subtree(subject), "clause")
         return
     phrase = noun_phrase(subject)
     for conjunct in phrase.conjuncts:
-        yield conjunct, "conjunct"
-    yield phrase.core, "core"
+        yield Subject(conjunct, "conjunct")
+    yield Subject(phrase.core, "core")
     if phrase.posts:
-        yield phrase.all, "full"
+        yield Subject(phrase.all, "full")
 
 
 def _relative(token: Token) -> bool:
@@ -242,6 +261,7 @@ def _relative(token: Token) -> bool:
 
 
 def _asserted(reported: Token) -> bool:
+    """Whether a reported clause is said to be so: "whether it rained" and "who won" are not."""
     return not any(
         (c.dep_ == "mark" and c.lower_ != "that") or c.tag_ in ("WRB", "WP", "WDT", "WP$")
         for c in reported.subtree
@@ -322,6 +342,7 @@ def singular(group: Sequence[Piece], head: Token) -> list[Piece]:
 
 
 def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[Unit], list[list[int]]]:
+    """What is told with a verb: what it cannot do without, what it can, and what stands before its subject."""
     must: list[Unit] = []
     free: list[Unit] = []
     pre: list[list[int]] = []
@@ -378,6 +399,7 @@ def _conditional(child: Token) -> bool:
 
 
 def _needed(unit: Unit, child: Token, head: Token, must: Sequence[Unit]) -> bool:
+    """Whether a verb cannot do without a complement; ``must`` are those before it that it cannot do without."""
     if unit.conditional or child.left_edge.lower_ in _SOURCES or unit.kind in _NEEDED:
         return True
     if unit.kind == "prep":
