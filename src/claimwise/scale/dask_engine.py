@@ -39,7 +39,7 @@ def run(
             # A worker that is lost while it loads the model is none that cannot.
             with suppress(CommClosedError):
                 client.run(_load, dict(entry), __version__)
-            futures = [client.submit(_done, work, name, part, __version__, pure=False) for name, part in parts.items()]
+            futures = [client.submit(_work, work, name, part, __version__, pure=False) for name, part in parts.items()]
             for future in as_completed(futures):
                 yield future.result()
                 future.release()
@@ -94,20 +94,20 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
 
 def _load(entry: Mapping[str, Any], version: str, dask_worker: Any) -> None:
     """Load the model: a worker that cannot do the work says so before any is done."""
-    with _told(f"the Dask worker {dask_worker.address} cannot do this", version):
+    with _named_errors(f"the Dask worker {dask_worker.address} cannot do this", version):
         model = models.loaded(entry)
         if isinstance(model, PromptedModel):
             model.language_model.count("")  # a checkpoint is read now, or found to be missing
 
 
-def _done(work: Callable[[Any], Any], name: str, part: Any, version: str) -> Any:
-    with _told(f"{socket.gethostname()}, part {name} of the examples", version):
+def _work(work: Callable[[Any], Any], name: str, part: Any, version: str) -> Any:
+    with _named_errors(f"{socket.gethostname()}, part {name} of the examples", version):
         return work(part)
 
 
 @contextmanager
-def _told(where: str, version: str) -> Iterator[None]:
-    """Say where what went wrong went wrong, for the message is read on another machine; both must have one version."""
+def _named_errors(where: str, version: str) -> Iterator[None]:
+    """Say of errors where they happened, for they are read on another machine; both must have one version."""
     try:
         if version != __version__:
             raise ClaimwiseError(

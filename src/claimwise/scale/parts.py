@@ -78,6 +78,7 @@ def read(folder: Path, part: Part) -> pd.DataFrame:
 
 
 def _part(rows: pa.Table, part_of: np.ndarray, number: int) -> pd.DataFrame:
+    """The rows of a part, of all rows and the part of each."""
     own = np.flatnonzero(part_of == number)
     span = slice(own[0], own[-1] + 1)  # the rows of one part stand near each other in most files
     found = rows[span].filter(pa.array(part_of[span] == number)).to_pandas()
@@ -130,6 +131,7 @@ def split(steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int 
 
 
 def _earlier(folder: Path, made_of: Mapping[str, Any]) -> list[Part] | None:
+    """The parts that are in the folder, if they were made of this."""
     try:
         plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -156,7 +158,7 @@ def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Par
 
 def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     """Of every row the number of its part, and its share of the cost in tokens; the rows are copied into the folder."""
-    found, start = [], 0
+    copied, start = [], 0  # of each step what is needed to divide all rows: not the texts
     with (
         pa.OSFile(str(folder / _ROWS), "wb") as out,
         pa.ipc.new_file(out, _SCHEMA) as copy,
@@ -167,7 +169,7 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
             copy.write_batch(pa.RecordBatch.from_pandas(step, _SCHEMA, preserve_index=False))
             start += len(step)
             done.update(len(step))
-            found.append(
+            copied.append(
                 (
                     pd.util.hash_array(step["id"].to_numpy(object)),
                     pd.util.hash_array(step["document_id"].to_numpy(object)),
@@ -175,21 +177,21 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
                     step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
                 )
             )
-    ids, documents, lengths, costs = map(np.concatenate, zip(*found, strict=True))
-    del found
+    ids, documents, lengths, costs = map(np.concatenate, zip(*copied, strict=True))
+    del copied
     repeated = np.flatnonzero(pd.Series(ids).duplicated())
     if len(repeated):
         with pa.memory_map(str(folder / _ROWS)) as file:
             key = pa.ipc.open_file(file).read_all()["id"][repeated[0]].as_py()
         raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
-    document = pd.factorize(documents)[0]  # numbered in the order in which they come
-    first = ~pd.Series(document).duplicated().to_numpy()
+    document_of = pd.factorize(documents)[0]  # of every row, the documents numbered in the order in which they come
+    first = ~pd.Series(document_of).duplicated().to_numpy()
     costs[first] += lengths[first]  # a document is read with the first of its summaries
-    whole = np.bincount(document, costs)
+    document_costs = np.bincount(document_of, costs)
     # By the middle of each document, counted from the first one: rows that are added at the end leave earlier parts alone.
-    part_of_document = ((whole.cumsum() - whole / 2) // tokens).astype(np.int32)
+    part_of_document = ((document_costs.cumsum() - document_costs / 2) // tokens).astype(np.int32)
     # a document longer than a part leaves numbers without rows
-    part_of = np.unique(part_of_document[document], return_inverse=True)[1]
+    part_of = np.unique(part_of_document[document_of], return_inverse=True)[1]
     np.save(folder / _PLACES, part_of.astype(np.int32))
     return part_of, costs
 

@@ -57,10 +57,10 @@ def parse_shard(text: str) -> tuple[int, int]:
     (2, 5)
     """
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
-    share, of = map(int, found.groups()) if found else (0, 0)
-    if not 1 <= share <= of:
+    share, shares = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= share <= shares:
         raise ClaimwiseError(f"--shard: expected I/N with I from 1 to N, as in 2/5, got {text!r}")
-    return share, of
+    return share, shares
 
 
 def score_folder(
@@ -122,8 +122,8 @@ def score_folder(
     if dry_run:
         tables = (read(examples, part) for part in ours)
         forecast = cost.forecast(estimate(spec, models.loaded(entry), ((rows, None) for rows in tables)))
-        of = f"{counted(len(ours), 'part')} of {counted(sum(part.rows for part in ours), 'summary')}"
-        typer.echo(f"{of}: {forecast}. Nothing was asked.")
+        size = f"{counted(len(ours), 'part')} of {counted(sum(part.rows for part in ours), 'summary')}"
+        typer.echo(f"{size}: {forecast}. Nothing was asked.")
         return
     _score_parts(job, ours, engine or Engine())
     _end(job, parts, asks)
@@ -223,10 +223,10 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
         record = _record(folder)
         if record is None:
             raise ClaimwiseError(f"{folder} holds other files; name a new folder for the scores")
-        there = record["asked"]
-        if other := [name for name in asks if there.get(name) != asks[name]]:
+        earlier = record["asked"]
+        if other := [name for name in asks if earlier.get(name) != asks[name]]:
             raise ClaimwiseError(
-                f"{folder} holds scores of another run: its {other[0]} {there.get(other[0])!r}, here "
+                f"{folder} holds scores of another run: its {other[0]} {earlier.get(other[0])!r}, here "
                 f"{asks[other[0]]!r}; name another folder for --out, or delete that one"
             )
         return
