@@ -10,8 +10,8 @@ judged by trees of its own alone.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
-from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,27 @@ _DOCUMENTS_AT_ONCE = 64
 #: Claims whose evidence is kept: prompts, metrics and revisions ask about the same ones again and again.
 _REMEMBERED = 50_000
 
-#: A document, the same with the text behind it, how many pieces of it may be looked at, and a claim.
-_Asked = tuple[str, str, int, str]
+
+class _Question(NamedTuple):
+    """A claim about a document; ``whole`` has the text behind it, too, and of that the claim may look at ``limit`` pieces."""
+
+    document: str
+    whole: str
+    limit: int
+    claim: str
+
+
+class _Plan(NamedTuple):
+    """What is encoded for questions about one document: the ``needed`` pieces of it, then the pieces of each claim.
+
+    ``chosen`` are the numbers of the document's pieces that a claim is read against; a claim that cannot be read has none.
+    """
+
+    document: str
+    index: Index
+    claims: dict[_Question, list[Piece]]
+    chosen: dict[_Question, list[int]]
+    needed: list[int]
 
 
 class Reader:
@@ -48,7 +67,7 @@ class Reader:
     def __init__(self, checkers: Sequence[Checker] = ()) -> None:
         self._encoder = shared_encoder()
         self._checkers = checkers
-        self._known: dict[_Asked, Evidence | str] = {}
+        self._known: dict[_Question, Evidence | str] = {}
 
     def read(
         self,
@@ -70,66 +89,69 @@ class Reader:
             sentences of the document (``text.sentences``), not of the extra.
         """
         joined = documents if extras is None else [f"{d}\n{extra}" for d, extra in zip(documents, extras, strict=True)]
-        asked: dict[tuple[str, str], dict[_Asked, None]] = defaultdict(dict)
-        for document, whole, own in zip(documents, joined, claims, strict=True):
-            asked[document, whole] |= dict.fromkeys((document, whole, limit, claim) for claim in own)
-        found: dict[_Asked, Evidence | str] = {}
-        groups = list(asked.values())
+        questions = [
+            [_Question(document, whole, limit, claim) for claim in own]
+            for document, whole, own in zip(documents, joined, claims, strict=True)
+        ]
+        by_document: dict[tuple[str, str], dict[_Question, None]] = defaultdict(dict)
+        for document, whole, group in zip(documents, joined, questions, strict=True):
+            by_document[document, whole] |= dict.fromkeys(group)
+        found: dict[_Question, Evidence | str] = {}
+        groups = list(by_document.values())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
             some = list(chain(*groups[start : start + _DOCUMENTS_AT_ONCE]))
-            new = dict(self._read_some([one for one in some if one not in self._known]))
+            new = dict(self._read_some([question for question in some if question not in self._known]))
             if self._checkers:
                 evidence = [item for item in new.values() if not isinstance(item, str)]
                 ask(self._checkers, evidence)
                 for item in evidence:
                     item.reading = None
             self._known |= new
-            found |= {one: self._known[one] for one in some}
+            found |= {question: self._known[question] for question in some}
             while len(self._known) > (_REMEMBERED if self._checkers else 0):
                 del self._known[next(iter(self._known))]
-        return [
-            [found[document, whole, limit, claim] for claim in own]
-            for document, whole, own in zip(documents, joined, claims, strict=True)
-        ]
+        return [[found[question] for question in group] for group in questions]
 
-    def _read_some(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Evidence | str]]:
+    def _read_some(self, questions: Sequence[_Question]) -> Iterator[tuple[_Question, Evidence | str]]:
         """Encode the pieces of several documents and their claims together, then measure one by one."""
-        plans = []
+        plans: list[_Plan] = []
         to_encode: list[Piece] = []
-        for (document, whole, limit), same in groupby(asked, key=itemgetter(0, 1, 2)):
+        for (document, whole, limit), same in groupby(questions, key=lambda question: question[:3]):
             index = Index(whole)
-            parts = {one: pieces(one[3]) if index.pieces else [] for one in same}
+            claims = {question: pieces(question.claim) if index.pieces else [] for question in same}
             chosen = {
-                one: sorted(index.retrieve((s for p in found for s in p.stems), limit))
-                for one, found in parts.items()
-                if found
+                question: sorted(index.retrieve((s for piece in own for s in piece.stems), limit))
+                for question, own in claims.items()
+                if own
             }
             needed = sorted({number for numbers in chosen.values() for number in numbers})
-            plans.append((document, index, parts, chosen, needed))
+            plans.append(_Plan(document, index, claims, chosen, needed))
             to_encode += [index.pieces[number] for number in needed]
-            to_encode += [piece for one in chosen for piece in parts[one]]
+            to_encode += [piece for question in chosen for piece in claims[question]]
+        # What is encoded comes back in the same order.
         encoded = iter(self._encoder.encode([p.text for p in to_encode], [p.spans for p in to_encode]))
-        for document, index, parts, chosen, needed in plans:
+        for document, index, claims, chosen, needed in plans:
             by_number = {number: next(encoded) for number in needed}
-            known, own = index.postings.keys(), len(text.sentences(document))
+            known, own_sentences = index.postings.keys(), len(text.sentences(document))
             passages = {
                 number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)
                 for number, encoding in by_number.items()
             }
-            for one, numbers in chosen.items():
-                ready = self._claim(parts[one], [next(encoded) for _ in parts[one]], index)
-                evidence = measure(ready, index, {number: by_number[number] for number in numbers})
-                said = frozenset(ready.stems) - FUNCTION_STEMS
-                by_piece = [index.pieces[n].ranked(said) for n in evidence.ranked]
-                ranked = dict.fromkeys(
-                    [s for some in by_piece for s in some[:1]] + [s for some in by_piece for s in some[1:]]
-                )
-                evidence.ranked = [s for s in ranked if s < own]
-                words = Words.of(ready.states, ready.stems, ready.names, known, ready.weights)
-                evidence.reading = Reading(words, tuple(passages[n] for n in numbers))
-                yield one, evidence
+            for question, numbers in chosen.items():
+                parts = claims[question]
+                claim = self._claim(parts, [next(encoded) for _ in parts], index)
+                evidence = measure(claim, index, {number: by_number[number] for number in numbers})
+                wanted = frozenset(claim.stems) - FUNCTION_STEMS
+                by_piece = [index.pieces[number].ranked(wanted) for number in evidence.ranked]
+                # The best sentence of each piece comes before all others.
+                best, others = [s[:1] for s in by_piece], [s[1:] for s in by_piece]
+                ranked = dict.fromkeys(chain(*best, *others))
+                evidence.ranked = [sentence for sentence in ranked if sentence < own_sentences]
+                words = Words.of(claim.states, claim.stems, claim.names, known, claim.weights)
+                evidence.reading = Reading(words, tuple(passages[number] for number in numbers))
+                yield question, evidence
             reason = Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS
-            yield from ((one, reason) for one in parts if one not in chosen)
+            yield from ((question, reason) for question in claims if question not in chosen)
 
     def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded], index: Index) -> EncodedClaim:
         whole = np.sum([e.whole for e in encoded], axis=0)
