@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from safetensors import safe_open
@@ -65,6 +66,14 @@ class Proposal:
     candidates: Sequence[Candidate]
     texts: Sequence[str]
     features: Sequence[dict[str, float]]
+
+
+class _Choice(NamedTuple):
+    """A candidate with its text, and the proposal that it is of."""
+
+    proposal: Proposal
+    candidate: Candidate
+    text: str
 
 
 def decompose(passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
@@ -120,30 +129,34 @@ def propose(passage: str, *, by_sentence: bool) -> Iterator[Proposal]:
 def select(group: Sequence[Proposal], selector: Selector, seen: set[frozenset[str]]) -> list[Claim]:
     """The claims of some sentences, chosen together; ``seen`` holds the word sets already said."""
     kept = block_diag(*(incidence(p.candidates, len(p.tokens)) for p in group))
-    places = [(p, candidate, text) for p in group for candidate, text in zip(p.candidates, p.texts, strict=True)]
+    choices = [
+        _Choice(p, candidate, text) for p in group for candidate, text in zip(p.candidates, p.texts, strict=True)
+    ]
     allowed = []
-    for _, _, text in places:
-        words = frozenset(map(stem, _STEMMED.findall(text.lower())))
+    for choice in choices:
+        words = frozenset(map(stem, _STEMMED.findall(choice.text.lower())))
         allowed.append(bool(words) and words not in seen)
         seen.add(words)
-    told = {id(proposal) for proposal, candidate, _ in places if candidate.kind in ("age", "apposition")}
-    for i, (proposal, candidate, _) in enumerate(places):
-        if candidate.kind == "sentence" and id(proposal) in told and len(proposal.candidates) > 2:
+    # A sentence of which an age or an apposition is told by itself is not told as a whole, if more can be told of it.
+    parted = {id(choice.proposal) for choice in choices if choice.candidate.kind in ("age", "apposition")}
+    for i, (proposal, candidate, _) in enumerate(choices):
+        if candidate.kind == "sentence" and id(proposal) in parted and len(proposal.candidates) > 2:
             allowed[i] = False
-    first = [i for i, (_, candidate, _) in enumerate(places) if candidate.kind in _ASIDES]
+    first = [i for i, choice in enumerate(choices) if choice.candidate.kind in _ASIDES]
     content = np.array([_is_content(t) for p in group for t in p.tokens], dtype=np.float32)
     fit, worth = selector.values(selector.matrix([found for p in group for found in p.features]))
-    chosen = [places[i] for i in choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)]
-    return [_claim(*place) for place in chosen if not _told(place, chosen)]
+    chosen = [choices[i] for i in choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)]
+    return [_claim(*choice) for choice in chosen if not _told(choice, chosen)]
 
 
-def _told(place: tuple[Proposal, Candidate, str], chosen: Sequence[tuple[Proposal, Candidate, str]]) -> bool:
+def _told(choice: _Choice, chosen: Sequence[_Choice]) -> bool:
     """Whether a whole sentence says nothing that its other claims do not say."""
-    proposal, candidate, _ = place
+    proposal, candidate, _ = choice
     if candidate.kind != "sentence":
         return False
-    said = {i for of, other, _ in chosen if of is proposal and other is not candidate for i in other.kept}
-    return bool(said) and all(i in said for i in candidate.kept if _is_content(proposal.tokens[i]))
+    others = [one.candidate for one in chosen if one.proposal is proposal and one.candidate is not candidate]
+    told = {i for other in others for i in other.kept}
+    return bool(told) and all(i in told for i in candidate.kept if _is_content(proposal.tokens[i]))
 
 
 def _is_content(token: Token) -> bool:
@@ -190,7 +203,7 @@ def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolutio
     out = []
     for i, candidate in enumerate(candidates):
         at = candidate.kept
-        mine = [tokens[k] for k in at]
+        told = [tokens[k] for k in at]
         size = sum(words[k] for k in at)
         own = sum(1 for k in at if tokens[k].pos_ in CONTENT and uses[k] - parts[i] <= 0)
         found: dict[str, float] = {
@@ -208,22 +221,22 @@ def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolutio
             "largest": float(above[i] == 0),
             "own": own / 5,
             "inserted": float(len(candidate.pieces) > len(at)),
-            "commas": float(sum(t.text == "," for t in mine)),
-            "conjunctions": float(sum(t.dep_ == "cc" for t in mine)),
-            "verbs": float(sum(t.pos_ in VERBS for t in mine)),
-            "finite": float(sum(t.tag_ in _FINITE for t in mine)),
+            "commas": float(sum(t.text == "," for t in told)),
+            "conjunctions": float(sum(t.dep_ == "cc" for t in told)),
+            "verbs": float(sum(t.pos_ in VERBS for t in told)),
+            "finite": float(sum(t.tag_ in _FINITE for t in told)),
             "gaps": sum(b - a > 1 for a, b in pairwise(at)) / 3,
-            "odd-quote": float(sum(t.is_quote for t in mine) % 2),
+            "odd-quote": float(sum(t.is_quote for t in told) % 2),
             "unclear": float(
-                sum(t.lower_ in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, mine, strict=True))
+                sum(t.lower_ in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, told, strict=True))
             ),
         }
         found |= {f"trait:{name}": value for name, value in candidate.traits.items()}
-        kept_prepositions = Counter(token.lower_ for token in mine if token.lower_ in _PREPOSITIONS)
+        kept_prepositions = Counter(token.lower_ for token in told if token.lower_ in _PREPOSITIONS)
         found |= {f"keeps:{word}": float(count) for word, count in kept_prepositions.items()}
-        if mine:
-            found[f"first:{mine[0].tag_}"] = 1.0
-            found[f"last:{mine[-1].tag_}"] = 1.0
+        if told:
+            found[f"first:{told[0].tag_}"] = 1.0
+            found[f"last:{told[-1].tag_}"] = 1.0
             end = max(at) + 1
             after = tokens[end].tag_ if end < n else "end"
             found[f"next:{after}"] = 1.0
@@ -306,6 +319,7 @@ def choose(
     free = allowed.copy()
     chosen = [i for i in first if allowed[i]]
     free[chosen] = False
+    # First one after the other whatever raises the F measure most, until nothing does.
     covered = match[chosen].max(axis=0) if chosen else np.zeros(len(fit))
     total, value = float(fit[chosen].sum()), -1.0
     while free.any():
@@ -321,6 +335,7 @@ def choose(
         total += float(fit[best])
         covered = np.maximum(covered, match[best])
         value = float(gain[best])
+    # Then whatever holds most of the content words that no chosen candidate has.
     open_words = content * (1 - kept[chosen].max(axis=0, initial=0.0))
     while open_words.any() and free.any():
         gain = np.where(free, fit * (kept @ open_words) ** 0.5, 0.0)
