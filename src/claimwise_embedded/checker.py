@@ -84,8 +84,8 @@ class Reading:
     @property
     def size(self) -> tuple[int, int]:
         """Words of the claim and of the passages, as far as they are looked at."""
-        there = sum(len(p.stems) for p in self.passages)
-        return min(len(self.claim.stems), CLAIM_WORDS), min(there, PASSAGE_WORDS)
+        words = sum(len(passage.stems) for passage in self.passages)
+        return min(len(self.claim.stems), CLAIM_WORDS), min(words, PASSAGE_WORDS)
 
     @property
     def padded(self) -> tuple[int, int]:
@@ -106,9 +106,9 @@ class Side:
 
 def collate(readings: Sequence[Reading], shape: tuple[int, int] | None = None) -> tuple[Side, Side]:
     """The claims and the passages of a batch, of so many words each with padding: as many as the longest, if not given."""
-    mine, theirs = shape or np.max([r.size for r in readings], axis=0)
-    claims = _side([(r.claim,) for r in readings], [r.size[0] for r in readings], mine)
-    return claims, _side([r.passages for r in readings], [r.size[1] for r in readings], theirs)
+    claim_width, passages_width = shape or np.max([r.size for r in readings], axis=0)
+    claims = _side([(r.claim,) for r in readings], [r.size[0] for r in readings], claim_width)
+    return claims, _side([r.passages for r in readings], [r.size[1] for r in readings], passages_width)
 
 
 def _side(texts: Sequence[Sequence[Words]], lengths: Sequence[int], width: int) -> Side:
@@ -123,15 +123,15 @@ def _side(texts: Sequence[Sequence[Words]], lengths: Sequence[int], width: int) 
     return Side(torch.from_numpy(states).to(fast_type()), *map(torch.from_numpy, (stems, marks, rarity, real)))
 
 
-def pair_features(claim: Side, there: Side) -> torch.Tensor:
+def pair_features(claim: Side, passages: Side) -> torch.Tensor:
     """How each word of the claim pairs with each word of the passages, (b, PAIRINGS, n, m).
 
     The same stem; cosine of the states; whether the claim's neighbouring words have matches near; the same stem
     before, and after; how much of the claim stands within 8 words, within 30, and roughly within 12.
     """
-    same = (claim.stems[:, :, None] == there.stems[:, None, :]) & claim.real[:, :, None] & there.real[:, None, :]
-    same = same.float()
-    cosine = torch.bmm(claim.states, there.states.transpose(1, 2)).float()
+    real = claim.real[:, :, None] & passages.real[:, None, :]
+    same = ((claim.stems[:, :, None] == passages.stems[:, None, :]) & real).float()
+    cosine = torch.bmm(claim.states, passages.states.transpose(1, 2)).float()
     soft = ((cosine - 0.25) / 0.6).clamp(0, 1)
     weight = claim.rarity * (((claim.marks & 1) == 0) & claim.real)
     weight = weight / weight.sum(1, keepdim=True).clamp_min(1e-6)
@@ -230,19 +230,19 @@ class Checker(nn.Module):
         self.claim = nn.Sequential(Linear(4 * _SIZE + 3, _SIZE), nn.GELU(), Linear(_SIZE, 1))
         self.drop = nn.Dropout(_DROP)
 
-    def forward(self, claim: Side, there: Side, pairs, masked_pairs) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, claim: Side, passages: Side, pairs, masked_pairs) -> tuple[torch.Tensor, torch.Tensor]:
         """Log odds that claims are supported, (b,), and that their words are not, (b, n), given their ``pairings``."""
-        mine, theirs = claim.states, there.states
+        claim_states, passage_states = claim.states, passages.states
         if self.training:
-            kept = ((torch.rand(len(mine), 1, WIDTH) > _DROP) / (1 - _DROP)).to(mine.dtype)
-            mine, theirs = mine * kept, theirs * kept
-        words = self._project(mine) + self.claim_marks(
+            kept = ((torch.rand(len(claim_states), 1, WIDTH) > _DROP) / (1 - _DROP)).to(claim_states.dtype)
+            claim_states, passage_states = claim_states * kept, passage_states * kept
+        words = self._project(claim_states) + self.claim_marks(
             torch.cat([_bits(claim.marks), claim.rarity[..., None] / 3], dim=-1)
         )
-        others = self.there_norm(self._project(theirs) + self.there_marks(_bits(there.marks)))
-        others = torch.cat([others, self.nowhere.to(others.dtype).expand(len(mine), 1, -1)], dim=1)
+        there = self.there_norm(self._project(passage_states) + self.there_marks(_bits(passages.marks)))
+        there = torch.cat([there, self.nowhere.to(there.dtype).expand(len(words), 1, -1)], dim=1)
         for layer in self.layers:
-            words = layer(words, others, pairs, masked_pairs, claim.real)
+            words = layer(words, there, pairs, masked_pairs, claim.real)
         words = self.norm(words)
         unsupported = self.word(words)[..., 0].float().masked_fill(~claim.real, -30)
         share = self.pool(words).float().masked_fill(~claim.real[..., None], -1e4).softmax(1)
@@ -256,13 +256,13 @@ class Checker(nn.Module):
         return linear(states, self.states.weight * WIDTH**0.5, self.states.bias)
 
 
-def pairings(claim: Side, there: Side) -> tuple[torch.Tensor, torch.Tensor]:
+def pairings(claim: Side, passages: Side) -> tuple[torch.Tensor, torch.Tensor]:
     """Pair features with a last column for "nowhere": (b, n, m + 1, PAIRINGS), and (b, PAIRINGS + 1, n (m + 1)) with
     what is padding marked."""
     with torch.no_grad():
-        pairs = pair_features(claim, there)
+        pairs = pair_features(claim, passages)
         b, _, n, m = pairs.shape
-        padding = (~there.real)[:, None, None, :].expand(b, 1, n, m).float()
+        padding = (~passages.real)[:, None, None, :].expand(b, 1, n, m).float()
         masked = F.pad(torch.cat([pairs, padding], dim=1), (0, 1)).to(torch.bfloat16).view(b, PAIRINGS + 1, -1)
         plain = F.pad(pairs, (0, 1)).permute(0, 2, 3, 1).to(torch.bfloat16).contiguous()
     if fast_type() is not torch.bfloat16:
@@ -288,15 +288,15 @@ def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tupl
     """
     found: list = [None] * len(readings)
     for batch in _batches(readings):
-        claim, there = collate([readings[i] for i in batch], readings[batch[0]].padded)
+        claim, passages = collate([readings[i] for i in batch], readings[batch[0]].padded)
         with torch.inference_mode(), fast():
-            ready = pairings(claim, there)
-            results = [checker(claim, there, *ready) for checker in checkers]
+            pairs = pairings(claim, passages)
+            results = [checker(claim, passages, *pairs) for checker in checkers]
         supported = torch.stack([s for s, _ in results]).numpy()
         words = torch.stack([w for _, w in results]).numpy()
         for row, i in enumerate(batch):
-            shown, n = readings[i].size[0], len(readings[i].claim.stems)
-            found[i] = (supported[:, row], np.pad(words[:, row, :shown], ((0, 0), (0, n - shown)), "mean"))
+            shown, length = readings[i].size[0], len(readings[i].claim.stems)
+            found[i] = (supported[:, row], np.pad(words[:, row, :shown], ((0, 0), (0, length - shown)), "mean"))
     return found
 
 
@@ -304,8 +304,9 @@ def _batches(readings: Sequence[Reading]) -> Iterator[list[int]]:
     """Readings that are padded to one shape, at most ``_PAIRS`` pairs of words: so that no reading's neighbours choose
     how it is padded, which its last digits depend on."""
     shapes = [reading.padded for reading in readings]
-    for (mine, theirs), same in groupby(sorted(range(len(readings)), key=shapes.__getitem__), key=shapes.__getitem__):
-        group, most = list(same), max(1, _PAIRS // (mine * theirs))
+    by_shape = sorted(range(len(readings)), key=shapes.__getitem__)
+    for (claim_width, passages_width), same in groupby(by_shape, key=shapes.__getitem__):
+        group, most = list(same), max(1, _PAIRS // (claim_width * passages_width))
         yield from (group[start : start + most] for start in range(0, len(group), most))
 
 

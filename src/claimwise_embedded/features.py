@@ -174,21 +174,21 @@ def _of_pairs(match: Match, pairs: Pairs, word_pair: np.ndarray) -> dict[str, fl
 
 def _of_text(stems: Sequence[str], index: Index, top: Piece) -> dict[str, float]:
     """N-grams, and words that turn a sentence round, against those of the passage that holds most of the claim."""
-    mine, there = set(stems), set(top.stems)
-    negations, theirs = (sum(s in NEGATIONS for s in some) for some in (stems, top.stems))
+    own, tops = set(stems), set(top.stems)
+    negations, top_negations = (sum(s in NEGATIONS for s in some) for some in (stems, top.stems))
     return {
         "new bigrams": _novelty(stems, index.ngrams, 2),
         "new trigrams": _novelty(stems, index.ngrams, 3),
         "new 4-grams": _novelty(stems, index.ngrams, 4),
         "longest copy": _longest_run(stems, index.ngrams),
         "negations": float(negations),
-        "negations above top piece's": float(negations - theirs),
-        "negation differs": float(bool(negations) != bool(theirs)),
-        "hedges dropped": float(len((there & HEDGES) - mine)),
-        "hedges added": float(len((mine & HEDGES) - there)),
-        "quantifiers added": float(len((mine & QUANTIFIERS) - there)),
-        "opposites in top piece": _opposites(mine, there),
-        "opposites in document": _opposites(mine, index.postings.keys()),
+        "negations above top piece's": float(negations - top_negations),
+        "negation differs": float(bool(negations) != bool(top_negations)),
+        "hedges dropped": float(len((tops & HEDGES) - own)),
+        "hedges added": float(len((own & HEDGES) - tops)),
+        "quantifiers added": float(len((own & QUANTIFIERS) - tops)),
+        "opposites in top piece": _opposites(own, tops),
+        "opposites in document": _opposites(own, index.postings.keys()),
     }
 
 
@@ -215,9 +215,9 @@ def _longest_run(stems: Sequence[str], known: Set) -> float:
     return longest / max(len(stems) - 1, 1)
 
 
-def _opposites(mine: set[str], known: Set[str]) -> float:
-    """How many words are not there, but an opposite of theirs is."""
-    return float(sum(s not in known and any(other in known for other in ANTONYMS.get(s, ())) for s in mine))
+def _opposites(own: set[str], known: Set[str]) -> float:
+    """How many of a claim's words are not known elsewhere, but an opposite of theirs is."""
+    return float(sum(s not in known and any(other in known for other in ANTONYMS.get(s, ())) for s in own))
 
 
 @dataclass(slots=True)
