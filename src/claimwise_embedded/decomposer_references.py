@@ -94,6 +94,7 @@ class Referents:
         return out
 
     def _enter(self, tokens: Doc, span: list[int]) -> Entity:
+        """The entity of a name: one whose name it is a part of, or that it makes longer (of people); else a new one."""
         text = _join(tokens, span)
         words = frozenset(tokens[i].lower_.strip(".") for i in span)
         for entity in self.entities:
@@ -152,6 +153,7 @@ class Referents:
     def _resolve(
         self, tokens: Doc, i: int, subject_at: list[int], main: Entity | None, out: Resolution
     ) -> Entity | None:
+        """Who a pronoun stands for; None where that is not sure."""
         lower = tokens[i].lower_
         is_subject = [i] == subject_at
         previous = self.subject
@@ -161,6 +163,7 @@ class Referents:
             rivals = {id(e) for e in earlier if e.gender in wanted or e.gender == "o"}
             if not is_subject and len(rivals) > 1:
                 return None  # two people were named in this sentence
+            # Who it may stand for: names so far, and the subjects of the sentence before and of this one, where they fit.
             known = [e for e in self.entities if e.gender in wanted and (e.last < self.sentence or e in earlier)]
             fits = [e for e in (previous, main) if e is not None and e.gender in wanted and e.number == "singular"]
             if previous in fits and previous not in self.entities:
@@ -174,7 +177,7 @@ class Referents:
                 return None  # "the owner raised his hand": it may well be a person
             if not is_subject and _person_between(tokens, i, out):
                 return None
-            if follows and main.gender in "?o" and main in self.entities and main not in known:
+            if follows and main.gender == "o" and main in self.entities:
                 return None  # it may well be the subject
             if len(known) == 1 and (is_subject or known[0].gender == wanted[0] or known[0] is main):
                 return known[0]
