@@ -64,9 +64,9 @@ def lessons(corpus: Corpus, teacher: str, model: Model) -> tuple[list[Lesson], l
         teacher, recorded = "recorded:people", corpus.gold_claims.assign(decomposer="people")
     made = claims.decomposer(teacher, model, recorded)(examples)
     found = [
-        Lesson(row.document_id, row.summary, [claim.text for claim in of.claims])
-        for row, of in zip(examples.itertuples(), made, strict=True)
-        if of.claims
+        Lesson(row.document_id, row.summary, [claim.text for claim in decomposition.claims])
+        for row, decomposition in zip(examples.itertuples(), made, strict=True)
+        if decomposition.claims
     ]
     if not found:
         raise ClaimwiseError(
@@ -172,8 +172,13 @@ def main() -> None:
     rows = []
     for adapter in (None, str(given.folder)):
         student = models.load({**entries(given.student), "adapter": adapter, "recorded": None})
-        of = {"student": given.student, "taught": bool(adapter), "teacher": given.teacher, "learned_from": len(learned)}
-        rows.append(of | easiness_against_teacher(student, held_out))
+        row = {
+            "student": given.student,
+            "taught": bool(adapter),
+            "teacher": given.teacher,
+            "learned_from": len(learned),
+        }
+        rows.append(row | easiness_against_teacher(student, held_out))
     pd.DataFrame(rows).to_csv(given.table, index=False)
 
 

@@ -231,12 +231,12 @@ def _relation(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 def _word(claim: str, source: Source, rng: random.Random) -> Edit | None:
     """A common word gives way to another of the document that stands after the same function word and ends alike."""
-    mine = {stem(m.group()) for m in _WORD.finditer(claim)}
+    own = {stem(m.group()) for m in _WORD.finditer(claim)}
     options = [
         _put(claim, *match.span(), new, "word")
         for key, match in _places(claim)
         for new in dict.fromkeys(source.words.get(key, ()))
-        if stem(new) not in mine
+        if stem(new) not in own
     ]
     return rng.choice(options) if options else None
 

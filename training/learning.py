@@ -147,18 +147,19 @@ def _loss(model: Checker, lessons: Sequence[Lesson], rng: np.random.Generator) -
         wrong += [lesson.wrong[i] for i in at]
         truth += [lesson.truth[i] for i in at]
         owner += [number] * len(at)
-    claim, there = collate(readings)
+    claim, passages = collate(readings)
     with fast():
-        supported, doubts = model(claim, there, *pairings(claim, there))
-    labels, of = torch.tensor(np.array(truth, dtype=np.float32)), torch.tensor(owner)
-    count = torch.bincount(of, minlength=len(lessons))[of]
+        supported, doubts = model(claim, passages, *pairings(claim, passages))
+    labels, lesson_of = torch.tensor(np.array(truth, dtype=np.float32)), torch.tensor(owner)
+    count = torch.bincount(lesson_of, minlength=len(lessons))[lesson_of]
     known = ~labels.isnan()
     each = F.binary_cross_entropy_with_logits(supported, labels.nan_to_num(0), reduction="none") / count.sqrt()
     loss = each[known].sum()
-    if not known.all():  # at least one of the summary's statements is wrong
-        vague = of[~known]
-        all_right = torch.zeros(len(lessons)).index_add(0, vague, F.logsigmoid(supported[~known]))[vague.unique()]
-        loss = loss - torch.log1p(-all_right.exp().clamp(max=1 - 1e-4)).sum()
+    if not known.all():  # of the others it is known that at least one of the lesson's is wrong
+        unknown = lesson_of[~known]
+        logs = torch.zeros(len(lessons)).index_add(0, unknown, F.logsigmoid(supported[~known]))
+        all_right = logs[unknown.unique()].exp().clamp(max=1 - 1e-4)
+        loss = loss - torch.log1p(-all_right).sum()
     return loss / len(lessons) + _word_loss(doubts, wrong)
 
 
@@ -270,13 +271,13 @@ def fit_trees(table: Table) -> tuple[list[Trees], np.ndarray]:
     unknown = np.flatnonzero(~known)
     at = np.r_[np.flatnonzero(known), unknown, unknown]
     labels = np.r_[table.truth[known], np.zeros(len(unknown)), np.ones(len(unknown))]
-    wrong = np.full(len(unknown), 0.6)
+    wrong = np.full(len(unknown), 0.6)  # until a model says more
     models: list[Trees] = []
     unseen = np.zeros(len(table.truth))
     for _ in range(_ROUNDS if len(unknown) else 1):
         share = np.r_[np.ones(known.sum()), wrong, 1 - wrong]
-        models, twice = _fit_folds(table.features[at], labels, table.weight[at] * share, table.fold[at])
-        unseen[at] = twice
+        models, found = _fit_folds(table.features[at], labels, table.weight[at] * share, table.fold[at])
+        unseen[at] = found  # a statement that stands twice has the same log odds in both places
         wrong = _posterior_wrong(sigmoid(unseen[unknown]), table.row[unknown])
     return models, unseen
 

@@ -97,27 +97,26 @@ def table(rows: Sequence[Row], files: Sequence[Path]) -> pd.DataFrame:
         for line in (line for file in files if file.stem.endswith(f"-{group}") for line in _lines(file)):
             for strength, values in line["log_odds"].items():
                 odds[strength] |= zip(((line["document"], one) for one in line["statements"]), values, strict=True)
-        known = odds["1.0"]
-        own = [
+        answered = [
             row
             for row in rows
             if row.corpus.startswith(names)
-            and all((row.document, one) in known for one in (*row.statements, row.summary))
+            and all((row.document, one) in odds["1.0"] for one in (*row.statements, row.summary))
         ]
-        if own:
-            found += _compared(group, own, odds, [row.statements for row in own], ["min", "mean"])
-            wholes = _compared(group, own, odds, [(row.summary,) for row in own], ["mean"])
+        if answered:
+            found += _compared(group, answered, odds, [row.statements for row in answered], ["min", "mean"])
+            wholes = _compared(group, answered, odds, [(row.summary,) for row in answered], ["mean"])
             found += [one | {"pooling": "whole"} for one in wholes]
-        if own := [row for row in own if row.corpus.startswith(ZERO_SHOT)]:
-            read = _embedded(own)
-            own = [row for row in own if all((row.document, one) in read for one in row.statements)]
+        if zero_shot := [row for row in answered if row.corpus.startswith(ZERO_SHOT)]:
+            embedded = _embedded(zero_shot)
+            read = [row for row in zero_shot if all((row.document, one) in embedded for one in row.statements)]
             # what both have said, as ``averaged_with`` takes it (where neither is surer than one in a million)
             both = {
-                f"{strength} averaged": {key: (known[key] + own) / 2 for key, own in read.items() if key in known}
-                for strength, known in odds.items()
+                f"{strength} averaged": {key: (asked[key] + own) / 2 for key, own in embedded.items() if key in asked}
+                for strength, asked in odds.items()
             }
-            statements = [row.statements for row in own]
-            found += _compared(group, own, {"embedded": read} | both, statements, ["min", "mean"])
+            statements = [row.statements for row in read]
+            found += _compared(group, read, {"embedded": embedded} | both, statements, ["min", "mean"])
     return as_table(found, ["corpus", "held_out_with", "n", "model", "pooling", "auc", "low", "high"])
 
 

@@ -118,8 +118,9 @@ def read(rows: Sequence[Row]) -> Material:
         for i, items in zip(part, read_of, strict=True):
             found[i] = items
         print(f"read part {number} of {len(parts)}", file=sys.stderr, flush=True)
-    pairs = list(zip(found, (len(row.statements) for row in rows), strict=True))
-    return Material(rows, [items[:n] for items, n in pairs], [items[n:] for items, n in pairs])
+    statements = [items[: len(row.statements)] for row, items in zip(rows, found, strict=True)]
+    wholes = [items[len(row.statements) :] for row, items in zip(rows, found, strict=True)]
+    return Material(rows, statements, wholes)
 
 
 def _read_part(rows: Sequence[Row]) -> Found:
