@@ -99,7 +99,7 @@ def _assembled(
     """Attribution, subject, then verb group and complements in the order of the sentence."""
     inserted = [piece for piece in group if isinstance(piece, str)]
     own = [[piece] for piece in group if isinstance(piece, int)]
-    gap = [unit.phrase.core for unit in clause.must if unit.kind == "antecedent"]
+    gap = [unit.phrase.core for unit in clause.must if unit.kind == "antecedent"]  # who stands before "whom they met"
     rest = [*sorted([*own, *(part for part in parts if part not in gap)], key=_first_token), *gap]
     flat: list[Piece] = []
     for part in rest:
@@ -127,7 +127,7 @@ def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
     for who, form in _split(clause):
         trait = {f"subject-{form}": 1.0}
         group = singular(clause.group, clause.head) if form == "conjunct" else clause.group
-        bare = [unit.phrase.core for unit in must]
+        bare = [unit.phrase.core for unit in must]  # without what may follow
         base = [unit.phrase.all for unit in must]
         whole = [*base, *(unit.phrase.all for unit in free)]
         if conditional:  # what hangs on the condition cannot be told: only the whole clause is safe
@@ -328,8 +328,8 @@ def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
     out = ""
     previous = -1
     named: set[int] = set()
-    shown = False  # whether the name stands here that the subject stands for
-    at, described = resolution.described or ([], None)
+    described_at, described = resolution.described or ([], None)
+    shown = False  # whether the name stands in the place of the subject that is described
     for piece in pieces:
         if isinstance(piece, str):
             word, joined = piece, piece in ("'s", "'", ",")
@@ -346,8 +346,8 @@ def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
                     out += "," + "".join(f" {t.text}" for t in between[1:])
             joined = previous >= 0 and piece == previous + 1 and not tokens[previous].whitespace_
             replaced = resolution.replaced.get(piece)
-            if shown and piece in at[1:]:
-                continue
+            if shown and piece in described_at[1:]:
+                continue  # the rest of "the striker"
             if replaced is not None:
                 entity, text = replaced
                 if id(entity) not in named:

@@ -134,6 +134,7 @@ def _clause(
     reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
     splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
     beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
+    # Where a report that is no statement stands before the verb, what is left of the clause says nothing.
     if known and (splits or reported is None or reported.i > head.i):
         yield Clause(head, kind, subjects, group, must, free, pre, source, told=splits and not beside)
     elif kind == "main" and not subjects and head.tag_ == "VBN" and not _auxiliaries(head):
