@@ -5,6 +5,7 @@ Where a reply leaves open which answer is meant ("Yes/No", "4 or 5", "No doubt i
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from claimwise.reasons import Parsed, Reason
 
@@ -134,22 +135,30 @@ def final_yes_no(reply: str, cut: bool) -> Parsed:
     """
     text = _MARKUP.sub("", reply)
     named = last(_ANSWER, text)
-    said = named or (None if cut else last(_SAID, text))
+    answer = named or (None if cut else last(_SAID, text))
     words = None if cut else _consistency(text)
-    if said is None:
-        return Parsed(words[1]) if words else Parsed(None, Reason.CUT if cut else "no final yes or no")
-    value = float(said[1].lower() == "yes")
-    later = words and words[0] > said.start()
-    if later and words[2]:
-        return Parsed(words[1])
-    at_once = any(both.start() <= said.start() < both.end() for both in _GAINSAID.finditer(text))
-    if at_once or (later and words[1] != value and not named):
+    if answer is None:
+        return Parsed(words.value) if words else Parsed(None, Reason.CUT if cut else "no final yes or no")
+    value = float(answer[1].lower() == "yes")
+    later = words and words.start > answer.start()
+    if later and words.concluded:
+        return Parsed(words.value)
+    at_once = any(both.start() <= answer.start() < both.end() for both in _GAINSAID.finditer(text))
+    if at_once or (later and words.value != value and not named):
         return _OPPOSITE
     return Parsed(value)
 
 
-def _consistency(text: str) -> tuple[int, float, bool] | None:
-    """Where a text last says "(in)consistent" of what it judges, which of them, and whether as a conclusion."""
+class _Consistency(NamedTuple):
+    """Where a text says "consistent" (1.0) or "inconsistent" (0.0), and whether as a conclusion."""
+
+    start: int
+    value: float
+    concluded: bool
+
+
+def _consistency(text: str) -> _Consistency | None:
+    """The last that a text says of what it judges."""
     start = max(0, len(text) - 300)
     for found in reversed([*_CONSISTENT.finditer(text, start)]):
         before = re.split(r"[.!?\n]", text[max(0, start - 300) : found.start()])[-1]
@@ -158,7 +167,7 @@ def _consistency(text: str) -> tuple[int, float, bool] | None:
         if _PARTLY.search(found["between"]) and not found["un"]:
             return None
         denied = bool(_DENIED.search(found["between"])) != bool(found["un"])
-        return found.start(), float(not denied), bool(_CONCLUDED.search(before + found["between"]))
+        return _Consistency(found.start(), float(not denied), bool(_CONCLUDED.search(before + found["between"])))
     return None
 
 
