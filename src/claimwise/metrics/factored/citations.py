@@ -216,8 +216,8 @@ def resolve(text: str, references: Sequence[str]) -> list[Resolution]:
 def _resolution(citation: Citation, named: Sequence[Citation]) -> Resolution:
     # A word and a comma before the names may have been read as one of them ("In Peru, Ling and Roy"), so shorter lists
     # are tried too; what an "and" joins to the last name is a name.
-    joined = len(citation.names) > 1 and not citation.et_al
-    for first in range(len(citation.names) - joined):
+    fewest = 2 if len(citation.names) > 1 and not citation.et_al else 1
+    for first in range(len(citation.names) - fewest + 1):
         names = citation.names[first:]
         ranks = {i: rank for i, source in enumerate(named) if (rank := _fit(names, citation, source)) is not None}
         if ranks:
