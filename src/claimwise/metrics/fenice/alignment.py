@@ -167,17 +167,18 @@ class Aligner:
     def _levels(self, claims: list[_Claim]) -> list[_Best | None]:
         best = self._solve([(c, c.passages.windows(1, c.room, c.near)) for c in claims], "sentence")
         if self._resolver:
-            at = [i for i, found in enumerate(best) if found]
-            tasks = [(claims[i], claims[i].passages.variants(best[i].premise, claims[i].room)) for i in at]
-            self._improve(best, at, tasks, "coreference")
+            read = [i for i, found in enumerate(best) if found]
+            tasks = [(claims[i], claims[i].passages.variants(best[i].premise, claims[i].room)) for i in read]
+            self._improve(best, read, tasks, "coreference")
         if self._settings.window:
             # Gated once, before either level: equation 7 takes the larger of windows and document.
-            at = [i for i, found in enumerate(best) if not found or found.score < self._settings.gate]
-            wide = [i for i in at if len(claims[i].passages.spans) > self._settings.window]
             size = self._settings.window
-            tasks = [(c, c.passages.windows(size, c.room, c.near)) for c in (claims[i] for i in wide)]
-            self._improve(best, wide, tasks, "window")
-            self._improve(best, at, [(claims[i], claims[i].passages.whole(claims[i].room)) for i in at], "document")
+            doubtful = [i for i, found in enumerate(best) if not found or found.score < self._settings.gate]
+            longer = [i for i in doubtful if len(claims[i].passages.spans) > size]  # else one window is all of it
+            tasks = [(c, c.passages.windows(size, c.room, c.near)) for c in (claims[i] for i in longer)]
+            self._improve(best, longer, tasks, "window")
+            tasks = [(claims[i], claims[i].passages.whole(claims[i].room)) for i in doubtful]
+            self._improve(best, doubtful, tasks, "document")
         return best
 
     def _improve(self, best: list[_Best | None], at: list[int], tasks: list, level: str) -> None:
