@@ -215,6 +215,7 @@ def plural(head: Token) -> bool:
 
 
 def _own(head: Token) -> list[int]:
+    """A noun's words without those of nouns that are joined to it and without posts."""
     found = {head.i}
     for child in head.children:
         if child.dep_ in _WITH_NOUN and (child.dep_ != "punct" or child.text in ("-", "–", "%", "$", "'", '"', "/")):
@@ -231,6 +232,7 @@ def _own(head: Token) -> list[int]:
 
 
 def _of(preposition: Token) -> set[int]:
+    """An "of" or "per" and what it brings, without the posts of that."""
     found = {preposition.i}
     for child in preposition.children:
         if child.dep_ == "pobj" and child.pos_ in NOUNS:
