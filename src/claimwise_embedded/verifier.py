@@ -9,7 +9,7 @@ judged by trees of its own alone.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,26 +99,27 @@ class Reader:
         found: dict[_Question, Evidence | str] = {}
         groups = list(by_document.values())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
-            some = list(chain(*groups[start : start + _DOCUMENTS_AT_ONCE]))
-            new = dict(self._read_some([question for question in some if question not in self._known]))
+            some = groups[start : start + _DOCUMENTS_AT_ONCE]
+            new = dict(self._read_some([[one for one in group if one not in self._known] for group in some]))
             if self._checkers:
                 evidence = [item for item in new.values() if not isinstance(item, str)]
                 ask(self._checkers, evidence)
                 for item in evidence:
                     item.reading = None
             self._known |= new
-            found |= {question: self._known[question] for question in some}
+            found |= {question: self._known[question] for question in chain(*some)}
             while len(self._known) > (_REMEMBERED if self._checkers else 0):
                 del self._known[next(iter(self._known))]
         return [[found[question] for question in group] for group in questions]
 
-    def _read_some(self, questions: Sequence[_Question]) -> Iterator[tuple[_Question, Evidence | str]]:
-        """Encode the pieces of several documents and their claims together, then measure one by one."""
+    def _read_some(self, groups: Sequence[Sequence[_Question]]) -> Iterator[tuple[_Question, Evidence | str]]:
+        """Encode the pieces of several documents and their claims together, then measure one by one; a group a document."""
         plans: list[_Plan] = []
         to_encode: list[Piece] = []
-        for (document, whole, limit), same in groupby(questions, key=lambda question: question[:3]):
+        for group in filter(None, groups):
+            document, whole, limit, _ = group[0]
             index = Index(whole)
-            claims = {question: pieces(question.claim) if index.pieces else [] for question in same}
+            claims = {question: pieces(question.claim) if index.pieces else [] for question in group}
             chosen = {
                 question: sorted(index.retrieve((s for piece in own for s in piece.stems), limit))
                 for question, own in claims.items()
