@@ -113,6 +113,16 @@ JSON = [
     ('{"sentences": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('[{"reasoning": "a", "claim": "It rained."}, {"claim": "We left."}]', ("It rained.", "We left.")),
     ('[{"claim": "It rained."}, {"claim": "We le', ("It rained.",)),
+    # Of an object the claim is read, and no name, number or answer beside it.
+    ('{"claims": [{"id": "C1", "content": "It rained.", "type": "weather"}]}', None),
+    ('{"claims": [{"claim": "It rained.", "supported": "Yes"}, {"id": "2", "claim": "We le', ("It rained.",)),
+    ('[{"evidence": ["a"], "claim": "It rained."}, {"evidence": ["b', ("It rained.",)),
+    ('[{"sentence": "It rained and we left.", "claims": ["It rained.", "We left."]}]', ("It rained.", "We left.")),
+    ('{"claim1": "It rained.", "claim2": "We left."}', ("It rained.", "We left.")),
+    ('{"error": "The input has no text."}', None),
+    # Marks that were not escaped, or that needed no escape
+    ('{"claims": ["He said "no", then left.", "We "all" left."]}', ('He said "no", then left.', 'We "all" left.')),
+    (r'{"claims": ["Ann\'s \alpha fell.", "We left."]}', (r"Ann's \alpha fell.", "We left.")),
     # Brackets around words are no JSON.
     ("- It rained [sic].\n- We left.", ("It rained [sic].", "We left.")),
     ("- [The mayor] won [1].\n- {She} left.", ("[The mayor] won [1].", "{She} left.")),

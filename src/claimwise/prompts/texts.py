@@ -338,17 +338,21 @@ def sentences(reply: str, cut: bool) -> Parsed:
 _JSON = re.compile(r"[{\[]\s*[{\[\"'“”‘’]")
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
-_NAMED_LISTS = tuple(re.compile(rf"\b{name}s?\W{{0,3}}:\s*\[", re.IGNORECASE) for name in _NAMES)
-#: A string, whether it is a key, or where a list begins or ends.
-_STRING = re.compile(r'"((?:[^"\\]|\\.)+)"(\s*:)?|([\[\]])')
+#: A text and whether it is a key, or a bracket. A quotation mark ends a text only where JSON could go on after it.
+_TOKEN = re.compile(
+    r'"(?P<text>(?:\\.|[^\\])*?)'
+    r'(?:"(?=\s*(?P<key>:)|\s*(?:[\]}]|\Z|,\s*(?:["\[{\]}]|\Z))|\s+")|(?P<unfinished>\Z))|(?P<bracket>[\[\]{}])',
+    re.DOTALL,
+)
 
 
 def json_claims(reply: str, cut: bool) -> Parsed:
     r"""The texts of a JSON list, or of the list in a JSON object (FENICE Fig. 2: ``{"claims": [...]}``).
 
-    Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Code fences,
-    text around, single quotes, trailing commas and a missing end are forgiven, because models write them (FENICE's
-    own prompt shows single quotes); a text that was cut off is left out. A reply without such JSON is read as ``bullets``.
+    Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Of an object of
+    several texts it is the text so named, or none. Code fences, text around, single quotes, trailing commas, marks that
+    were not escaped and a missing end are forgiven, because models write them (FENICE's own prompt shows single quotes);
+    a text that was cut off is left out. A reply without such JSON is read as ``bullets``.
 
     >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```", cut=False).value
     ('It rained.', 'We left.')
@@ -365,6 +369,8 @@ def json_claims(reply: str, cut: bool) -> Parsed:
 
 def _json_texts(body: str) -> list[str]:
     """The texts of the list that JSON has, or of what can be read of it."""
+    # Backslashes that JSON does not know: that of "Ann\'s" says nothing, that of "$\alpha$" is a part of the text.
+    body = re.sub(r"\\(['\"\\/bfnrtu]?)", lambda mark: {"": r"\\", "'": "'"}.get(mark[1], mark[0]), body)
     whole = body[: max(body.rfind("}"), body.rfind("]")) + 1]
     for form in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
         for read in (json.loads, yaml.safe_load):  # a YAML flow is JSON that forgives quotes and commas
@@ -376,42 +382,58 @@ def _json_texts(body: str) -> list[str]:
 
 
 def _strings(body: str) -> list[str]:
-    """The finished texts of the lists of claims in JSON that cannot be read; of all lists, if none is named so."""
-    name = next((pattern for pattern in _NAMED_LISTS if pattern.search(body)), None)
-    starts = [match.end() for match in name.finditer(body)] if name else [body.find("[") + 1]
-    found: list[str] = []
-    for start in starts:
-        depth = 1
-        for match in _STRING.finditer(body, start):
-            string, key, bracket = match.groups()
-            if bracket:
-                depth += 1 if bracket == "[" else -1
-                if name and not depth:
-                    break
-            elif not key:
-                with suppress(ValueError):
-                    found.append(json.loads(f'"{string}"', strict=False))
-        else:
-            break  # this list is not finished: it has all that follows
-    return found
+    """The finished texts of JSON that cannot be read: those whose key, or whose list's, names claims; else the first list's."""
+    found: dict[str, list[str]] = {}
+    within: list[tuple[str, str]] = []  # what is open: its bracket, and the name of its texts
+    key = ""
+    for token in _TOKEN.finditer(body):
+        bracket = token["bracket"]
+        if token["key"]:
+            key = token["text"]
+            continue
+        name = _name(key) or (within[-1][1] if within else "")
+        if bracket == "[" and name not in _NAMES and "" not in found and not any(one == "[" for one, _ in within):
+            name = ""  # the first list, whatever it is called
+        if bracket in ("[", "{"):
+            within.append((bracket, name))
+        elif bracket:
+            del within[-1:]
+        elif token["unfinished"] is None and (key or (within and within[-1][0] == "[")):
+            escaped = re.sub(r'\\.|"', lambda mark: mark[0] if mark[0][1:] else r"\"", token["text"])
+            with suppress(ValueError):
+                found.setdefault(name, []).append(json.loads(f'"{escaped}"', strict=False))
+        key = ""
+    return next((found[name] for name in (*_NAMES, "") if name in found), [])
 
 
 def _texts(value: object) -> list[str] | None:
-    """The list of claims in the value, its items as texts: strings, or the string of an object; None without a list."""
-    if isinstance(value, dict):
-        return _texts(_named(value, list))
-    if isinstance(value, list):
-        firsts = [_named(item, str) if isinstance(item, dict) else item for item in value]
-        texts = [item for item in firsts if isinstance(item, str)]
-        return texts if texts or not value else None
-    return None
+    """The list of claims in the value, its items as texts: strings, or what names claims in an object; None without a list."""
+    lists = _named(value, list)[:1] if isinstance(value, dict) else [value] if isinstance(value, list) else []
+    if not lists:
+        return None
+    texts: list[str] = []
+    for item in lists[0]:
+        for one in _named(item, str, list) if isinstance(item, dict) else [item]:
+            texts += [one] if isinstance(one, str) else _texts(one) or []
+    return texts if texts or not lists[0] else None
 
 
-def _named(found: Mapping[object, object], kind: type) -> object:
-    """The value of this kind whose key names claims, else the first of the kind; None without any."""
-    values: dict[str, object] = {}
+def _named(found: Mapping[object, object], *kinds: type) -> list:
+    """The values of these kinds whose keys name claims; without any, all lists, or a text that has no other beside it."""
+    values: dict[str, list] = {}
     for key, value in found.items():
-        if isinstance(value, kind):
-            words = re.findall(r"[^\W_]+", str(key).lower()) or [""]
-            values.setdefault(words[-1].removesuffix("s"), value)  # "atomic_claims" are claims
-    return next((values[name] for name in _NAMES if name in values), next(iter(values.values()), None))
+        if isinstance(value, kinds):
+            values.setdefault(_name(str(key)), []).append(value)
+    named = next((values[name] for name in _NAMES if name in values), None)
+    others = [value for group in values.values() for value in group]
+    return named or (others if kinds == (list,) or len(others) == 1 else [])
+
+
+def _name(key: str) -> str:
+    """What a key calls its value: "atomic_claims" and "claim2" are claims, and a number is no name.
+
+    >>> _name("atomic_claims"), _name("claim2"), _name("2")
+    ('claim', 'claim', '')
+    """
+    words = re.findall(r"[^\W\d_]+", key.lower()) or [""]
+    return words[-1].removesuffix("s")
