@@ -87,6 +87,14 @@ LISTS = [
     ("1. Fig. 2. The plant grew.", ("Fig. 2. The plant grew.",)),
     ("- Ann came 1. 2. Bob lost.", ("Ann came 1. 2. Bob lost.",)),
     ("**Key facts:** It rained - heavily.", ("Key facts: It rained - heavily.",)),
+    # Emphasis begins an item only where nothing else does.
+    ("- It rained.\n- We left.\n\n**Note:** These are 2 claims.", ("It rained.", "We left.")),
+    ("1. It rained. 2. We left.\n\n*Note*: These are all.", ("It rained.", "We left.")),
+    ('**Sentence 1:** "It rained and we left."\n* It rained.\n* We left.', ("It rained.", "We left.")),
+    ("**Claim 1**\nIt rained.\n\n**Claim 2**\nWe left.", None),
+    ("- None", None),
+    ("- No claims.", None),
+    ("- None of us left.", ("None of us left.",)),
 ]
 
 JSON = [

@@ -248,8 +248,8 @@ def bullets(reply: str, cut: bool) -> Parsed:
     """
     items: list[str] = []
     open_item = ended = False
-    for line in _one_a_line(_HEADING.sub("", reply)).splitlines():
-        item = _item(line)
+    lines = _one_a_line(_HEADING.sub("", reply)).splitlines()
+    for line, item in zip(lines, _items(lines), strict=True):
         if item:
             items.append(item)
             open_item, ended = True, False
@@ -273,11 +273,12 @@ def _one_a_line(reply: str) -> str:
     if heading and not _BULLET.match(_plain(heading[0])):  # "- It has two claims: - ..." is an item
         start, end = heading.span("items")
         items = _apart(heading["items"])
-        if "\n" not in items and not any(map(_item, reply[end:].splitlines())):
+        if "\n" not in items and not any(_items(reply[end:].splitlines())):
             items = re.sub(r"\s([-•*])\s+", r"\n\1 ", items)
         return f"{reply[:start]}\n{items}{reply[end:]}"
-    lines = [line for line in reply.splitlines() if _item(line)]
-    return reply.replace(lines[0], _apart(lines[0])) if len(lines) == 1 else reply
+    lines = reply.splitlines()
+    found = [line for line, item in zip(lines, _items(lines), strict=True) if item]
+    return reply.replace(found[0], _apart(found[0])) if len(found) == 1 else reply
 
 
 def _apart(line: str) -> str:
@@ -294,15 +295,15 @@ def _apart(line: str) -> str:
     return "\n".join([*items, line[start:]])
 
 
-def _item(line: str) -> str | None:
-    """What follows a line's bullet, or all of the line where its bullet turns out to emphasise its first words."""
-    plain = _plain(line)
-    if re.fullmatch(r"[-*_=\s]+", line):
-        return None
-    found = _BULLET.match(plain)
-    if found:
-        return found["item"].strip()
-    return plain.strip() if _BULLET.match(line) else None
+def _items(lines: list[str]) -> list[str | None]:
+    """What follows each line's bullet; where none has one, all of each line whose first words are emphasised."""
+    plain = [None if re.fullmatch(r"[-*_=\s]+", line) else _plain(line).strip() for line in lines]
+    items = [found["item"] if text and (found := _BULLET.match(text)) else None for text in plain]
+    return (
+        items
+        if any(items)
+        else [text if _BULLET.match(line) else None for line, text in zip(lines, plain, strict=True)]
+    )
 
 
 def _plain(item: str) -> str:
@@ -316,8 +317,12 @@ def _bare(item: str) -> str:
     return _strip(_LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()))
 
 
+#: What is in the place of a claim and says nothing.
+_NO_CLAIM = re.compile(r"(?:(?:fact|claim|acu)\s*\d+|none|n/a|no (?:facts|claims))?[\W_]*", re.IGNORECASE)
+
+
 def _unique(items: Iterable[str], cut: bool) -> Parsed:
-    unique = tuple(dict.fromkeys(item for item in map(_bare, items) if re.search(r"\w", item)))
+    unique = tuple(dict.fromkeys(item for item in map(_bare, items) if not _NO_CLAIM.fullmatch(item)))
     unfinished = Reason.CUT if cut else None
     return Parsed(unique, unfinished) if unique else Parsed(None, unfinished or Reason.NO_LIST)
 
