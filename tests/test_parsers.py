@@ -644,6 +644,13 @@ def test_thoughts_are_not_read(kind, answer, value):
         assert parse(kind, f"{opening}{thoughts}</think>\n\n") == Parsed(None, Reason.EMPTY_REPLY)
     for cut in (True, False):
         assert parse(kind, f"<think>\n{thoughts}{answer}", cut=cut) == Parsed(None, Reason.CUT)
+    for opening, closing in (
+        ("[THINK]", "[/THINK]"),
+        ("<thinking>", "</thinking>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ):
+        assert parse(kind, f"{opening}{thoughts}{closing}{answer}").value == value
+        assert parse(kind, f"{opening}{thoughts}{answer}") == Parsed(None, Reason.CUT)
 
 
 def test_texts_lose_their_preamble_only():

@@ -101,6 +101,10 @@ FOR_ROLE: Mapping[str, Mapping[str, Kind]] = {
 _LONGEST = 20_000
 #: White space that a model which has lost its way writes up to its length limit, and patterns would go over for minutes.
 _BLANK = re.compile(r"\s{20,}")
+#: Between what marks models write their thoughts: <think>, [THINK] (Magistral), <seed:think>, the channels of gpt-oss.
+_THOUGHT = r"(?:seed:)?(?:think|thinking|thought)[>\]▷]"
+_THOUGHTS = re.compile(rf"[<\[◁]{_THOUGHT}|<\|channel\|>", re.IGNORECASE)
+_THOUGHTS_END = re.compile(rf"[<\[◁]/{_THOUGHT}|<\|channel\|>final<\|message\|>", re.IGNORECASE)
 
 
 def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
@@ -125,10 +129,10 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     (0.0, Parsed(value=None, reason='cut off at its length limit'))
     """
     read = KINDS[kind].read
-    reply = (reply or "").rpartition("</think>")[2].strip()  # a template may have written the opening mark
+    reply = _THOUGHTS_END.split(reply or "")[-1].strip()  # a template may have written the opening mark
     if not reply:
         return Parsed(None, Reason.EMPTY_REPLY)
-    if reply.startswith("<think>"):
+    if _THOUGHTS.match(reply):
         return Parsed(None, Reason.CUT)
     shown = reply if kind in _TEXTS else _BLANK.sub("\n\n", reply)
     found = read(shown[:_LONGEST], cut or len(shown) > _LONGEST)

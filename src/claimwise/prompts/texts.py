@@ -299,11 +299,9 @@ def _items(lines: list[str]) -> list[str | None]:
     """What follows each line's bullet; where none has one, all of each line whose first words are emphasised."""
     plain = [None if re.fullmatch(r"[-*_=\s]+", line) else _plain(line).strip() for line in lines]
     items = [found["item"] if text and (found := _BULLET.match(text)) else None for text in plain]
-    return (
-        items
-        if any(items)
-        else [text if _BULLET.match(line) else None for line, text in zip(lines, plain, strict=True)]
-    )
+    if any(items):
+        return items
+    return [text if _BULLET.match(line) else None for line, text in zip(lines, plain, strict=True)]
 
 
 def _plain(item: str) -> str:
