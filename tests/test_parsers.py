@@ -670,6 +670,9 @@ def test_texts_lose_their_preamble_only():
         "Okay, here is the summary you asked for.\n\n",
         "Of course! I can do that.\n\n",
         "Certainly, I'll revise it.\n",
+        "Based on the feedback, here is the revised summary:\n\n",
+        "Absolutely! Here's a corrected version of it:\n\n",
+        "The revised summary is:\n\n",
     ):
         assert parse("text", f"{preamble}It rained.").value == "It rained."
 

@@ -188,7 +188,9 @@ _PREAMBLE = re.compile(
     r"(?:summary|version|text)\b[^\n]{0,200}\bfollow(?:s|ing)?)\b[^\n]{0,200}"
     r"|[^\n]{0,200}\b(?:here(?: is| are|['’]s)|i(?: can| will| would| have|['’](?:ll|d|ve)))\b[^\n]{0,200})[*_ \t]{0,40}\n+)?"
     r"(?P<marker>[*_#\s]{0,40}(?:here(?: i|['’])s (?:the|a|my) [^\n]{0,200}?(?:summary|version)[^\n:]{0,200}"
-    r"|(?:revised |corrected )?summary\W{0,40}):[*_]*\s*"
+    r"|(?:revised |corrected )?summary\W{0,40}"
+    r"|[^\n:]{0,200}\b(?:revised summary|corrected summary|here(?: i|['’])s (?:the|a|my) [^\n:]{0,100}version)\b"
+    r"[^\n:]{0,80}(?=:[*_ \t]*\n)):[*_]*\s*"
     r"|(?:#+[ \t]*[*_]*|\*\*|__)(?:revised |corrected )?summary[*_ \t]*\n\s*)?",
     re.IGNORECASE,
 )
@@ -197,6 +199,8 @@ _PREAMBLE = re.compile(
 def plain_text(reply: str, cut: bool) -> Parsed:
     """The reply without a preamble ("Here is the revised summary:") and without a note at its end."""
     text = _strip(reply)
+    if is_refusal(text):
+        return Parsed(None, Reason.REFUSAL)
     preamble = _PREAMBLE.match(text)
     return _written(_strip(text[preamble.end() :]), cut, marked=bool(preamble["marker"]))
 
