@@ -663,6 +663,7 @@ def test_texts_lose_their_preamble_only():
     assert parse("text", "Here the river is wide: 2 km.").value == "Here the river is wide: 2 km."
     assert parse("text", "**Here is the corrected summary:**\n\n**It rained.**").value == "It rained."
     assert parse("text", '"Summary: It rained."').value == "It rained."
+    assert parse("text", "```markdown\nIt rained.\n```").value == "It rained."
     for preamble in (
         "Sure.\n\n",
         "Sure thing!\n",

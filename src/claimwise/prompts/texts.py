@@ -135,7 +135,7 @@ def _strip(text: str) -> str:
     for first, end in _WRAPS:
         inner = text[len(first) : -len(end)]
         if text == f"{first}{inner}{end}" and first not in inner and end not in inner:
-            return _strip(inner)
+            return _strip(re.sub(r"^\w+\n", "", inner) if first == "```" else inner)  # "markdown", "text"
     return text
 
 
