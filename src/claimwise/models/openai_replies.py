@@ -396,8 +396,8 @@ def _positions(logprobs: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[st
 def probabilities(alternatives: Mapping[str, float], choices: Sequence[str]) -> tuple[float, ...]:
     """Of the choices, by a position's tokens and their log probabilities; all spellings of each are summed.
 
-    >>> probabilities({" Yes": math.log(0.5), "yes": math.log(0.2), "Hm": math.log(0.3)}, ["Yes", "No"])
+    >>> probabilities({" Yes": math.log(0.5), "Yes,": math.log(0.2), "Hm": math.log(0.3)}, ["Yes", "No"])
     (0.7, 0.0)
     """
-    words = [(token.strip(" \n\t▁Ġ*\"'.").casefold(), math.exp(logprob)) for token, logprob in alternatives.items()]
+    words = [(token.strip(" \n\t▁Ġ*\"'.,:;!()").casefold(), math.exp(logprob)) for token, logprob in alternatives.items()]
     return tuple(math.fsum(p for word, p in words if word == choice.casefold()) for choice in choices)
