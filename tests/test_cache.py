@@ -340,6 +340,15 @@ def test_a_folder_is_no_file_of_calls(tmp_path):
         ResponseCache(tmp_path)
 
 
+def test_a_full_disk_is_no_reason_to_move_the_file_away(tmp_path):
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    cache.put({"k": 1}, model="m", role="r")
+    cache._connection.execute("PRAGMA max_page_count = 4")
+    with pytest.raises(CacheError, match=r"disk is full\. Finished calls are kept: make room"):
+        cache.put({"l": "x" * 100_000}, model="m", role="r")
+    assert cache.get(["k", "l"]) == {"k": 1}
+
+
 def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(tmp_path):
     path = tmp_path / "calls.sqlite"
     cache = ResponseCache(path)

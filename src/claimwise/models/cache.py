@@ -103,6 +103,8 @@ class ResponseCache:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
                 raise  # a defect of ours, not of the file
+            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+                raise CacheError(f"{self._path}: {error}. Finished calls are kept: make room, and run again") from error
             raise self._error("a folder" if Path(self._path).is_dir() else str(error)) from error
 
     def _error(self, found: str) -> CacheError:
