@@ -128,6 +128,7 @@ def test_content_in_parts_is_the_text_of_its_parts(serve):
         ({"content": {"text": "Yes"}}, "the server sent content that is no text (dict)"),
         ({"content": [{"type": "image"}, "Yes", {"type": "text", "text": 5}]}, "the server sent no text (stop)"),
         ({"content": None}, "the server sent no text (stop)"),
+        ({"content": "\n"}, "the server sent no text (stop)"),  # as where thoughts took all the room
         ("Yes", "the server sent no text (stop)"),
     ],
 )
@@ -173,7 +174,9 @@ def test_a_refusal_in_a_field_of_its_own_is_remembered_and_says_nothing_of_proba
     assert "logprobs" not in caplog.text
 
 
-@pytest.mark.parametrize(("end", "claims"), [("stop", 2), ("length", 1), ("content_filter", 1)])
+@pytest.mark.parametrize(
+    ("end", "claims"), [("stop", 2), ("length", 1), ("model_length", 1), ("content_filter", 1), ("error", 0)]
+)
 def test_the_claim_at_which_a_reply_was_stopped_is_left_out(serve, end, claims):
     server = serve(faults=[odd({"content": "- It rained.\n- Ann wo"}, finish_reason=end)])
     [found] = connect(server).decompose(["P."], prompts.load("acueval-decompose-0shot"))

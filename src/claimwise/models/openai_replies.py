@@ -56,6 +56,8 @@ _SIZED = re.compile(
 _ROOM = re.compile(r"context (?:length|window|size)[^\d.]{0,20}(\d[\d,]*)")
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _PROMPTS = {"model", "prompt", "messages"}
+_CUT = ("length", "model_length", "content_filter")  # how servers say that a reply was stopped before its end
+_FAILED = ("error", "abort")  # or that they failed within it
 
 
 class ServerError(ModelError):
@@ -332,11 +334,14 @@ def read_text(choice: Mapping[str, Any]) -> Reply:
         content = "".join(text for text in texts if isinstance(text, str)) or None
     if not content and isinstance(message, dict) and message.get("refusal"):
         return Reply(reason=Reason.REFUSAL)
-    if content is None:
-        return Reply(reason=f"the server sent no text ({printable(str(choice.get('finish_reason')))[:40]})")
+    end = printable(str(choice.get("finish_reason")))[:40]
+    if content is None or not str(content).strip():
+        return Reply(reason=f"{Reason.NO_TEXT} ({end})")
     if not isinstance(content, str):
         return Reply(reason=f"the server sent content that is no text ({type(content).__name__})")
-    return Reply(well_formed(content), cut=choice.get("finish_reason") in ("length", "content_filter"))
+    if end in _FAILED:
+        return Reply(reason=f"the server did not finish its reply ({end})")
+    return Reply(well_formed(content), cut=end in _CUT)
 
 
 def well_formed(text: str) -> str:
