@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from claimwise.prompts import Prompt
+from claimwise.prompts.parsers import REASONED
 from claimwise.prompts.sources import Source
 from claimwise.reasons import Reason
 
@@ -20,9 +21,6 @@ NAN = math.nan
 
 #: Several texts: documents, their summaries, or the claims of one.
 Texts = Sequence[str]
-
-#: Replies that are worked out in words before the answer.
-_REASONED = frozenset({"final-yes-no", "supported-reasoning", "claims-supported"})
 
 
 def needs_language_model(prompt: Prompt) -> Reason | None:
@@ -34,7 +32,7 @@ def needs_language_model(prompt: Prompt) -> Reason | None:
     >>> [needs_language_model(prompts.load(f"chatgpt-judge-{name}")) for name in ("cot", "zs")]
     ['this model does not reason in words', None]
     """
-    if prompt.reply in _REASONED:
+    if prompt.reply in REASONED:
         return Reason.NO_REASONING
     if prompt.role == "judge" and prompt.demonstrations:
         return Reason.NO_EXAMPLES

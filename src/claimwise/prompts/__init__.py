@@ -37,7 +37,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise.errors import ClaimwiseError, finding, near, shorten
-from claimwise.prompts.parsers import FOR_ROLE, KINDS
+from claimwise.prompts.parsers import FOR_ROLE, KINDS, REASONED
 from claimwise.strict_yaml import Loader
 
 Role = Literal["decompose", "verify", "judge", "critique", "revise", "summarise"]
@@ -281,6 +281,9 @@ def _prompt(name: str, file: Path) -> Prompt:
         raise found.error(
             "reply", f"reply: expected a kind of reply for {prompt.role} ({kinds}), found {prompt.reply!r}"
         )
+    if prompt.conclude and prompt.reply not in REASONED:
+        what = f"expected only with a reply that reasons ({', '.join(REASONED)}), found with {prompt.reply!r}"
+        raise found.error("conclude", f"conclude: {what}")
     _check_template(shown, prompt.role, prompt.context)
     return prompt
 

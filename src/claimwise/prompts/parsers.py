@@ -87,6 +87,9 @@ _TEXTS = {"corrected-summary": Kind(texts.corrected), "text": Kind(texts.plain_t
 
 KINDS: Mapping[str, Kind] = _CLAIMS | _NUMBERS | _CRITIQUES | _TEXTS
 
+#: Replies that are worked out in words before a yes or no.
+REASONED = ("final-yes-no", "supported-reasoning", "claims-supported")
+
 #: The kinds of reply whose value a role has a use for.
 FOR_ROLE: Mapping[str, Mapping[str, Kind]] = {
     "decompose": _CLAIMS,
