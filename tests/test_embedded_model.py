@@ -173,15 +173,12 @@ def test_a_critique_quotes_the_worst_sentence_and_the_reviser_finds_it(model):
     assert reviser.flagged(text.sentences(summary), Feedback(comment=critique.text)) == [1]
 
 
-def test_a_claims_critique_is_the_verifiers_with_a_revised_claim_where_it_is_unsupported(model):
+def test_a_claims_critique_is_the_verifiers(model):
     prompt = prompts.load("factored-critique-claim")
     claims = ["The line will cost 84 million pounds.", "A volcano erupted in Iceland and closed airports.", "..."]
     verdicts = [v for [v] in model.verify([DOCUMENT] * 3, [[claim] for claim in claims], prompt)]
     critiques = model.critique([DOCUMENT] * 3, claims, prompt)
     assert [c.support for c in critiques[:2]] == [v.support for v in verdicts[:2]]
-    assert critiques[0].revised is None
-    # Nothing of the second claim can stay, so its revision is what the document says.
-    assert critiques[1].revised in [span.text for span in text.sentences(DOCUMENT)]
     assert "volcano" in critiques[1].text
     assert np.isnan(critiques[2].support)
     assert critiques[2].reason == verdicts[2].reason

@@ -124,13 +124,13 @@ class EmbeddedModel:
         return self.verifier.score_whole(documents, summaries)
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
-        """See ``Model.critique``. A prompt that asks for a verdict on a claim and a revised claim (Factored Verification
-        A.3.1) gets the verifier's; any other what a look at the whole statement finds."""
+        """See ``Model.critique``. A prompt that asks for a verdict on a claim (Factored Verification A.3.1) gets the
+        verifier's; any other what a look at the whole statement finds."""
         from claimwise_embedded import reviser
 
         if prompt.reply == "critique-block":
             verdicts = self.verifier.verify(documents, [[statement] for statement in statements], prompt)
-            return reviser.correct(self._supported, documents, statements, [verdict for [verdict] in verdicts])
+            return reviser.of_claims(documents, statements, [verdict for [verdict] in verdicts])
         return reviser.critique(documents, statements, self.judge(documents, statements, prompt))
 
     def revise(

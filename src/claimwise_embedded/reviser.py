@@ -101,14 +101,8 @@ def _edits(verify: Verify, documents: Sequence[str], sentences: Sequence[str]) -
     return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
 
 
-def correct(
-    verify: Verify, documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]
-) -> list[Critique]:
-    """A critique of each claim (a sentence that stands for itself): the verifier's verdict and, where it is unsupported, a
-    revised claim."""
-    wrong = [row for row in zip(documents, claims, verdicts, strict=True) if row[2].support < ACCEPTED]
-    feedback = [Feedback(unsupported=(claim,)) for _, claim, _ in wrong]
-    edits = iter(revise(verify, [document for document, *_ in wrong], [claim for _, claim, _ in wrong], feedback))
+def of_claims(documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
+    """A critique of each claim (a sentence that stands for itself) that was verified."""
     results = []
     for document, claim, verdict in zip(documents, claims, verdicts, strict=True):
         if verdict.reason is not None:
@@ -116,8 +110,7 @@ def correct(
         elif verdict.support >= ACCEPTED:
             results.append(Critique("The document supports it.", verdict.support))
         else:
-            comment, edit = _critique(document, claim, verdict.support).text, next(edits).text
-            results.append(Critique(comment, verdict.support, edit if edit != claim else None))
+            results.append(_critique(document, claim, verdict.support))
     return results
 
 

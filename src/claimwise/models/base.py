@@ -86,13 +86,11 @@ class Judgement:
 class Critique:
     """What is wrong with a statement (a claim, a sentence, a whole summary).
 
-    ``support`` is the critic's own verdict (1 or 0, or a probability), ``revised`` the statement as the
-    document would support it, where the critic gave one.
+    ``support`` is the critic's own verdict (1 or 0, or a probability), NaN where it gave none.
     """
 
     text: str
     support: float = NAN
-    revised: str | None = None
     reason: str | None = None
 
 

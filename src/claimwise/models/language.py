@@ -351,7 +351,7 @@ def _kindest(found: list[Parsed]) -> Critique:
     if not read:
         return Critique("", reason=found[0].reason if found else Reason.TOO_LONG)
     best = max(read, key=lambda parts: -1.0 if parts.support is None else parts.support)
-    return Critique(best.text, NAN if best.support is None else best.support, best.revised)
+    return Critique(best.text, NAN if best.support is None else best.support)
 
 
 # -- models that were taught one role --------------------------------------------------------------------

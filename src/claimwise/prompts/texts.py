@@ -17,11 +17,10 @@ from claimwise.text import sentences as spans
 
 
 class CritiqueParts(NamedTuple):
-    """The parts of a critique; ``support`` and ``revised`` are None where the reply has none."""
+    """What a critique says; ``support`` is None where the reply has no verdict."""
 
     text: str
     support: float | None = None
-    revised: str | None = None
 
 
 _CANNOT = (
@@ -56,19 +55,14 @@ _CRITIQUE = re.compile(r"(?<![^\W_])critique[\W_]*?:[*_]*", re.IGNORECASE)
 _REVISED = re.compile(r"(?<![^\W_])(?:R|(?<!\w )r)(?i:evised claim)[\W_]*?:[*_]*")
 #: With what the line of the next label begins.
 _LABEL_MARKS = re.compile(r"(?:[*_#\s]{1,40}|\n[\W_]{0,40}(?:\d[.)][\W_]{0,40})?)$")
-#: "None of the patients died." and "Na levels rose." are claims.
-_NO_REVISION = re.compile(
-    r"^\W*(?:n/a\b|not applicable\b|(?:none|(?-i:NA|na))"
-    r"(?:\W*$|\s*[.,;:!?()–—]|\s+-|\s+(?:(?:is )?(?:needed|required|necessary)|because|since)\b))",
-    re.IGNORECASE,
-)
 
 
 def critique_block(reply: str, cut: bool) -> Parsed:
-    """The labelled parts in any order. A critique without its label stands above the others, or after the answer.
+    """The critique and its answer, in any order; a claim that it revises is not kept. A critique without its label stands
+    above the others, or after the answer.
 
     >>> critique_block("Supported: No\\n\\nCritique: It says 20.\\n\\nRevised Claim: Ling had 20.", False).value
-    CritiqueParts(text='It says 20.', support=0.0, revised='Ling had 20.')
+    CritiqueParts(text='It says 20.', support=0.0)
     """
     critique = _CRITIQUE.search(reply)
     revised = last(_REVISED, reply)
@@ -89,8 +83,7 @@ def critique_block(reply: str, cut: bool) -> Parsed:
     text = part(critique.end() if critique else 0)
     if not text and not critique:
         text = re.sub(r"^[\W_]+", "", part(answer.end()))
-    new = part(revised.end()) if revised and not cut else ""
-    return Parsed(CritiqueParts(text, support, None if not new or _NO_REVISION.match(new) else new))
+    return Parsed(CritiqueParts(text, support))
 
 
 #: A number written as a rating: named, out of five, or by itself; "4 people died" and "4.5 million left" are comments.
@@ -104,7 +97,7 @@ def rating_comment(reply: str, cut: bool) -> Parsed:
     """A comment, and the rating before it or in it, if there is one.
 
     >>> rating_comment("2. One name is wrong.", False).value
-    CritiqueParts(text='One name is wrong.', support=0.25, revised=None)
+    CritiqueParts(text='One name is wrong.', support=0.25)
     """
     if is_refusal(reply):
         return Parsed(None, Reason.REFUSAL)
