@@ -303,6 +303,7 @@ ANSWERS = [
     ("choice-a-e", "E: The summary is completely consistent.", 1.0),
     ("choice-a-e", "The answer is (B).", 0.25),
     ("choice-a-e", "Answer: D", 0.75),
+    ("choice-a-e", "**D**", 0.75),
     ("choice-a-e", "It omits a name.\n\n**Answer:** B", 0.25),
     ("choice-a-e", "A summary like this is consistent.", None),
 ]

@@ -423,7 +423,7 @@ def a_to_e(reply: str, cut: bool) -> Parsed:
     >>> [a_to_e(reply, False).value for reply in ("D", "E: The summary is consistent. 5 points.", "A or B", "Excellent")]
     [0.75, 1.0, None, None]
     """
-    found = _LETTER.search(reply)
+    found = _LETTER.search(_plain(reply))
     if not found:
         return Parsed(None, "no letter from A to E in the reply")
     return Parsed("ABCDE".index((found[1] or found[2]).upper()) / 4)
