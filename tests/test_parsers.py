@@ -667,6 +667,8 @@ def test_texts_lose_their_preamble_only():
         "Sure!\n\n# **Summary**\nIt rained.",
         "It rained.\n\nNote: I removed the claim about snow.",
         "It rained.\n\n(Note: The original summary was wrong.)",
+        "It rained.\n\n(I have removed the claim about snow.)",
+        "It rained.\n\nNote: I removed the claim about snow.\n\nLet me know if you need more.",
         "**It rained.**\n\n**Note:** The claim on snow is gone.",
         "It rained.\n\n---\n\n*Explanation: It did not snow.*",
         "It rained.\n\n**Changes made:**\n\n1. Snow is gone.\n\n2. So is ice.",
@@ -683,6 +685,7 @@ def test_texts_lose_their_heading_and_a_note_on_them(reply):
     [
         "It rained.\n\nNote: the claim of snow is old.\n\nWe left.",
         "It rained. Note: I left.",
+        "It rained.\n\nI removed the snow.",
         "It rained.\n\nNote: All times are in British Summer Time (BST).",
         "Note: I removed the claim about snow.",
         "Summary\n\nIt rained.",

@@ -148,7 +148,11 @@ def _after(marker: str, reply: str) -> tuple[str, bool]:
 
 
 #: How a note on how the text was written begins; "Note: All times are in BST." is part of a summary.
-_NOTE = re.compile(r"[\W_]{0,40}(?:explanation|changes made|(?P<note>note))[*_ \t]*:", re.IGNORECASE)
+_NOTE = re.compile(
+    r"[\W_]{0,40}(?:(?:explanation|changes made)[*_ \t]*:|(?:please )?let me know\b"
+    r"|(?P<note>note[*_ \t]*:|i(?: have|['’]ve)? (?:removed|revised|corrected)\b))",
+    re.IGNORECASE,
+)
 _ON_WRITING = re.compile(
     r"\b(?:(?-i:I)(?!\.)|summary|claims?|revis\w+|remov\w+|original|feedback|unsupported|passage|document|article)\b",
     re.IGNORECASE,
@@ -158,14 +162,20 @@ _ITEMS = re.compile(r"[*_ \t]*(?:\n\s*(?:[-*•]|\d{1,3}[.)])[^\n]*)+")
 
 
 def _written(text: str, cut: bool, marked: bool) -> Parsed:
-    """A text that was asked for, without a note on it at its end: a last paragraph, or a list after "Changes made:"."""
+    """A text that was asked for, without notes on it at its end."""
+    while start := _note(text):
+        text = _strip(text[:start])
+    return _whole(text, cut, marked)
+
+
+def _note(text: str) -> int:
+    """Where a note begins at a text's end: a last paragraph, or a list after "Changes made:"; 0 without any."""
     for gap in _GAP.finditer(text):
         note = _NOTE.match(text, gap.end())
         at_end = note and (_ITEMS.fullmatch(text, note.end()) or not _GAP.search(text, note.end()))
         if at_end and (not note["note"] or _ON_WRITING.search(text, note.end())):
-            text = _strip(text[: gap.start()])
-            break
-    return _whole(text, cut, marked)
+            return gap.start()
+    return 0
 
 
 def corrected(reply: str, cut: bool) -> Parsed:
