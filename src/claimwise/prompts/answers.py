@@ -385,12 +385,13 @@ def one_to_five(reply: str, cut: bool) -> Parsed:
 
 
 def zero_to_hundred(reply: str, cut: bool) -> Parsed:
-    """A rating from 0 to 100 as a share of 100.
+    """A rating from 0 to 100 as a share of 100; a fraction of 1 would be one of another scale.
 
-    >>> [zero_to_hundred(reply, False).value for reply in ("Scores: 85", "I would give it 7 of 10.")]
-    [0.85, None]
+    >>> [zero_to_hundred(reply, False).value for reply in ("Scores: 85", "0.85", "I would give it 7 of 10.")]
+    [0.85, None, None]
     """
-    return _rating(_HUNDRED_SCALE.sub(" ", _plain(reply)), _HUNDRED, 0, 100)
+    found = _rating(_HUNDRED_SCALE.sub(" ", _plain(reply)), _HUNDRED, 0, 100)
+    return Parsed(None, "a rating on another scale") if 0 < (found.value or 0) < 0.01 else found
 
 
 def _rating(text: str, places: tuple[re.Pattern, ...], low: float, high: float) -> Parsed:
