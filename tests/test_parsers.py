@@ -470,6 +470,9 @@ UNDECIDED = [
     ("supported-reasoning", "Supported: No doubt"),
     ("rating-1-5", "Score: 4 (on a scale of 1 to 10)"),
     ("rating-1-5", "Score: 1e5"),
+    ("rating-1-5", "Score: 4, 5, 3"),
+    ("rating-1-5", "Scores: 4; 5"),
+    ("rating-0-100", "Scores: 85, 90, 95"),
 ]
 
 

@@ -290,12 +290,12 @@ def _label(text: str, found: re.Match) -> float | None:
 def _number(top: int) -> str:
     """A number that may be a rating on a scale up to ``top``.
 
-    That is no percentage, no -4, no 6-1 of a football match, neither number of "4 or 5", nothing on another scale (4/10,
-    "4 (out of 10)"), and not the scale itself (the 5 of 4/5).
+    That is no percentage, no -4, no 6-1 of a football match, no number of "4 or 5" or "4, 5, 3", nothing on another scale
+    (4/10, "4 (out of 10)"), and not the scale itself (the 5 of 4/5).
     """
     return (
-        r"(?<![\d.−–<>≤≥-])(?<!\d/)(?<!\d [/–-] )(?<!\d (?:of|or|to) )(?<!\d and )(?<!out of )(?<!star of )(?<!stars of )"
-        r"(\d+(?:\.\d+)?)(?!\d|\.\d|e\d|\s?[–-]\s?\d|\s+(?:or|to)\s+(?:\w+\s+)?\d|[ \t]+\d|,\d|\s+(?:minus|plus)\b|\?|\s+and\s+\d+(?!\s*\w))"
+        r"(?<![\d.−–<>≤≥-])(?<!\d/)(?<!\d [/–-] )(?<!\d (?:of|or|to) )(?<!\d and )(?<!\d[,;] )(?<!out of )(?<!star of )(?<!stars of )"
+        r"(\d+(?:\.\d+)?)(?!\d|\.\d|e\d|\s?[–-]\s?\d|\s+(?:or|to)\s+(?:\w+\s+)?\d|[ \t]+\d|,\d|[,;]\s+\d+(?:\.\d+)?\s*(?:[,;.\n]|$)|\s+(?:minus|plus)\b|\?|\s+and\s+\d+(?!\s*\w))"
         rf"(?!(?:\s*(?:stars?|points?))?\s*[(\[]?\s*(?:/|(?:out )?of)\s*(?:(?!{top}\b)\d|(?:ten|(?:a |one )?hundred)\b))"
     )
 
