@@ -298,6 +298,12 @@ def test_a_refused_field_of_every_request_names_the_setting_that_helps(serve, me
         connect(server).verify(["D."], [["A."]], ZERO)
 
 
+def test_a_field_that_is_refused_is_not_advised(serve):
+    server = serve(faults=[lambda h: h.reply(422, {"detail": "unknown field max_completion_tokens"})])
+    with pytest.raises(ModelError, match=r"unknown field max_completion_tokens\W+\(status 422\)$"):
+        connect(server, token_limit="max_completion_tokens").verify(["D."], [["A."]], ZERO)
+
+
 def test_a_refused_prompt_has_a_reason_and_the_others_go_on(serve):
     refuse = status(400)
     server = serve(faults=[lambda h: h.reply(400, {"error": {"message": "maximum context length is 10 tokens"}})])

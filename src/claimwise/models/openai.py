@@ -248,7 +248,12 @@ class OpenAILanguageModel:
                 f"{server.where} sends the request on to another address (status {status}); write that address under `base_url`"
             )
         message = said.lower()
-        advice = [setting for word, setting in _SETTINGS.items() if word in message and "too large" not in message]
+        asked = f"token_limit: {self._options.token_limit}"  # what is refused is no advice
+        advice = [
+            setting
+            for word, setting in _SETTINGS.items()
+            if word in message and setting != asked and "too large" not in message
+        ]
         told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
         return ModelError(f"{server.where} refused the request: {said}{told}")
 
