@@ -99,6 +99,15 @@ def test_documents_and_parameters_concern_one_metric_and_one_notebook(settings):
     assert changed(write(2, 1), write(2, 1)) == set()
 
 
+def test_a_notebook_that_is_not_for_the_data_stops_no_other(settings):
+    given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    for data in given["datasets"]:
+        Path("params.yaml").write_text(yaml.safe_dump(given | {"data": data}), encoding="utf-8")
+        files = told(project.settings())
+        assert {f"notebook/{name}.json" for name in given["notebooks"]} <= files.keys()
+        assert json.loads(files["notebook/leaderboard.json"])["parameters"]["data"] == data
+
+
 # corpora
 
 

@@ -33,7 +33,7 @@ def write_settings(settings: Settings) -> Path:
     metric or model does.
 
     Raises:
-        ParamsError: a notebook has no section for the chosen ``data``, or a wrong value in it.
+        ParamsError: a notebook that has a section for the chosen ``data`` has a wrong value in it.
     """
     folder = paths.settings_folder(settings.data, settings.model)
     with paths.replaced(folder) as new:
@@ -58,8 +58,11 @@ def _of_score(settings: Settings, metric: str) -> dict[str, Any]:
 
 
 def _of_notebook(settings: Settings, name: str) -> dict[str, Any]:
-    """A notebook's parameters, and the metrics and models that its code names besides."""
-    told = {"parameters": settings.parameters(name)}
+    """A notebook's parameters, and the metrics and models that its code names besides.
+
+    One that has no section for the chosen ``data`` has no parameters: its own stage says so, and stops no other's.
+    """
+    told = {"parameters": settings.parameters(name) if name in settings.dataset.sections else None}
     if _source(name).is_file():
         cells = json.loads(_source(name).read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(cell["source"]) for cell in cells)
