@@ -126,6 +126,8 @@ def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path):
 def test_a_misspelt_key_at_the_top_is_named_beside_the_one_that_is_missing(tmp_path):
     content = {("cahce" if key == "cache" else key): value for key, value in GOOD.items()}
     assert "cache: Field required; found 'cahce': did you mean that?" in explain(tmp_path, content)
+    content = {key: value for key, value in GOOD.items() if key != "model"} | {"model_size": {}}  # a notebook's section
+    assert explain(tmp_path, content).endswith("model: Field required")
 
 
 @pytest.mark.parametrize(

@@ -304,6 +304,6 @@ def _said(error: Mapping[str, Any], content: Mapping) -> str:
     key, known = str(place[0]), [*own, *SECTIONS]
     if error["type"] == "dict_type" and key not in known:
         return f"{key}: unknown key{near(key, known) or ','} found {shorten(error['input'])}"
-    if error["type"] == "missing" and (close := nearest(key, [one for one in map(str, content) if one not in own])):
+    if error["type"] == "missing" and (close := nearest(key, [one for one in map(str, content) if one not in known])):
         return f"{said}; found {close!r}: did you mean that?"
     return said
