@@ -251,6 +251,15 @@ def test_files_of_any_kind_are_read_in_steps_as_at_once(tmp_path):
     assert found[0]["id"].is_unique
 
 
+def test_a_label_under_another_name_may_stand_in_a_few_rows(tmp_path):
+    rows = [{"document": "D.", "summary": "S."} | ({"gold": 1} if number == 4 else {}) for number in range(8)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    steps = read_in_steps([tmp_path / "mine.jsonl"], {"label": "gold"}, size=3)
+    assert [step.examples["label"].tolist().count(1) for step in steps] == [0, 1, 0]
+    with pytest.raises(TableError, match="no column 'golt', which 'label' is said to be; did you mean 'gold'"):
+        list(read_in_steps([tmp_path / "mine.jsonl"], {"label": "golt"}, size=3))
+
+
 def test_a_parquet_file_is_never_held_whole(tmp_path):
     chance = random.Random(0)  # texts that do not compress to nothing
     rows = [{"document": f"{chance.getrandbits(20_000):x}", "summary": "S."} for _ in range(8000)]

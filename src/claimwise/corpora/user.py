@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -27,6 +27,8 @@ from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
+#: Those that every row has, if one has them.
+_EVERYWHERE = FIELDS[:4]
 
 _TEXTS = ("document", "summary")
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
@@ -206,7 +208,7 @@ def read_in_steps(
     for path in paths:
         name = STDIN_NAME if path == STDIN else stem(path) if stems[stem(path)] == 1 else str(path)
         system = name if len(paths) > 1 else "user"
-        rows, before = read_rows(path), 0
+        rows, before, names = read_rows(path), 0, {}
         earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:
             found = _user_file(step, path, columns, before, system)
@@ -219,7 +221,10 @@ def read_in_steps(
                     f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
                 )
             earlier, before = has, before + len(step)
+            names |= dict.fromkeys(name for _, row in step for name in row)
             yield _among_others(found, path) if len(paths) > 1 else found
+        for field, column in columns.items():  # in JSON lines few rows may have a label
+            _check_there(field, column, names, path)
 
 
 def _claims(value: Any, where: str) -> list[str]:
@@ -306,11 +311,8 @@ def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Ro
             raise TableError(
                 f"{path}: unknown field {field!r}{near(field, FIELDS) or ';'} there are: {', '.join(FIELDS)}"
             )
-        if column not in there:
-            raise TableError(
-                f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there) or ';'} the file has: "
-                f"{', '.join(there)}"
-            )
+        if field in _EVERYWHERE:
+            _check_there(field, column, there, path)
         if twice := [other for other in columns if columns[other] == column and other != field]:
             raise TableError(f"{path}: column {column!r} is said to be {field!r} and {twice[0]!r}; keep one of them")
         if field in there and field not in columns.values():
@@ -320,6 +322,14 @@ def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Ro
             )
     fields = {column: field for field, column in columns.items()}
     return [(place, {fields.get(name, name): value for name, value in row.items()}) for place, row in rows]
+
+
+def _check_there(field: str, column: str, there: Collection[str], path: Path) -> None:
+    if column not in there:
+        raise TableError(
+            f"{path}: no column {column!r}, which {field!r} is said to be{near(column, there) or ';'} the file has: "
+            f"{', '.join(there)}"
+        )
 
 
 def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path: Path) -> str:
