@@ -368,6 +368,12 @@ def test_half_a_result_never_stands_in_its_place():
     assert [found.name for found in Path().iterdir()] == ["scores.csv"]
 
 
+def test_a_full_disk_is_told_with_the_name_of_the_file():
+    with pytest.raises(OSError, match=r"No space left on device: 'scores\.csv'"), paths.whole(Path("scores.csv")):
+        raise OSError(28, "No space left on device")
+    assert not list(Path().iterdir())
+
+
 def test_a_link_stays_one_and_a_device_is_written_itself():
     Path("deep").mkdir()
     Path("scores.csv").symlink_to("deep/real.csv")

@@ -1,5 +1,6 @@
 """Where the project's files lie, whatever folder a notebook or a command starts in."""
 
+import errno
 import os
 import re
 import shutil
@@ -121,5 +122,9 @@ def whole(path: Path) -> Iterator[Path]:
         if place.exists():
             shutil.copymode(place, new)
         new.replace(place)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:  # of a full disk nobody says the name
+            error.filename = str(path)
+        raise
     finally:
         new.unlink(missing_ok=True)
