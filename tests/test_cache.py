@@ -349,6 +349,12 @@ def test_a_full_disk_is_no_reason_to_move_the_file_away(tmp_path):
     assert cache.get(["k", "l"]) == {"k": 1}
 
 
+def test_a_folder_that_cannot_be_made_is_told_as_a_file_of_calls(tmp_path):
+    (tmp_path / "home").touch()
+    with pytest.raises(CacheError, match=r"home.claimwise.calls\.sqlite: .* Name another file under `cache`"):
+        ResponseCache(tmp_path / "home" / "claimwise" / "calls.sqlite")
+
+
 def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(tmp_path):
     path = tmp_path / "calls.sqlite"
     cache = ResponseCache(path)

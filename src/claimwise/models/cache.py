@@ -76,11 +76,12 @@ class ResponseCache:
     """
 
     def __init__(self, path: str | Path):
-        if str(path) != ":memory:":
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._waited = False
+        in_a_file = str(path) != ":memory:"
         with self._explained():
+            if in_a_file:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
             # A writer waits for another process's commit instead of failing; commits take milliseconds.
             self._connection = sqlite3.connect(path, timeout=120, isolation_level="IMMEDIATE", check_same_thread=False)
             # A damaged text must not make all others unreadable; values are read as bytes, and set aside one by one.
@@ -93,17 +94,17 @@ class ResponseCache:
             self._connection.execute(_CREATE)
             self._connection.execute(_INSERT, ("", "", "", "null"))  # nothing is asked whose answer could not be stored
             self._connection.rollback()
-        # Each call that is being asked is a byte of this file that its process has locked; the system unlocks it at its end.
-        self._locks = open(f"{path}-asked", "ab") if fcntl and str(path) != ":memory:" else None  # noqa: SIM115
+            # A call that is being asked is a byte of this file that its process has locked; the system unlocks it at its end.
+            self._locks = open(f"{path}-asked", "ab") if fcntl and in_a_file else None  # noqa: SIM115
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
                 raise  # a defect of ours, not of the file
-            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise CacheError(f"{self._path}: {error}. Finished calls are kept: make room, and run again") from error
             raise self._error("a folder" if Path(self._path).is_dir() else str(error)) from error
 
