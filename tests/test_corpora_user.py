@@ -470,10 +470,10 @@ def test_a_parquet_number_is_no_text(tmp_path):
         (
             "mine.csv",
             b"id,document,summary\na,caf\xe9,c\n",
-            r"byte 25: not UTF-8 \(byte 0xe9\); save the file as UTF-8",
+            r"line 2: not UTF-8 \(byte 0xe9\); save the file as UTF-8",
         ),
         ("mine.jsonl", b'{"id": "\xff"}', "not UTF-8"),
-        ("mine.csv", "id,document,summary\n".encode("utf-16"), r"byte 0: not UTF-8 \(it is UTF-16, .*save the file as"),
+        ("mine.csv", "id,document,summary\n".encode("utf-16"), r"line 1: not UTF-8 \(it is UTF-16, .*save the file as"),
         (
             "mine.csv",
             b"id;document;summary\na;b;c\n",

@@ -167,7 +167,8 @@ def _utf_8(content: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         found = "it is UTF-16, Excel's 'Unicode text'" if wide else f"byte 0x{error.object[error.start]:02x}"
-        raise TableError(f"{path}, byte {error.start}: not UTF-8 ({found}); save the file as UTF-8") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise TableError(f"{path}, line {line}: not UTF-8 ({found}); save the file as UTF-8") from None
 
 
 def _json(text: str, path: Path) -> Iterator[Row]:
