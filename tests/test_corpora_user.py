@@ -403,7 +403,7 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
         ("mine.json", '[{"id": "a", "document": "b", "summary": "c"}, 7]', "item 2: expected an object .*got 7"),
         ("mine.json", '[{"id": "a", "document": "b"}]', "item 1: column 'summary' is missing"),
         ("mine.json", "[]", "no examples in the file"),
-        ("mine.json", '{\n"id": "a"\n}', r"mine\.json, line 1.*expected one object a line, or an array of objects"),
+        ("mine.json", '{\n"id": "a"\n}', r"mine\.json, line 1: column 'document' is missing, got id"),
         ("mine.json", '{\n"id": "a",\n}', "line 1.*expected one object a line, or an array of objects"),
         (
             "mine.json",
@@ -416,7 +416,8 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
             "got one object with 'version, rows'; take the array out of 'rows'",
         ),
         ("mine.json", '{"article": "a", "spans": [{"start": 1}]}', "column 'document' is missing, got article, spans"),
-        ("mine.json", '{"data":\n[{"id": "a"}]}', "line 1.*expected one object a line, or an array of objects"),
+        ("mine.json", '{"data":\n[{"id": "a"}]}', "line 1: .*one object with 'data'; take the array out of 'data'"),
+        ("mine.json", '{"data":\n[{"id": "a"}]', "line 1.*expected one object a line, or an array of objects"),
         ("mine.jsonl", '[{"id": "a"}]', r"line 1: .*; an array of objects goes into a \.json file"),
         ("mine.jsonl", '[\n{"id": "a"}\n]', r"line 1.*; an array of objects goes into a \.json file"),
     ],

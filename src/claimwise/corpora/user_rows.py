@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -172,9 +172,14 @@ def _utf_8(content: bytes, path: Path) -> str:
 
 
 def _json(text: str, path: Path) -> Iterator[Row]:
-    """An array, or as many files have it, an object a line."""
-    array = text.lstrip().startswith("[")
-    return _json_array(text, path) if array else _json_lines(io.StringIO(text, newline=_LINE), path)
+    """An array, or as many files have it, an object a line; or one object over several lines."""
+    if text.lstrip().startswith("["):
+        return _json_array(text, path)
+    lines: Iterable[str] = io.StringIO(text, newline=_LINE)
+    with suppress(ValueError, RecursionError):
+        json.loads(text)
+        lines = [text]
+    return _json_lines(lines, path)
 
 
 def _json_lines(lines: Iterable[str], path: Path) -> Iterator[Row]:
