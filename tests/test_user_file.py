@@ -481,6 +481,10 @@ def test_an_unknown_model_is_told_that_there_are_no_settings():
         match=r"'gpt'; there is no params\.yaml, and without one there are: embedded, .*; or --model openai .* with --name",
     ):
         score(model="gpt")
+    with pytest.raises(
+        ClaimwiseError, match=r"^--model lexical with --base-url or --name: .*unknown option 'base_url'"
+    ):
+        score(model="lexical", options={"base_url": "http://localhost:9/v1"})
     for options in ({}, {"base_url": "http://localhost:9/v1"}):
         with pytest.raises(ClaimwiseError, match=r"^--model openai: say which model with --name"):
             score(model="openai", options=options)

@@ -264,7 +264,8 @@ def _entry(model: str, settings: api.UserSettings, params: Path, options: Mappin
         try:
             models.check(entry)
         except models.ModelError as error:
-            raise models.ModelError(f"{params}, models.{model}: {error}") from None
+            place = f"--model {model} with --base-url or --name" if options else f"{params}, models.{model}"
+            raise models.ModelError(f"{place}: {error}") from None
         return entry
     if model in ("openai", "transformers"):
         if "model" in options:
