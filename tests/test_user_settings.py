@@ -75,6 +75,10 @@ def test_of_the_pipelines_file_nothing_is_filled_in():
         ("models: {", "params.yaml is not YAML"),
         ("", "expected `key: value` at the top"),
         ("- model", "expected `key: value` at the top, as in `model: lexical`; found a list"),
+        (
+            {"train": {"epochs": 3}},
+            "params.yaml, train: unknown key; .*\nIf params.yaml is another program's, .* --params FILE",
+        ),
         ({"model": "lexical", "zoo": 1}, r"^params.yaml, zoo: unknown key; expected model, models, metrics, cache$"),
     ],
 )

@@ -468,9 +468,13 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
     try:
         found = UserSettings.model_validate(given)
     except ValidationError as error:
-        lines = (
+        lines = [
             finding(f"{params}, {'.'.join(map(str, e['loc']))}", e, UserSettings.model_fields) for e in error.errors()
-        )
+        ]
+        if not given.keys() & UserSettings.model_fields.keys():  # DVC and others call theirs so, too
+            lines.append(
+                f"If {params} is another program's, write a file of settings of your own and name it: --params FILE"
+            )
         raise ParamsError("\n".join(lines)) from None
     return found.model_copy(
         update={
