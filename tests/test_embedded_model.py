@@ -1,5 +1,7 @@
 """The embedded model as a whole: every role on real sentences, minimal revisions, bad input, kill and resume."""
 
+import multiprocessing
+import os
 import shutil
 import signal
 import subprocess
@@ -14,6 +16,7 @@ import torch
 import yaml
 from imports import ROOT
 
+import claimwise
 from claimwise import corpora, metrics, models, prompts, text
 from claimwise.metrics import DEFAULT_METRICS, specification
 from claimwise.metrics.factored import citations
@@ -290,6 +293,20 @@ def test_an_answer_hangs_on_nothing_else_that_is_asked_nor_on_threads():
     finally:
         torch.set_num_threads(threads)
     assert together == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked on this system")
+def test_a_forked_process_scores_as_its_parent():
+    asked = f"{DOCUMENT} It was a close vote.", "Mayor Owen Dunn voted against the tram line."
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        claimwise.score(DOCUMENT, asked[1])  # from here on the parent has a second thread
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            score = pool.apply_async(claimwise.score, asked).get(timeout=60)
+        assert score == claimwise.score(*asked)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_killed_in_the_middle_and_started_again_it_repeats_no_finished_call_and_gives_the_same_scores(tmp_path):

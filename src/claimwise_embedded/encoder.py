@@ -6,8 +6,9 @@ transformers takes longer than loading all weights and judging a page. Its state
 ``transformers.BertModel`` (a test compares them).
 """
 
+import os
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -36,6 +37,11 @@ _HEADS, _LAYERS, _EPSILON = 12, 6, 1e-12
 #: A product's rows are summed one by one, but libraries take another way through few rows, whose last digits differ: fewer
 #: than 4 with one thread, than 12 with two; this leaves room for more.
 _ROWS = 64
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # A forked process (``multiprocessing`` forks on Linux) has none of its parent's threads, and torch would wait for them
+    # for ever. With one it needs no others.
+    os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
 class Encoded(NamedTuple):
