@@ -522,6 +522,13 @@ def _after(happened, act):
     act()
 
 
+def test_workers_in_another_folder_find_the_scores(file, tmp_path, scheduler, monkeypatch):
+    with worker(scheduler[0]):
+        monkeypatch.chdir(tmp_path)
+        found = scored(file, Path("s"), engine=Engine(kind="dask", scheduler=scheduler[0]))
+    assert found == scored(file, tmp_path / "here")
+
+
 def test_a_scheduler_that_is_not_there_or_has_no_workers(file, tmp_path, scheduler, monkeypatch):
     monkeypatch.setattr(dask_engine, "_CONNECT_SECONDS", 1)
     with pytest.raises(ClaimwiseError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.* after 1 s\)"):

@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -165,6 +166,7 @@ def evaluate_in_parts(
 def _score_parts(job: Job, parts: Sequence[Part], engine: Engine) -> None:
     """Score the parts, under a bar that counts summaries, claims, tokens and cost."""
     total = Counts()
+    job = replace(job, folder=job.folder.resolve())  # workers start elsewhere
     each = _each(partial(score_part, job), {part.name: part for part in parts}, job.entry, engine)
     with closing(each), bar(sum(part.rows for part in parts), job.metric, "summary") as done:
         for counts in each:
