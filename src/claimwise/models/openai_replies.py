@@ -404,5 +404,7 @@ def probabilities(alternatives: Mapping[str, float], choices: Sequence[str]) -> 
     >>> probabilities({" Yes": math.log(0.5), "Yes,": math.log(0.2), "Hm": math.log(0.3)}, ["Yes", "No"])
     (0.7, 0.0)
     """
-    words = [(token.strip(" \n\t▁Ġ*\"'.,:;!()").casefold(), math.exp(logprob)) for token, logprob in alternatives.items()]
+    words = [
+        (token.strip(" \n\t▁Ġ*\"'.,:;!()").casefold(), math.exp(logprob)) for token, logprob in alternatives.items()
+    ]
     return tuple(math.fsum(p for word, p in words if word == choice.casefold()) for choice in choices)
