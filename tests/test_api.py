@@ -41,10 +41,14 @@ def test_a_model_is_named_described_or_given():
     )
     with pytest.raises(
         ClaimwiseError, match=r"unknown model 'gpt'; there are: embedded, .*; for another give its kind and options"
-    ):
+    ) as caught:
         claimwise.score(CAT, summary, model="gpt")
+    assert "params.yaml" not in str(caught.value)  # which Python does not read
     with pytest.raises(ClaimwiseError, match="unknown metric 'acuevel'; did you mean 'acueval'"):
         claimwise.score(CAT, summary, metric="acuevel")
+    for metric in ({"judge": "x"}, None):
+        with pytest.raises(ClaimwiseError, match="unknown metric"):
+            claimwise.score(CAT, summary, metric)
 
 
 def test_the_embedded_model_is_what_a_call_asks():
@@ -159,13 +163,6 @@ def test_what_the_package_offers_is_listed():
     assert dir(claimwise) == ["Metric", "__version__", "check", "explain", "score", "verdict"]
 
 
-def test_no_message_of_python_speaks_of_a_file_that_it_does_not_read():
-    for model in ("gpt", 3):
-        with pytest.raises(ClaimwiseError) as caught:
-            claimwise.score(CAT, "The cat sat.", model=model)
-        assert "params.yaml" not in str(caught.value)
-
-
 def test_an_unfaithful_summary_fails_a_test_with_the_claims_that_are_not_supported():
     summary = "The cat sat. It rained in Paris."
     assert_faithful([CAT, RAIN], summary, 0.8, model=FakeModel())
@@ -183,8 +180,6 @@ def test_an_unfaithful_summary_fails_a_test_with_the_claims_that_are_not_support
         assert_faithful(CAT, " ", 0, model=FakeModel())
     with pytest.raises(ClaimwiseError, match=r"summary: expected a text, got .*one summary at a time"):
         assert_faithful(CAT, ["The cat sat."], 0.5, model=FakeModel())
-    with pytest.raises(ClaimwiseError, match="min_score: expected a number from 0 to 1, as scores are, got 86"):
-        assert_faithful(CAT, "The cat sat.", 86, model=FakeModel())
     with pytest.raises(ClaimwiseError, match="claims: expected a text or several, got 3"):
         claimwise.check(CAT, ["The cat sat.", 3], model=FakeModel())
     with pytest.raises(
@@ -260,9 +255,9 @@ def test_what_no_file_can_hold_is_refused_before_anything_is_asked():
             call(model=FakeModel())
 
 
-@pytest.mark.parametrize("least", ["0.5", None, 1.5])
+@pytest.mark.parametrize("least", ["0.5", None, 86])
 def test_a_bound_that_is_no_score_is_refused(least):
-    with pytest.raises(ClaimwiseError, match=f"expected a number from 0 to 1, as scores are, got {least!r}"):
+    with pytest.raises(ClaimwiseError, match=f"min_score: expected a number from 0 to 1, as scores are, got {least!r}"):
         assert_faithful(RAIN, RAIN, least, model=FakeModel())
 
 
@@ -289,15 +284,7 @@ def test_a_warning_points_at_the_line_of_the_user():
         assert {(one.category, one.filename) for one in caught} == {(UserWarning, __file__)}
 
 
-def test_without_a_score_there_is_a_warning():
-    with pytest.warns(UserWarning, match="2 of 3 without a score: empty document, empty summary"):
-        found = claimwise.score([CAT, CAT, " "], ["The cat sat.", "", "It rained."], "word-overlap")
-    assert found[0] == 1
-    assert math.isnan(found[1])
-    assert math.isnan(found[2])
-
-
-@pytest.mark.parametrize("missing", [None, math.nan, pd.NA])
+@pytest.mark.parametrize("missing", ["", None, math.nan, pd.NA])
 def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
     with pytest.warns(UserWarning, match="2 of 3 without a score: empty document, empty summary"):
         found = claimwise.score([CAT, missing, CAT], ["The cat sat.", "It rained.", missing], "word-overlap")
@@ -309,8 +296,9 @@ def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
 def test_what_is_no_model_is_told_what_is(model):
     with pytest.raises(
         ClaimwiseError, match=r"model: expected a name \(embedded, .* or what models\.load made of one, got "
-    ):
+    ) as caught:
         claimwise.score(CAT, "The cat sat.", model=model)
+    assert "params.yaml" not in str(caught.value)  # which Python does not read
 
 
 @pytest.mark.parametrize(
@@ -320,8 +308,8 @@ def test_what_is_no_model_is_told_what_is(model):
         ([CAT, RAIN], ["The cat sat."], "as many documents as summaries are expected, got 2 and 1"),
         (CAT, ["The cat sat.", 3], "row 1 .*column 'summary': expected text, got 3"),
         (CAT, None, "summary: expected a text or several .*, got None"),
-        (CAT, 3, "summary: expected a text or several .*, got 3"),
         (None, ["The cat sat."], "document: expected a text or several .*, got None"),
+        (CAT, np.array("The cat sat."), "summary: expected a text or several .*, got array"),
         (CAT, b"The cat sat.", "summary: expected a text or several .*, got b'The"),
         (CAT, {"a": "The cat sat."}, "summary: expected a text or several .*, got {'a'"),
         (
@@ -345,17 +333,3 @@ def test_the_package_imports_nothing_for_it_before_it_is_asked_for():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     with pytest.raises(AttributeError, match="module 'claimwise' has no attribute 'scor'"):
         claimwise.scor  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (("It rained.", np.array("It rained.")), {}, "summary: expected a text or several"),
-        (("It rained.", "It rained.\udc00"), {}, "summary: half a character"),
-        (("It rained.", "It rained."), {"metric": {"judge": "x"}}, "unknown metric"),
-        (("It rained.", "It rained."), {"metric": None}, "unknown metric"),
-    ],
-)
-def test_what_is_no_text_and_no_metric_is_told_of(arguments, options, message):
-    with pytest.raises(ClaimwiseError, match=message):
-        claimwise.score(*arguments, model="lexical", **options)
