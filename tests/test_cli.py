@@ -493,13 +493,18 @@ def test_the_standard_input_is_scored_to_the_standard_output(kind):
     assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
     assert "standard input: 5 summaries, mean 0.417" in done.stderr
     assert not list(Path().glob("*.csv"))
-    wrong = CliRunner().invoke(cli.app, ["score", "-"], input="document,text\na,b\n")
-    assert "standard input, line 2: column 'summary' is missing" in str(wrong.exception)
-    for given, told in (
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("document,text\na,b\n", "standard input, line 2: column 'summary' is missing"),
         ("document,summary\na,b".encode("utf-16"), "standard input, byte 0"),
-        ('a,b\n"c', "not a row of csv"),
-    ):
-        assert told in str(CliRunner().invoke(cli.app, ["score", "-"], input=given).exception)
+        ('a,b\n"c', "standard input, line 2: not a row of csv"),
+    ],
+)
+def test_a_wrong_standard_input_is_called_so(given, told):
+    assert told in str(CliRunner().invoke(cli.app, ["score", "-"], input=given).exception)
 
 
 def test_claims_of_ones_own_are_verified_and_nothing_is_decomposed():
