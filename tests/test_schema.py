@@ -96,13 +96,6 @@ def test_a_label_that_is_neither_0_nor_1(label):
     )
 
 
-def test_a_label_that_is_no_number():
-    message = explain(examples({}, {"label": "yes"}))
-    assert "mine.csv" in message
-    assert "'label'" in message
-    assert "yes" in message
-
-
 @pytest.mark.parametrize("field", ["id", "document", "summary"])
 def test_a_nul_byte_is_named_by_row_and_column(field):
     message = explain(examples({}, {}, {field: "rain\x00bow"}))
