@@ -49,7 +49,7 @@ def prepared(tmp_path_factory):
             Path("params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
             settings = params.read("params.yaml")
             stages.prepare_corpora(settings)
-            for metric in settings.score.metrics:
+            for metric in settings.dataset.score["mine"].metrics:
                 stages.score(settings, metric)
             return settings
 
