@@ -1,7 +1,7 @@
 """Write docs/results.md: prose by hand, whose numbers are taken out of the committed tables of the public run."""
 
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,13 @@ class ResultsError(ValueError):
     """The template names a table, column or row that is not there."""
 
 
+@cache
+def _read(file: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """A table's columns and rows; a page asks for cells of the same table many times."""
+    table = pd.read_csv(file)
+    return list(table), table.to_dict("records")
+
+
 def cell(tables: Path, table: str, column: str, **where: Any) -> Any:
     """The value of a column in the one row of a table whose other columns are as given.
 
@@ -25,14 +32,13 @@ def cell(tables: Path, table: str, column: str, **where: Any) -> Any:
     file = tables / f"{table}.csv"
     if not file.is_file():
         raise ResultsError(f"{TEMPLATE}: found the table {table!r}, expected {file} to be there")
-    rows = pd.read_csv(file)
-    if missing := {column, *where} - set(rows):
-        raise ResultsError(f"{TEMPLATE}: {table} has no column {missing.pop()!r}; it has {', '.join(rows)}")
-    for name, wanted in where.items():
-        rows = rows[rows[name].astype(str) == str(wanted)]
-    if len(rows) != 1:
-        raise ResultsError(f"{TEMPLATE}: {table} has {len(rows)} rows with {where}, expected one")
-    return rows[column].item()
+    columns, rows = _read(file)
+    if missing := {column, *where} - set(columns):
+        raise ResultsError(f"{TEMPLATE}: {table} has no column {missing.pop()!r}; it has {', '.join(columns)}")
+    found = [row for row in rows if all(str(row[name]) == str(wanted) for name, wanted in where.items())]
+    if len(found) != 1:
+        raise ResultsError(f"{TEMPLATE}: {table} has {len(found)} rows with {where}, expected one")
+    return found[0][column]
 
 
 def value(tables: Path, table: str, column: str, digits: int = 1, **where: Any) -> str:
