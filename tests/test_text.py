@@ -113,10 +113,10 @@ def test_a_long_line_is_split_as_a_short_one(parts, window):
 
 
 def test_a_very_long_line_and_a_sentence_longer_than_the_window():
-    whole = "Mr. Lee paid $3.50 again. " * 4_000 + "on " * 5_000 + "and on. It rained."
+    whole = "Mr. Lee paid $3.50 again. " * 1_000 + "on " * 5_000 + "and on. It rained."
     found = [span.text for span in text.sentences(whole)]
-    assert len(found) == 4_002
-    assert set(found[:4_000]) == {"Mr. Lee paid $3.50 again."}
+    assert len(found) == 1_002
+    assert set(found[:1_000]) == {"Mr. Lee paid $3.50 again."}
     assert found[-1] == "It rained."
 
 
