@@ -484,12 +484,6 @@ def test_a_threshold_is_tuned_on_validation_rows_and_reported_on_others(capsys):
         assert [row["faithful"] for row in csv.DictReader(stream)] == [*"110011001", ""]
 
 
-def test_a_split_is_validation_in_any_case(capsys):
-    write([row | {"split": row["split"].upper()} for row in SPLIT])
-    score()
-    assert "tuned on 4 labelled validation rows" in capsys.readouterr().out
-
-
 def test_a_given_threshold_decides_as_the_tuned_one_did(capsys):
     write(SPLIT)
     tuned = score()
@@ -586,20 +580,12 @@ def test_two_prompts_for_one_role_are_refused(folder):
 
 
 def test_the_threshold_is_printed_with_no_more_digits_than_its_decisions_need(capsys):
-    labels = {"a": "1", "b": "1", "c": "0", "d": "0"}
-    texts = {"a": "one two three", "b": "one two nine", "c": "one eight nine", "d": "seven eight nine"}
-    write(
-        [
-            {"id": k, "document": "one two three", "summary": texts[k], "label": labels[k], "split": "dev"}
-            for k in "abcd"
-        ]
-    )
-    found = score(page=Path("page.html"))
-    assert found["score"].tolist() == [1, 2 / 3, 1 / 3, 0]
-    assert found["faithful"].tolist() == [1, 1, 0, 0]
-    cut = re.search(r"threshold (\S+), tuned", capsys.readouterr().out)[1]
-    assert cut == "0.5"
-    assert cut in Path("page.html").read_text(encoding="utf-8")
+    document = "one two three four five six seven"
+    labels = {document: 1, "one two three four five six nine": 1, "one two three eight nine ten eleven": 0}
+    write([{"document": document, "summary": s, "label": label, "split": "dev"} for s, label in labels.items()])
+    assert score(page=Path("page.html"))["faithful"].tolist() == [1, 1, 0]
+    assert "threshold 0.643, tuned" in capsys.readouterr().out  # halfway between 6/7 and 3/7
+    assert "the threshold 0.643." in Path("page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("seed", range(20))
