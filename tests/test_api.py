@@ -106,7 +106,7 @@ def test_a_score_that_says_little_is_not_called_faithful():
     score = claimwise.score(RAIN, "It snowed.")
     assert claimwise.verdict(score) == "not sure"
     assert claimwise.check(RAIN, ["It snowed.", RAIN])["verdict"].tolist() == ["not sure", "supported"]
-    assert claimwise.verdict([score, 0.95, float("nan")]) == ["not sure", "faithful", ""]
+    assert claimwise.verdict([score, 0.95, float("nan"), pd.NA]) == ["not sure", "faithful", "", ""]
     for wrong in ("much", [[0.5]]):
         with pytest.raises(ClaimwiseError, match="score: expected a number or several, got"):
             claimwise.verdict(wrong)
@@ -259,10 +259,6 @@ def test_what_no_file_can_hold_is_refused_before_anything_is_asked():
 def test_a_bound_that_is_no_score_is_refused(least):
     with pytest.raises(ClaimwiseError, match=f"min_score: expected a number from 0 to 1, as scores are, got {least!r}"):
         assert_faithful(RAIN, RAIN, least, model=FakeModel())
-
-
-def test_a_score_that_is_missing_has_no_verdict():
-    assert claimwise.verdict(pd.Series([0.1, pd.NA], dtype=object)) == ["not faithful", ""]
 
 
 def test_contexts_of_a_parquet_file_are_joined_as_in_the_terminal(tmp_path):
