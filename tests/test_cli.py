@@ -61,6 +61,13 @@ def write(rows, name="mine.jsonl"):
     return name
 
 
+def run(*arguments, **options):
+    """The result of a command, which must succeed."""
+    done = CliRunner().invoke(cli.app, arguments, **options)
+    assert done.exit_code == 0, done.output
+    return done
+
+
 def score(*arguments):
     return CliRunner().invoke(cli.app, ["score", *arguments, "--metric", "word-overlap"])
 
@@ -213,27 +220,24 @@ def served(project, serve):
 
 
 def test_a_file_is_scored_by_a_server_after_a_dry_run(served):
-    runner, file = CliRunner(), write(GOOD[:2])
-    dry = runner.invoke(cli.app, ["score", file, "--model", "served", "--dry-run"])
-    assert dry.exit_code == 0, dry.output
+    file = write(GOOD[:2])
+    dry = run("score", file, "--model", "served", "--dry-run")
     assert dry.output.startswith(
         f"{2 + 2 * CLAIMS} calls (assuming {CLAIMS} claims a summary"
     )  # two summaries of one document, no claim of both
     assert dry.output.endswith(". Nothing was asked.\n")
     assert (served.requests, list(Path().glob("*.csv"))) == ([], [])
-    done = runner.invoke(cli.app, ["score", file, "--model", "served"])
-    assert done.exit_code == 0, done.output
+    done = run("score", file, "--model", "served")
     assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
     assert "acueval: 4 answers (0 from the cache, 3 calls), 30 + 6 tokens, cost 3.00, 0 unparsed, " in done.output
-    again = runner.invoke(cli.app, ["score", file, "--model", "served"])
+    again = run("score", file, "--model", "served")
     assert "acueval: 4 answers (4 from the cache, 0 calls), 0 unparsed, " in again.output
     assert len(served.requests) == 3
 
 
 def test_a_list_that_was_cut_off_is_scored_and_said(served):
     served.faults = iter([odd({"content": "- The cat sat.\n- The cat"}, finish_reason="length")])
-    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--model", "served"])
-    assert done.exit_code == 0, done.output
+    done = run("score", write(GOOD[:1]), "--model", "served")
     assert "  1 scored, but: cut off at its length limit\n" in done.output
     [row] = pd.read_csv("mine.acueval.served.csv").to_dict("records")
     assert (row["score"], row["n_claims"], row["reason"]) == (0.75, 1, "cut off at its length limit")
@@ -244,7 +248,7 @@ def test_a_summary_in_another_language_among_others_gets_no_verdict_and_is_count
     english = "The mayor said on Tuesday that the old bridge would be closed to all of the traffic for a year."
     other = "Police said that the man was seen in the park in the morning, and that he had a dog with him."
     rows = [{"document": text, "summary": text} for text in (english, german, other)]
-    done = CliRunner().invoke(cli.app, ["score", write(rows)])
+    done = run("score", write(rows))
     assert pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist() == ["faithful", "", "faithful"]
     assert "2 faithful (from 0.86 on), 0 not faithful (below 0.18), 0 not sure" in done.output
     assert "  1 without a verdict: they seem not to be English" in done.output
@@ -258,8 +262,7 @@ def test_what_the_embedded_model_cannot_tell_it_says():
         {"document": "It rained in Rome.", "summary": ""},
     ]
     arguments = ["score", write(rows), "--claims", "claims.csv", "--page", "mine.html"]
-    done = CliRunner().invoke(cli.app, arguments)
-    assert done.exit_code == 0, done.output
+    done = run(*arguments)
     found = pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist()
     assert found == ["not sure", "not sure", "faithful", ""]
     assert "1 faithful (from 0.86 on), 0 not faithful (below 0.18), 2 not sure" in done.output
@@ -268,13 +271,13 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     assert max(map(len, done.output.splitlines())) <= 120
     claims = pd.read_csv("claims.csv")
     assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
-    factored = CliRunner().invoke(cli.app, ["score", "mine.jsonl", "--metric", "factored"])
+    factored = run("score", "mine.jsonl", "--metric", "factored")
     # Its lower bound is 0, nothing is below; "It snowed." has 0.433, and so a claim under one half.
     assert "2 faithful (from 0.43 on), 1 not sure" in factored.output
     page = Path("mine.html").read_text(encoding="utf-8")
     assert '<span class="decision not-sure">not sure</span>' in page
     assert page.count('<li class="not-sure"') == 2
-    CliRunner().invoke(cli.app, [*arguments, "--threshold", "0.1"])
+    run(*arguments, "--threshold", "0.1")
     told = pd.read_csv("mine.acueval.csv")
     assert told["faithful"].tolist()[:3] == [1, 1, 1]  # as was asked for
     assert "verdict" not in told
@@ -283,14 +286,12 @@ def test_what_the_embedded_model_cannot_tell_it_says():
 def test_a_server_needs_no_settings(served):
     Path("params.yaml").unlink()
     arguments = ["score", write(GOOD[:2]), "--model", "openai", "--base-url", served.url, "--name", "org/m"]
-    done = CliRunner().invoke(cli.app, arguments)
-    assert done.exit_code == 0, done.output
+    run(*arguments)
     table = pd.read_csv("mine.acueval.org-m.csv")
     assert table["score"].tolist() == [0.75, 0.75]
     assert table["scorer"].tolist() == ["org/m"] * 2
     assert {body["model"] for _, body, _ in served.requests} == {"org/m"}
-    left_out = CliRunner().invoke(cli.app, [*arguments[:2], *arguments[4:], "--out", "other.csv"])
-    assert left_out.exit_code == 0, left_out.output
+    run(*arguments[:2], *arguments[4:], "--out", "other.csv")
 
 
 def test_several_servers_of_one_model_share_the_work(served, serve):
@@ -298,8 +299,7 @@ def test_several_servers_of_one_model_share_the_work(served, serve):
     rows = [{**row, "document": f"{row['document']} {k}."} for k, row in enumerate(GOOD[:2] * 6)]
     rows = [{**row, "id": str(k)} for k, row in enumerate(rows)]
     servers = ["--base-url", served.url, "--base-url", other.url.replace("//", "//ann:geheim@")]
-    done = CliRunner().invoke(cli.app, ["score", write(rows), "--model", "openai", *servers, "--name", "org/m"])
-    assert done.exit_code == 0, done.output
+    run("score", write(rows), "--model", "openai", *servers, "--name", "org/m")
     assert pd.read_csv("mine.acueval.org-m.csv")["score"].tolist() == [0.75] * 12
     assert served.requests
     assert other.requests
@@ -312,14 +312,11 @@ def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
     params = yaml.safe_load(Path("params.yaml").read_text())
     params["metrics"]["yes"] = DEFAULT_METRICS["sentences"] | {"model": "served"}
     Path("params.yaml").write_text(yaml.safe_dump(params))
-    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--metric", "yes"])
-    assert done.exit_code == 0, done.output
+    run("score", write(GOOD[:1]), "--metric", "yes")
     found = pd.read_csv("mine.yes.served.csv").loc[0]
     assert (found["scorer"], found["score"]) == ("served", 0.75)
     assert json.loads(Path("mine.yes.served.csv.run.json").read_text())["model"] == f"m at {served.url}"
-    assert (
-        "sentences, acueval-verify-zeroshot, mean, by model served" in CliRunner().invoke(cli.app, ["metrics"]).output
-    )
+    assert "sentences, acueval-verify-zeroshot, mean, by model served" in run("metrics").output
 
 
 def test_half_an_entry_of_params_yaml_is_listed_or_named(project, monkeypatch, capsys):
@@ -327,19 +324,18 @@ def test_half_an_entry_of_params_yaml_is_listed_or_named(project, monkeypatch, c
     params["metrics"]["mine"] = {"judge": "word-overlap", "model": None}
     params["models"] = {"served": {"kind": "openai"}, "embedded": {"kind": "embedded"}}
     Path("params.yaml").write_text(yaml.safe_dump(params))
-    listed = CliRunner().invoke(cli.app, ["metrics"]).output.splitlines()
+    listed = run("metrics").output.splitlines()
     assert listed[-1].split() == ["mine", "word-overlap"]
     assert "params.yaml, models.served: kind openai: option 'model' is missing" in fail(monkeypatch, capsys, "models")
 
 
 def test_a_name_takes_the_place_of_the_one_in_the_settings(served):
-    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:2]), "--model", "served", "--name", "other"])
-    assert done.exit_code == 0, done.output
+    run("score", write(GOOD[:2]), "--model", "served", "--name", "other")
     assert {body["model"] for _, body, _ in served.requests} == {"other"}
 
 
 def test_a_prompt_is_printed_as_it_stands_to_copy_and_edit(monkeypatch, capsys):
-    printed = CliRunner().invoke(cli.app, ["prompts", "acueval-verify-fewshot"]).output
+    printed = run("prompts", "acueval-verify-fewshot").output
     Path("mine.txt").write_text(printed, encoding="utf-8")
     assert load("./mine.txt").fingerprint == load("acueval-verify-fewshot").fingerprint
     assert "did you mean 'acueval-verify-fewshot'" in fail(monkeypatch, capsys, "prompts", "acueval-verify-fewshots")
@@ -347,9 +343,7 @@ def test_a_prompt_is_printed_as_it_stands_to_copy_and_edit(monkeypatch, capsys):
 
 def test_what_there_is_is_listed_a_line_each():
     def lines(*arguments):
-        done = CliRunner().invoke(cli.app, arguments)
-        assert done.exit_code == 0, done.output
-        return done.output.splitlines()
+        return run(*arguments).output.splitlines()
 
     assert "word-overlap  word-overlap" in lines("metrics")
     assert "acueval       acueval-decompose-5shot, acueval-verify-zeroshot, mean" in lines("metrics")
@@ -414,15 +408,12 @@ def test_a_mean_that_is_the_least_but_for_rounding_is_not_below_it():
 
 
 def test_claims_on_the_standard_output_are_nothing_but_csv():
-    arguments = ["score", write(GOOD[:2]), "--metric", "sentences", "--model", "lexical", "--claims", "-"]
-    done = CliRunner().invoke(cli.app, arguments)
-    assert done.exit_code == 0, done.output
+    done = run("score", write(GOOD[:2]), "--metric", "sentences", "--model", "lexical", "--claims", "-")
     assert len(pd.read_csv(io.StringIO(done.stdout))) == 2
     assert "2 summaries by model lexical" in done.stderr
     # and the standard input, named by the same sign, is read among others afterwards
-    arguments = ["score", "-", "mine.jsonl", "--metric", "word-overlap", "--out", "both.csv"]
-    done = CliRunner().invoke(cli.app, arguments, input="document,summary\nIt rained.,It rained.\n")
-    assert done.exit_code == 0, done.output
+    given = "document,summary\nIt rained.,It rained.\n"
+    run("score", "-", "mine.jsonl", "--metric", "word-overlap", "--out", "both.csv", input=given)
     assert len(pd.read_csv("both.csv")) == 3
 
 
@@ -482,8 +473,7 @@ def test_a_message_names_the_file_and_not_the_standard_input_where_scores_go_to_
 def test_the_standard_input_is_scored_to_the_standard_output(kind):
     frame = pd.DataFrame(GOOD)
     given = frame.to_csv(index=False) if kind == "csv" else frame.to_json(orient="records", lines=kind == "jsonl")
-    done = CliRunner().invoke(cli.app, ["score", "-", "--metric", "word-overlap"], input=given)
-    assert done.exit_code == 0, done.output
+    done = run("score", "-", "--metric", "word-overlap", input=given)
     table = pd.read_csv(io.StringIO(done.stdout))
     assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
     assert "standard input: 5 summaries, mean 0.417" in done.stderr
@@ -504,8 +494,7 @@ def test_a_wrong_standard_input_is_called_so(given, told):
 
 def test_claims_of_ones_own_are_verified_and_nothing_is_decomposed():
     rows = [{"document": ["It rained in Rome.", "Ann slept."], "claims": ["It rained.", "The dog ran off."], "n": 7}]
-    done = CliRunner().invoke(cli.app, ["score", write(rows), "--model", "lexical"])
-    assert done.exit_code == 0, done.output
+    run("score", write(rows), "--model", "lexical")
     scored, claims = pd.read_csv("mine.acueval.lexical.csv"), pd.read_csv("mine.acueval.lexical.claims.csv")
     assert scored[["n_claims", "n"]].to_numpy().tolist() == [[2, 7]]
     assert claims[["claim", "verdict"]].to_numpy().tolist() == [
@@ -521,9 +510,7 @@ def test_a_column_of_claims_beside_other_texts_is_named():
     )
     told = CliRunner().invoke(cli.app, ["score", "mine.csv"])
     assert "are these claims of your own? Say so: --column claims=claim" in str(told.exception)
-    arguments = ["score", "mine.csv", "--column", "claims=claim", "--model", "lexical"]
-    done = CliRunner().invoke(cli.app, arguments)
-    assert done.exit_code == 0, done.output
+    run("score", "mine.csv", "--column", "claims=claim", "--model", "lexical")
     assert pd.read_csv("mine.acueval.lexical.claims.csv")["claim"].tolist() == ["It rained. Ann slept."]
 
 
@@ -538,18 +525,16 @@ def test_a_server_that_is_not_there_is_a_message_within_seconds(served, monkeypa
 
 def test_cache_stats_and_prune():
     ResponseCache("calls.sqlite").put({"k": "v" * 10}, model="embedded", role="verify")
-    runner = CliRunner()
-    assert runner.invoke(cli.app, ["cache", "stats"]).output == "embedded\tverify\t1 calls\t0.0 MB\n"
-    prune = ["cache", "prune"]
-    assert runner.invoke(cli.app, [*prune, "--all"]).output == "calls.sqlite: 1 calls deleted\n"
-    assert runner.invoke(cli.app, ["cache", "stats"]).output == "no calls\n"
+    assert run("cache", "stats").output == "embedded\tverify\t1 calls\t0.0 MB\n"
+    assert run("cache", "prune", "--all").output == "calls.sqlite: 1 calls deleted\n"
+    assert run("cache", "stats").output == "no calls\n"
 
 
 def test_exported_calls_are_read_back_and_a_wrong_name_empties_no_file(monkeypatch, capsys):
     ResponseCache("calls.sqlite").put({"k": {"text": "é"}}, model="embedded", role="verify")
     ResponseCache("calls.sqlite").put({"other": 1}, model="lexical", role="verify")
     export = ["cache", "export"]
-    assert CliRunner().invoke(cli.app, [*export, "embedded", "kept/e.jsonl"]).output == "kept/e.jsonl: 1 calls\n"
+    assert run(*export, "embedded", "kept/e.jsonl").output == "kept/e.jsonl: 1 calls\n"
     assert "no calls of a model 'embeded'" in fail(monkeypatch, capsys, *export, "embeded", "kept/e.jsonl")
     again = ResponseCache(":memory:")
     again.read(Path("kept/e.jsonl"))
@@ -577,31 +562,30 @@ def test_nothing_is_deleted_that_was_not_named(monkeypatch, capsys, arguments, m
 
 
 def test_replies_that_could_not_be_read_are_asked_again_after_the_command_that_the_summary_names(served):
-    runner, file = CliRunner(), write(GOOD[:2])
+    file = write(GOOD[:2])
     good, served.answer = served.answer, lambda prompt: "- The cat sat." if "breakdown" in prompt else "Hm."
     for _ in range(2):
-        garbage = runner.invoke(cli.app, ["score", file, "--model", "served"])
+        garbage = CliRunner().invoke(cli.app, ["score", file, "--model", "served"])
         assert "kept (1); to ask them again: `claimwise cache prune --model m:unread`" in garbage.output
     assert "(4 from the cache, 0 calls)" in garbage.output
     served.answer = good
-    assert runner.invoke(cli.app, ["cache", "prune", "--model", "m:unread"]).output.endswith(": 1 calls deleted\n")
-    mended = runner.invoke(cli.app, ["score", file, "--model", "served"])
+    assert run("cache", "prune", "--model", "m:unread").output.endswith(": 1 calls deleted\n")
+    mended = run("score", file, "--model", "served")
     assert "(2 from the cache, 1 call), 10 + 2 tokens, cost 1.00, 0 unparsed, " in mended.output
     assert pd.read_csv("mine.acueval.served.csv")["score"].tolist() == [0.75, 0.75]
 
 
 def test_without_a_file_of_calls_there_is_nothing_to_tell_and_none_is_made():
-    runner = CliRunner()
-    empty = runner.invoke(cli.app, ["cache", "stats"])
+    empty = run("cache", "stats")
     assert (empty.stdout, empty.stderr) == ("no calls\n", "calls.sqlite is not there yet\n")
-    assert runner.invoke(cli.app, ["cache", "prune", "--all"]).stdout == "calls.sqlite: 0 calls deleted\n"
+    assert run("cache", "prune", "--all").stdout == "calls.sqlite: 0 calls deleted\n"
     assert not Path("calls.sqlite").exists()
 
 
 def test_without_settings_the_cache_is_that_of_score():
     Path("params.yaml").unlink()
     ResponseCache("home/claimwise/calls.sqlite").put({"k": "v"}, model="embedded", role="verify")
-    pruned = CliRunner().invoke(cli.app, ["cache", "prune", "--all"])
+    pruned = run("cache", "prune", "--all")
     assert pruned.output == f"{Path('home/claimwise/calls.sqlite')}: 1 calls deleted\n"
 
 
@@ -624,10 +608,9 @@ def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkey
     Path("prompts").mkdir()
     Path("prompts/mine.txt").write_text(PROMPT)
     command = ["score", write(GOOD[:1]), "--model", "served"]
-    assert CliRunner().invoke(cli.app, command).exit_code == 0
+    run(*command)
     before = len(served.requests)
-    done = CliRunner().invoke(cli.app, [*command, "--prompt", "prompts/mine.txt"])
-    assert done.exit_code == 0, done.output
+    run(*command, "--prompt", "prompts/mine.txt")
     assert len(served.requests) == before + 1  # the claims are remembered, verified anew
     assert sorted(path.name for path in Path().glob("*.csv")) == [
         "mine.acueval.served.csv",
@@ -643,16 +626,14 @@ def test_settings_may_name_a_prompt_by_its_path(served):
     params = yaml.safe_load(Path("params.yaml").read_text())
     params["metrics"]["own"] = {"decompose": "sentences", "verify": "mine.txt"}
     Path("params.yaml").write_text(yaml.safe_dump(params))
-    done = CliRunner().invoke(cli.app, ["score", write(GOOD[:1]), "--model", "served", "--metric", "own"])
-    assert done.exit_code == 0, done.output
+    run("score", write(GOOD[:1]), "--model", "served", "--metric", "own")
     assert pd.read_csv("mine.own.served.csv")["score"].tolist() == [0.75]
 
 
 @pytest.mark.parametrize(("metric", "warned"), [("sentences", True), ("word-overlap", False)])
 def test_the_embedded_model_warns_of_summaries_in_another_script(metric, warned):
     rows = [GOOD[0], GOOD[4], GOOD[4] | {"id": "f", "summary": "Шёл дождь."}]
-    done = CliRunner().invoke(cli.app, ["score", write(rows), "--metric", metric])
-    assert done.exit_code == 0, done.output
+    done = run("score", write(rows), "--metric", metric)
     assert ("warning: 2 of 3 summaries are mostly not in Latin script" in done.stderr) == warned
     assert len(pd.read_csv(f"mine.{metric}.csv")) == 3
 
@@ -666,11 +647,11 @@ def test_an_unknown_corpus_is_said_before_any_is_written(monkeypatch, capsys):
 
 
 def test_version():
-    assert CliRunner().invoke(cli.app, ["--version"]).output == f"claimwise {version('claimwise')}\n"
+    assert run("--version").output == f"claimwise {version('claimwise')}\n"
 
 
 def test_help_says_what_there_is():
-    output = CliRunner().invoke(cli.app, ["--help"]).output
+    output = run("--help").output
     assert set(re.findall(r"^\W*(\w+)  ", output, re.MULTILINE)) >= {
         *("score", "corpora", "evaluate", "notebook", "cache")
     }
@@ -679,7 +660,7 @@ def test_help_says_what_there_is():
 
 @pytest.mark.parametrize("command", [["score"], ["evaluate"], ["notebook"], ["cache", "prune"]])
 def test_help_says_what_every_argument_is(command):
-    output = CliRunner().invoke(cli.app, [*command, "--help"]).output
+    output = run(*command, "--help").output
     rows = [line.strip("│ \n") for line in output.splitlines() if "<str>" in line or "<path>" in line]
     assert rows
     assert all(re.search(r"<(str|path)>\s+\w", row) for row in rows), rows
