@@ -28,12 +28,6 @@ def digests(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def test_text_is_kept_as_it_is():
-    corpus = toy()
-    assert corpus.examples.document.tolist() == ["It rained.\r\n“Ja”, she said."] * 2
-    assert corpus.notes == {"left out": 2}
-
-
 def test_few_validation_documents_of_each_origin_leave_the_test_rows_alone():
     rows = Rows("toy")
     for origin, split, documents in (("news", "validation", 3), ("news", "test", 3), ("talk", "validation", 2)):
@@ -72,11 +66,6 @@ def test_what_is_said_of_documents_that_are_left_out_goes_with_them():
     assert few.gold_claims["claim"].tolist() == of_kept["claim"].tolist()
     whole = corpus.first(None)
     assert all(getattr(whole, name).equals(getattr(corpus, name)) for name in TABLES)
-
-
-def test_equal_documents_share_a_document_id():
-    first, second = toy().examples.document_id
-    assert first == second
 
 
 def test_what_is_written_is_read_back(tmp_path):
