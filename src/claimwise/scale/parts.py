@@ -288,8 +288,8 @@ class Job:
                 pq.write_table(table, new, compression="zstd")
         except OSError as error:
             raise ClaimwiseError(
-                f"{self.place(part)}: the scores cannot be written ({first_line(error)}); make room, and run again: "
-                "finished parts are kept"
+                f"{self.place(part)}: the scores cannot be written ({error.strerror or first_line(error)}); make room, and run "
+                "again: finished parts are kept"
             ) from None
 
 
