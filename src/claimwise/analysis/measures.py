@@ -150,6 +150,9 @@ def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Arr
             f"{int((labels == 0).sum())} unfaithful ones: give more validation rows"
         )
     candidates = np.percentile(scores, GRID)
+    # Those between the same two scores cut alike: the highest of them stands for all.
+    cuts = np.searchsorted(np.sort(scores), candidates, side="right")
+    candidates = candidates[np.diff(cuts, append=-1) != 0]
     above = scores[:, None] > candidates
     rows = np.ones((1, len(labels))) if weights is None else np.asarray(weights, float)
     with np.errstate(invalid="ignore", divide="ignore"):
