@@ -1,7 +1,7 @@
 """Every notebook as a user runs it: opened in the folder `notebooks`, with the parameters that it shows.
 
-The project is a small one that the test makes: models are word overlap under the shipped names, and NLI is a random
-checkpoint, so that nothing is slow and the numbers of models mean nothing.
+The project is a small one that the test makes: models are word overlap under the shipped names, so that nothing is slow
+and the numbers of models mean nothing.
 """
 
 import ast
@@ -15,7 +15,6 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-import tiny_nli
 import yaml
 from imports import ROOT
 from nbclient import NotebookClient
@@ -85,19 +84,18 @@ def project(tmp_path_factory):
     given = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     given["data"] = "sample"
     for name, entry in given["models"].items():
-        given["models"][name] = {"kind": "lexical"} if entry["kind"] == "embedded" else entry
-    checkpoint = tiny_nli.make(folder / "nli", positions=512, words=tiny_nli.sample_words())
-    random = {"kind": "transformers", "checkpoint": checkpoint, "device": "cpu"}
+        if entry["kind"] == "embedded" or entry.get("only_verifies"):  # whose evidence is the embedded model's
+            given["models"][name] = {"kind": "lexical"}
     for metric in given["metrics"].values():
         if metric.get("verify") == "alignment":
-            metric["alignment"] = {"entailment": random}
+            metric["alignment"] = {"entailment": {"kind": "model", "model": {"kind": "lexical"}}}
     (folder / "params.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         settings = params.read(folder / "params.yaml")
         for corpus in stages.prepare_corpora(settings):
             corpora.write(cut(corpora.read(corpus)), corpus)
-        for metric in settings.score.metrics:
+        for metric in settings.dataset.score["sample"].metrics:
             stages.score(settings, metric)
     return folder
 
@@ -136,11 +134,11 @@ def assert_few_in_words(file):
         assert value is None or isinstance(value, int | float), name
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "tables").glob("*/*.json")), ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_committed_headlines_are_few(file):
-    assert_few_in_words(file)
+def test_committed_headlines_are_few():
+    files = list((ROOT / "tables").glob("*/*/*.json"))
+    assert files
+    for file in files:
+        assert_few_in_words(file)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
