@@ -20,34 +20,16 @@ LESSONS = {
 BY_HEART = [Lesson(f"{number:032x}", *lesson) for number, lesson in enumerate(LESSONS.items())]
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Large steps, from the first one on."""
-    monkeypatch.setattr(distillation, "RATE", 5e-3)
-    monkeypatch.setattr(lora, "WARM_UP", 1)
-
-
-def _corpus(documents=40):
+def _corpus(documents=range(40)):
     rows = Rows("lessons")
     summaries = list(LESSONS)
-    for number in range(documents):
+    for number in documents:
         summary = summaries[number % 2]
         example = rows.example(
             number, "s", document=f"Document {number}.", summary=summary, split="test" if number < 4 else "validation"
         )
         rows.recorded(example, "teacher", LESSONS[summary])
     return rows.corpus()
-
-
-def test_two_summaries_are_learned_by_heart(smollm2, smollm2_options, quick, monkeypatch, tmp_path):
-    monkeypatch.setattr(distillation, "PASSES", 10)
-    distillation.train(smollm2_options, BY_HEART, tmp_path)
-    student = models.load(smollm2 | {"adapter": str(tmp_path)})
-    made = student.decompose(list(LESSONS), prompts.load(distillation.PROMPT))
-    assert [[claim.text for claim in found.claims] for found in made] == list(LESSONS.values())
-    assert learned_documents(str(tmp_path)) == {lesson.document_id for lesson in BY_HEART}
-    found = distillation.easiness_against_teacher(student, BY_HEART)
-    assert found == {"precision": 100, "recall": 100, "f1": 100, "low": 100, "high": 100, "n": 2, "no_claims": 0}
 
 
 def test_padding_does_not_change_the_loss_and_only_what_is_written_counts(smollm2_options):
@@ -116,22 +98,33 @@ def test_a_teacher_without_claims_is_refused():
         lessons(_corpus(), "recorded:nobody", FakeModel())
 
 
-def test_the_command_trains_and_compares_with_the_teacher(smollm2, quick, monkeypatch, tmp_path):
-    corpus = _corpus(32)
+def test_the_command_teaches_two_summaries_by_heart_and_compares_with_the_teacher(smollm2, monkeypatch, tmp_path):
+    corpus = _corpus([0, 4, 5, 12, 13])  # the last two are held out
     monkeypatch.setattr(corpora, "load", {"lessons": corpus}.__getitem__)
     found = params.read("params.yaml")
     monkeypatch.setattr(
         type(found), "model_entry", lambda self, name: smollm2 if name == "smollm2-135m" else {"kind": "lexical"}
     )
+    students, load = [], models.load
+    monkeypatch.setattr(models, "load", lambda entry: students.append(load(entry)) or students[-1])
+    # Large steps, from the first one on.
+    monkeypatch.setattr(distillation, "RATE", 5e-3)
+    monkeypatch.setattr(distillation, "PASSES", 10)
+    monkeypatch.setattr(lora, "WARM_UP", 1)
     folder, table = tmp_path / "adapter", tmp_path / "table.csv"
     arguments = ["distillation", str(folder), str(table), "--corpus", "lessons", "--teacher", "recorded:teacher"]
     monkeypatch.setattr("sys.argv", arguments)
     distillation.main()
     learned, held_out = lessons(corpus, "recorded:teacher", FakeModel())
-    rows = pd.read_csv(table)
-    assert rows["taught"].tolist() == [False, True]
-    assert rows["learned_from"].tolist() == [len(learned)] * 2
-    assert (rows["n"] + rows["no_claims"]).tolist() == [len(held_out)] * 2
-    untaught, taught = rows["f1"]
-    assert taught > untaught + 20  # of the two summaries there are it has seen both, in other documents
-    assert taught > 95
+    assert len(learned) == len(held_out) == 2
+    untaught, taught = pd.read_csv(table).to_dict("records")
+    assert (untaught["taught"], taught["taught"]) == (False, True)
+    assert untaught["learned_from"] == taught["learned_from"] == 2
+    assert untaught["n"] + untaught["no_claims"] == 2
+    assert untaught["f1"] < 80
+    # It has seen both summaries, of other documents.
+    exact = {"precision": 100, "recall": 100, "f1": 100, "low": 100, "high": 100, "n": 2, "no_claims": 0}
+    assert {name: taught[name] for name in exact} == exact
+    assert learned_documents(str(folder)) == {lesson.document_id for lesson in learned}
+    made = students[-1].decompose(list(LESSONS), prompts.load(distillation.PROMPT))
+    assert [[claim.text for claim in found.claims] for found in made] == list(LESSONS.values())
