@@ -15,9 +15,11 @@ import pytest
 import torch
 import yaml
 from imports import ROOT
+from typer.testing import CliRunner
 
 import claimwise
 from claimwise import corpora, metrics, models, prompts, text
+from claimwise.cli import app
 from claimwise.metrics import DEFAULT_METRICS, specification
 from claimwise.metrics.factored import citations
 from claimwise.models.base import Feedback, Source, Verdict
@@ -254,7 +256,10 @@ def _project(folder: Path) -> Path:
 
 
 def _run(folder: Path, *command: str) -> None:
-    subprocess.run([sys.executable, "-m", "claimwise", *command], cwd=folder, check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
 
 
 def _calls(folder: Path) -> int:
