@@ -398,6 +398,11 @@ def test_what_the_settings_no_longer_name_is_removed(model, settings):
     assert [path.name for path in folder.parent.iterdir()] == ["two"]
 
 
+def test_a_metric_of_no_corpus_leaves_an_empty_folder_for_dvc(model, settings):
+    assert stages.score(scored(settings, one=BOTH), "holistic") == []
+    assert list(paths.scores_folder("sample", "embedded", "holistic").iterdir()) == []
+
+
 # notebook
 
 
