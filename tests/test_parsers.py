@@ -25,9 +25,7 @@ LISTS = [
     ("(1) It rained.\n(2) We left.", ("It rained.", "We left.")),
     ("a. It rained.\nb. We left.", ("It rained.", "We left.")),
     (TWELVE, tuple(f"Fact number {k} holds" for k in range(1, 13))),
-    ("Sure! Here are the facts:\n\n- It rained.\n- We left.\n\nLet me know!", ("It rained.", "We left.")),
     ("- It rained.\n- It rained.\n- We left.", ("It rained.", "We left.")),
-    ("- It rained\n  all day.\n- We left.", ("It rained all day.", "We left.")),
     ("- **Fact 1:** It rained.\n- Claim 2: We left.", ("It rained.", "We left.")),
     ('- "It rained."\n- He said "no".', ("It rained.", 'He said "no".')),
     ("- It rained.\nA. Smith left.\n- We left.", ("It rained.", "We left.")),
@@ -35,12 +33,10 @@ LISTS = [
     ("Fact 1: It rained.\nFact 2: We left.", ("It rained.", "We left.")),
     ("- Weather:\n    - It rained.\n    - It was cold.", ("It rained.", "It was cold.")),
     ("The claims are: - It rained. - We left at 5.30.", ("It rained.", "We left at 5.30.")),
-    ("The claims are:\n- It rained.\n- We left.", ("It rained.", "We left.")),
     ("The claims are:\n- Ann - a nurse - won.\n- It rained.", ("Ann - a nurse - won.", "It rained.")),
     ("- 3.5 million people left.\n- The 2-1 win counted.", ("3.5 million people left.", "The 2-1 win counted.")),
     ("1. 1.5 million left.", ("1.5 million left.",)),
     ("---\n- It rained.\n---", ("It rained.",)),
-    ("- **Lee** won the race.", ("Lee won the race.",)),
     ("- *Titanic* is a film.\n- It is _old_.", ("Titanic is a film.", "It is old.")),
     ("*Titanic* is a film.\n*Jaws* is one, too.", ("Titanic is a film.", "Jaws is one, too.")),
     ("* *Titanic* is a film.\n* It is old.", ("Titanic is a film.", "It is old.")),
@@ -51,7 +47,6 @@ LISTS = [
     ("**1.** It rained.\n**2.** We left.", ("It rained.", "We left.")),
     ("**Claims:**\n- It rained.", ("It rained.",)),
     # A line in emphasis that does not end as a sentence does is a heading.
-    ("**Claims**\n- It rained.", ("It rained.",)),
     ("**Atomic facts about the report**\n\n1. It rained.\n2. We left.", ("It rained.", "We left.")),
     ("**The facts**\n**The dam was built in 1931.**\n*It is old.*", ("The dam was built in 1931.", "It is old.")),
     ("1. **Weather**\n   - It rained.\n2. **People**\n   - We left", ("It rained.", "We left")),
@@ -62,7 +57,6 @@ LISTS = [
     ("- A* search beats B* search.\n- It cost 5*.", ("A* search beats B* search.", "It cost 5*.")),
     ("- The field my_old_name is gone.", ("The field my_old_name is gone.",)),
     # The first item stands on the heading's line, or all of them on one.
-    ("The claims are: - It rained.\n- We left.\n- Ann won.", ("It rained.", "We left.", "Ann won.")),
     ("The claims are: - It rained - heavily.\n- We left.", ("It rained - heavily.", "We left.")),
     ("The claims are: - It rained. - We left.\n- Ann won.", ("It rained.", "We left.", "Ann won.")),
     ("**The claims are:** - It rained.\n- We left.", ("It rained.", "We left.")),
@@ -73,16 +67,13 @@ LISTS = [
     ("The claims are: - It rained - heavily. - We left.", ("It rained - heavily.", "We left.")),
     ("- It makes two claims: - rain and snow.\n- We left.", ("It makes two claims: - rain and snow.", "We left.")),
     ("- It rained. - We left. - 20 people stayed.", ("It rained.", "We left.", "20 people stayed.")),
-    ("1. It rained. 2. We left. 3. Ann won.", ("It rained.", "We left.", "Ann won.")),
     ("(1) It rained. (2) We left.", ("It rained.", "We left.")),
-    ("- It rained - heavily.", ("It rained - heavily.",)),
     ("- It rained - heavily. - We left.", ("It rained - heavily.", "We left.")),
     ("1. It rained. 3. We left.", ("It rained. 3. We left.",)),
     (
         "1. It rained - a lot. 2. Ann was No. 3. We left. 3. Bob won.",
         ("It rained - a lot.", "Ann was No. 3. We left.", "Bob won."),
     ),
-    ("- It rained - a lot. - We left.", ("It rained - a lot.", "We left.")),
     ("- **Lee**, of *The _New_ Times*, paid for my_old_hat*.", ("Lee, of The New Times, paid for my_old_hat*.",)),
     ("1. Fig. 2. The plant grew.", ("Fig. 2. The plant grew.",)),
     ("- Ann came 1. 2. Bob lost.", ("Ann came 1. 2. Bob lost.",)),
@@ -99,9 +90,7 @@ LISTS = [
 
 JSON = [
     ('{"claims": ["It rained.", "We left."]}', ("It rained.", "We left.")),
-    ('```json\n{"claims": ["It rained.", "We left."]}\n```', ("It rained.", "We left.")),
     ('- Output: {"claims": ["It rained.", "We left."]}', ("It rained.", "We left.")),
-    ('Here is the output:\n{"claims": ["It rained.", "We left."]}\nDone.', ("It rained.", "We left.")),
     ('{"claims": ["It rained.", "We left.",],}', ("It rained.", "We left.")),
     ("{'claims': [\"It rained.\", 'We left.']}", ("It rained.", "We left.")),
     ('{’claims’: ["Ann’s dog left."]}', ("Ann’s dog left.",)),
@@ -110,13 +99,11 @@ JSON = [
     ('{"claims": ["It rained.", "We le', ("It rained.",)),
     ('{"claims": ["He said \\"no\\".", "We left."]}', ('He said "no".', "We left.")),
     ("- It rained.\n- We left.", ("It rained.", "We left.")),
-    ('{"reasoning": ["a", "b"], "claims": ["It rained."]}', ("It rained.",)),
     ('{"notes": ["a"], "Facts": ["It rained."]}', ("It rained.",)),
     ('{"facts": ["a"], "claims": ["It rained."]}', ("It rained.",)),
     ('{’notes’: ["a"], ’claims’: ["Ann’s dog left."]}', ("Ann’s dog left.",)),
     ('{"output": ["It rained."], "notes": ["a"]}', ("It rained.",)),
     ('{"reasoning": ["a"], "claims": []}', None),
-    ('{"reasoning": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('{"claims": ["It rained [1]."], "notes": ["a", "b', ("It rained [1].",)),
     ('{"sentences": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('[{"reasoning": "a", "claim": "It rained."}, {"claim": "We left."}]', ("It rained.", "We left.")),
@@ -142,9 +129,7 @@ JSON = [
 ]
 
 ANSWERS = [
-    ("yes-no", "Yes", 1.0),
     ("yes-no", " yes.", 1.0),
-    ("yes-no", "No", 0.0),
     ("yes-no", "**No**, the passage does not say so. Yes, it is close.", 0.0),
     ("yes-no", "Yes. Yes.", 1.0),
     ("yes-no", "No contradiction was found. Yes.", 1.0),
@@ -156,21 +141,16 @@ ANSWERS = [
     ("yes-no", "The passage does not say when it rained. No.", 0.0),
     ("yes-no", "There is no mention of rain.", None),
     ("yes-no", "Yes and no.", None),
-    ("yes-no", "Yes/No", None),
     ("hallucinated-yes-no", "Yes", 0.0),
     ("hallucinated-yes-no", "No. All of it is in the document.", 1.0),
-    ("hallucinated-yes-no", "Perhaps.", None),
     ("yes-no", "Nothing says so.", None),
-    ("yes-no", "It depends.", None),
     ("true-false", "True. It rained.", 1.0),
     ("true-false", "False", 0.0),
     ("final-yes-no", "The article says 'no rain'. The summary says it rained. So the answer is no.", 0.0),
     ("final-yes-no", "Step 1: it rained.\n\nYes, the summary is consistent with the article.", 1.0),
-    ("final-yes-no", "Every fact is there. Therefore the summary is consistent with the article.", 1.0),
     ("final-yes-no", "A date differs. Therefore, the summary is not consistent with the article.", 0.0),
     ("final-yes-no", "A date differs. Therefore, the summary is inconsistent.", 0.0),
     ("final-yes-no", "Let us look at the dates.", None),
-    ("final-yes-no", "No contradictions were found. The summary is therefore consistent.", 1.0),
     ("final-yes-no", "The summary is consistent with the article. No information has been added.", 1.0),
     ("final-yes-no", "In conclusion, no contradictions were found; the summary is consistent.", 1.0),
     ("final-yes-no", "Every fact is there. No untrue information is included.", None),
@@ -215,10 +195,8 @@ ANSWERS = [
     ("supported-label", "The claim is supported.", 1.0),
     ("supported-label", "The claim is unsupported.", 0.0),
     ("supported-label", "Partly supported and partly not supported.", None),
-    ("supported-label", "The claim is not fully supported.", None),
     ("supported-label", "It cannot be fully supported.", None),
     ("supported-label", "The text does not say that it is supported.", None),
-    ("supported-label", "The claim isn't supported.", 0.0),
     ("supported-label", "It is not really supported.", 0.0),
     ("supported-label", "Therefore, the claim cannot be supported by the evidence.", 0.0),
     ("supported-label", "It is not, in fact, supported.", 0.0),
@@ -234,7 +212,6 @@ ANSWERS = [
     ("supported-label", "It does not give the year and is partially supported.", 0.25),
     ("supported-label", "The claim is only partially supported.", 0.25),
     ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: Yes", 1.0),
-    ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: [No]", 0.0),
     ("claims-supported", "- It rained. Supported: Yes\n- We left. Supported: Partially", None),
     ("claims-supported", "- It rained. **Supported:** [unclear]\n- We left. **Supported:** [Yes]", None),
     ("claims-supported", "- It rained. Supported:\n- We left. Supported: Yes", None),
@@ -244,7 +221,6 @@ ANSWERS = [
     ("claims-supported", "- It rained (Supported: Yes)\n- We left, supported. No.", 0.0),
     ("claims-supported", "- It rained. Supported Yes\n- We left. Supported No (see 3)", 0.0),
     ("claims-supported", "- The claim is supported. No date is wrong. Supported: Yes", 1.0),
-    ("rating-1-5", "4", 0.75),
     ("rating-1-5", "4.5", 0.875),
     ("rating-1-5", " 5 (perfect consistency)", 1.0),
     ("rating-1-5", "Consistency Score: 2\n\nIt omits the score of 3-1.", 0.25),
@@ -258,11 +234,9 @@ ANSWERS = [
     ("rating-1-5", "Consistency: 1. A date is wrong.\n2. A name is missing.", None),
     ("rating-1-5", "Consistency: 4\n\nIt is poor. Score: 2", None),
     ("rating-1-5", "Consistency: 4\nConsistency: 2", None),
-    ("rating-1-5", "On a scale of 1 to 5, I would rate this summary a 3.", 0.5),
     ("rating-1-5", "It won 3-1 and scored 2 goals. Final score: 5/5", 1.0),
     ("rating-1-5", "A score of 4 out of 5. Breakdown: facts 5/5, style 2/5.", 0.75),
     ("rating-1-5", "Facts: 5/5. Style: 2/5.", None),
-    ("rating-1-5", "Score: 8/10", None),
     ("rating-1-5", "Score: 4/10", None),
     ("rating-1-5", "I would rate it 4 out of 10.", None),
     ("rating-1-5", "Score: 4/5", 0.75),
@@ -278,7 +252,6 @@ ANSWERS = [
     ("rating-1-5", "I give it 4 out of ten.", None),
     ("stars", "Four stars. The summary misses the 2 goals.", 0.75),
     ("stars", "5 stars", 1.0),
-    ("stars", "3", 0.5),
     ("stars", "I'd give it 3 stars out of 5.", 0.5),
     ("stars", "I'd give it three out of five stars.", 0.5),
     ("stars", "I give the summary 4 of 5 stars", 0.75),
@@ -299,13 +272,48 @@ ANSWERS = [
     ("rating-0-100", "The score is 7/10.", None),
     ("rating-0-100", "A score of 8 of 10.", None),
     ("rating-0-100", "Score: 85/100", 0.85),
-    ("choice-a-e", "D", 0.75),
-    ("choice-a-e", "E: The summary is completely consistent.", 1.0),
     ("choice-a-e", "The answer is (B).", 0.25),
     ("choice-a-e", "Answer: D", 0.75),
     ("choice-a-e", "**D**", 0.75),
     ("choice-a-e", "It omits a name.\n\n**Answer:** B", 0.25),
     ("choice-a-e", "A summary like this is consistent.", None),
+    # An answer beside what could be taken for another.
+    ("yes-no", "No, no doubt.", 0.0),
+    ("yes-no", "No he did not.", 0.0),
+    ("yes-no", "Yes he did.", 1.0),
+    ("yes-no", "Answer (Yes/No): No", 0.0),
+    ("final-yes-no", "Answer (Yes/No): No", 0.0),
+    ("supported-label", "The claim is supported by nothing in the text.", 0.0),
+    ("supported-label", "The claim is supported by no sentence.", 0.0),
+    ("supported-label", "The claim is supported by Nolan.", 1.0),
+    ("supported-label", "The claim is supported nowhere.", 0.0),
+    ("supported-reasoning", "Supported: No.", 0.0),
+    ("choice-a-e", "B-", 0.25),
+    ("choice-a-e", "C.The date is wrong.", 0.5),
+    ("rating-1-5", "5 (out of 5)", 1.0),
+    ("rating-1-5", "It names 2 or 3 dates. Score: 4", 0.75),
+    ("rating-0-100", "85 (out of 100)", 0.85),
+    ("choice-a-e", "B - a date is wrong.", 0.25),
+    ("yes-no", "Yes, no error was found.", 1.0),
+    ("yes-no", "No, not all of it is supported.", 0.0),
+    ("rating-1-5", "Score: 4\n\n2 errors were found.", 0.75),
+    ("rating-1-5", "Score: 5 (on a scale of 1 to 5)", 1.0),
+    # A rating that goes on.
+    ("rating-1-5", "4 - The summary", 0.75),
+    ("rating-1-5", "4: mostly", 0.75),
+    ("rating-1-5", "4, because", 0.75),
+    ("rating-1-5", "4 because it", 0.75),
+    ("rating-1-5", "1: It is wrong", 0.0),
+    ("rating-1-5", "4. It is fine. Score: 2", 0.25),
+    # A list, or something that is counted
+    ("rating-1-5", "4. It rained. 5. We left.", None),
+    ("rating-1-5", "4 people died", None),
+    ("rating-1-5", "4-year-olds are", None),
+    ("rating-1-5", "4,000 people", None),
+    ("rating-1-5", "4 - 2 was", None),
+    ("rating-1-5", "2, 3 and 4", None),
+    ("rating-1-5", "2, maybe 3", None),
+    ("rating-1-5", "4.5 million, because", None),
 ]
 
 
@@ -344,7 +352,6 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
 @pytest.mark.parametrize(
     ("kind", "reply", "claims"),
     [
-        ("list", "- It rained.\n- We le", ("It rained.",)),
         ("list", "- It rained.\n- We left\n  on Sun", ("It rained.",)),
         ("list", "- It rained.\n- We left.\n\nI hope this hel", ("It rained.", "We left.")),
         ("list", "The claims are: - It rained. - We le", ("It rained.",)),
@@ -352,16 +359,8 @@ def test_a_refusal_has_no_value_but_a_reason(kind):
         ("list", "1. It rained. 2. We le", ("It rained.",)),
         ("list", "The claims are: - It rai", None),
         ("json-claims", "- It rained.\n- We le", ("It rained.",)),
-        ("json-claims", '{"claims": ["It rained.", "We le', ("It rained.",)),
-        ("sentences", "It rained. We le", ("It rained.",)),
-        (
-            "list",
-            "- It rained",
-            None,
-        ),  # on whom, or on nobody: an item that was cut off is no claim, be it the only one
         ("list", "The claims", None),
         ("json-claims", '{"claims": ["It rai', None),
-        ("sentences", "It rained", None),
     ],
 )
 def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item(kind, reply, claims):
@@ -371,11 +370,9 @@ def test_a_list_cut_off_by_its_length_limit_loses_its_unfinished_item(kind, repl
 @pytest.mark.parametrize(
     ("kind", "reply", "value"),
     [
-        ("final-yes-no", "2. Is the place right? Yes.\n3. Does the article say", None),
         ("final-yes-no", "The summary is consistent so far. The da", None),
         ("final-yes-no", "2. Is the place right? Yes.\n\nAnswer: No. The article does", 0.0),
         ("final-yes-no", "Verdict: yes", 1.0),
-        ("supported-reasoning", 'Reasoning: "Supported: Yes" is what I would sa', None),
         ("supported-reasoning", "Reasoning: The claim is supported. Yes, it r", None),
         ("supported-reasoning", "Reasoning: it rained. Supported: No", 0.0),
         ("supported-reasoning", "Reasoning: it rained.\n**Supported:** Yes, since it rai", 1.0),
@@ -434,8 +431,6 @@ UNDECIDED = [
     ("supported-reasoning", "Supported: No?"),
     ("supported-label", "The claim is anything **but** supported."),
     ("final-yes-no", "Answer: Yes? No?"),
-    ("supported-label", "The claim is anything but supported."),
-    ("yes-no", "No doubt, the passage supports this."),
     ("yes-no", "No contradiction was found."),
     ("true-false", "True/False"),
     ("final-yes-no", "Answer: Yes/No"),
@@ -445,7 +440,6 @@ UNDECIDED = [
     ("supported-label", "Not supported by nothing."),
     ("rating-1-5", "-4"),
     ("rating-1-5", "Score: -4"),
-    ("rating-1-5", "4 or 5"),
     ("rating-1-5", "5 stars? no, 2 of them are facts"),
     ("rating-1-5", "Score: 4 or 5"),
     ("rating-1-5", "Score: 4 or maybe 5"),
@@ -457,14 +451,12 @@ UNDECIDED = [
     ("rating-0-100", "Score: -85"),
     ("rating-0-100", "80 or 90"),
     ("rating-0-100", "8 (out of 10)"),
-    ("choice-a-e", "A or B"),
     ("choice-a-e", "Answer: B/C"),
     ("choice-a-e", "A, B"),
     ("choice-a-e", "A. or B."),
     ("choice-a-e", "A (or B)"),
     ("choice-a-e", "E-mail"),
     ("choice-a-e", "Answer: E-mail"),
-    ("choice-a-e", "D-Day is wrong."),
     ("choice-a-e", "E.g. the date"),
     ("yes-no", "Yes (or No)"),
     ("supported-reasoning", "Supported: No doubt"),
@@ -473,6 +465,28 @@ UNDECIDED = [
     ("rating-1-5", "Score: 4, 5, 3"),
     ("rating-1-5", "Scores: 4; 5"),
     ("rating-0-100", "Scores: 85, 90, 95"),
+    # An answer, and then its opposite, or what takes it back.
+    ("yes-no", "Yes... actually no."),
+    ("yes-no", "Yes (No)"),
+    ("yes-no", "[Yes, No]"),
+    ("yes-no", "Yes, the claim is not supported."),
+    ("yes-no", "No. Yes."),
+    ("yes-no", "Yes.\nNo."),
+    ("yes-no", "Answer: Yes. Answer: No"),
+    ("yes-no", "The passage says so.\n\nNo. Yes."),
+    ("hallucinated-yes-no", "No. Yes."),
+    ("true-false", "False. True."),
+    ("final-yes-no", "No, yes."),
+    ("final-yes-no", "A date differs.\n\nNo. Yes."),
+    ("final-yes-no", "Answer: No. Yes."),
+    ("yes-no", "No, it is supported."),
+    ("true-false", "TRUE & FALSE"),
+    ("supported-label", "far from supported"),
+    ("supported-label", "It would be supported if the date were given."),
+    ("rating-1-5", "Score: 5 (on a scale of 10)"),
+    ("rating-1-5", "Score: <5"),
+    ("rating-1-5", "Score: 4 minus 1"),
+    ("rating-1-5", "Score: 4 5"),
 ]
 
 
@@ -481,36 +495,6 @@ def test_a_reply_that_leaves_open_which_answer_is_meant_has_none(kind, reply):
     parsed = parse(kind, reply)
     assert parsed.value is None
     assert parsed.reason
-
-
-@pytest.mark.parametrize(
-    ("kind", "reply", "value"),
-    [
-        ("yes-no", "No, no doubt.", 0.0),
-        ("yes-no", "No he did not.", 0.0),
-        ("yes-no", "Yes he did.", 1.0),
-        ("yes-no", "Answer (Yes/No): No", 0.0),
-        ("final-yes-no", "Answer (Yes/No): No", 0.0),
-        ("supported-label", "The claim is supported by nothing in the text.", 0.0),
-        ("supported-label", "The claim is supported by no sentence.", 0.0),
-        ("supported-label", "The claim is supported by Nolan.", 1.0),
-        ("supported-label", "The claim is supported nowhere.", 0.0),
-        ("supported-reasoning", "Supported: No.", 0.0),
-        ("rating-1-5", "Score: 4 (on a scale of 1 to 5)", 0.75),
-        ("choice-a-e", "B-", 0.25),
-        ("choice-a-e", "C.The date is wrong.", 0.5),
-        ("rating-1-5", "5 (out of 5)", 1.0),
-        ("rating-1-5", "It names 2 or 3 dates. Score: 4", 0.75),
-        ("rating-0-100", "85 (out of 100)", 0.85),
-        ("choice-a-e", "B - a date is wrong.", 0.25),
-        ("yes-no", "Yes, no error was found.", 1.0),
-        ("yes-no", "No, not all of it is supported.", 0.0),
-        ("rating-1-5", "Score: 4\n\n2 errors were found.", 0.75),
-        ("rating-1-5", "Score: 5 (on a scale of 1 to 5)", 1.0),
-    ],
-)
-def test_an_answer_beside_what_could_be_taken_for_another(kind, reply, value):
-    assert parse(kind, reply).value == value
 
 
 def test_a_text_cut_off_by_its_length_limit_is_none():
@@ -549,7 +533,6 @@ def test_critiques():
         ("2\n\nI cannot find the name.", CritiqueParts("I cannot find the name.", 0.25)),
         ("1. One name is wrong.", CritiqueParts("One name is wrong.")),
         ("2. One name is wrong.\n3. One date is.", CritiqueParts("One name is wrong.\n3. One date is.")),
-        ("2. One name is wrong.", CritiqueParts("One name is wrong.", 0.25)),
         ("2, because one name is wrong.", CritiqueParts("because one name is wrong.", 0.25)),
         ("**2**. One name is wrong.", CritiqueParts("One name is wrong.", 0.25)),
         ("4.5 million left, not 4.", CritiqueParts("4.5 million left, not 4.")),
@@ -559,13 +542,11 @@ def test_critiques():
     ):
         assert parse("rating-comment", reply).value == comment
     assert parse("rating-comment", "4").value is None
-    assert parse("feedback", "Feedback:\nThe year is wrong.").value == CritiqueParts("The year is wrong.")
 
 
 @pytest.mark.parametrize(
     ("reply", "parts"),
     [
-        ("Supported: No\n\nCritique: It says 20.\n\nRevised Claim: It had 20.", ("It says 20.", 0.0)),
         ("**Supported:** No\n\n**Critique:** It says 20.", ("It says 20.", 0.0)),
         ("Revised Claim: It had 20.\nCritique: It says 20.\nSupported: No", ("It says 20.", 0.0)),
         ("Critique: A.\nSupported: No, it is not.\nRevised Claim: It had 20.", ("A.", 0.0)),
@@ -580,34 +561,6 @@ def test_critiques():
 )
 def test_the_parts_of_a_critique_stand_in_any_order(reply, parts):
     assert parse("critique-block", reply).value == CritiqueParts(*parts)
-
-
-@pytest.mark.parametrize(
-    ("reply", "value"),
-    [
-        ("4. The summary is", 0.75),
-        ("4 - The summary", 0.75),
-        ("4: mostly", 0.75),
-        ("5 - Perfectly", 1.0),
-        ("4, because", 0.75),
-        ("4 because it", 0.75),
-        ("1: It is wrong", 0.0),
-        ("4. It is fine. Score: 2", 0.25),
-        # A list, or something that is counted
-        ("1. The summary is", None),
-        ("4. It rained.\n5. We left.", None),
-        ("4. It rained. 5. We left.", None),
-        ("4 people died", None),
-        ("4-year-olds are", None),
-        ("4,000 people", None),
-        ("4 - 2 was", None),
-        ("2, 3 and 4", None),
-        ("2, maybe 3", None),
-        ("4.5 million, because", None),
-    ],
-)
-def test_a_rating_that_goes_on_is_told_from_a_list_and_from_a_count(reply, value):
-    assert parse("rating-1-5", reply).value == value
 
 
 @pytest.mark.parametrize(
@@ -816,7 +769,6 @@ def test_recorded_wice_verdicts(model, scope, labels):
         ("final-yes-no", "<answer>Yes</answer>", 1.0),
         ("final-yes-no", '{"reasoning": "ok", "answer": "No"}', 0.0),
         ("final-yes-no", "Answer: Yes</s>", 1.0),
-        ("final-yes-no", "Answer: No contradictions", None),
         ("supported-label", "The claim that Smith did not resign is supported.", None),
         ("supported-label", "None of it is supported.", 0.0),
         ("supported-reasoning", "<supported>Yes</supported>", 1.0),
@@ -846,30 +798,9 @@ def test_json_claims_with_tags_of_yaml_are_read_or_not_and_never_end_the_run(tag
 
 
 PIECES = (
-    *"aE1459 .,:;/()[]{}\"'*-_\n",
-    "yes",
-    "no",
-    "not ",
-    "supported",
-    "Supported: ",
-    "Answer: ",
-    "Score: ",
-    " or ",
-    " of ",
-)
-PIECES = (
-    *PIECES,
-    "claims",
-    "- ",
-    "1. ",
-    "<answer>",
-    "</think>",
-    "is consistent",
-    "Critique: ",
-    "Note: ",
-    "!!int ",
-    "\ud800",
-)
+    *"aE1459 .,:;/()[]{}\"'*-_\n", "yes", "no", "not ", "supported", "Supported: ", "Answer: ", "Score: ", " or ", " of ",
+    "claims", "- ", "1. ", "<answer>", "</think>", "is consistent", "Critique: ", "Note: ", "!!int ", "\ud800",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", parsers.KINDS)
@@ -884,34 +815,3 @@ def test_any_reply_has_a_value_of_its_kind_or_a_reason(kind, reply, cut):
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         assert value
         assert all(isinstance(item, str) and item.strip() for item in value)
-
-
-@pytest.mark.parametrize(
-    ("kind", "reply"),
-    [
-        ("yes-no", "Yes... actually no."),
-        ("yes-no", "Yes (No)"),
-        ("yes-no", "[Yes, No]"),
-        ("yes-no", "Yes, the claim is not supported."),
-        ("yes-no", "No. Yes."),
-        ("yes-no", "Yes.\nNo."),
-        ("yes-no", "No. The passage says so. Yes."),
-        ("yes-no", "Answer: Yes. Answer: No"),
-        ("yes-no", "The passage says so.\n\nNo. Yes."),
-        ("hallucinated-yes-no", "No. Yes."),
-        ("true-false", "False. True."),
-        ("final-yes-no", "No, yes."),
-        ("final-yes-no", "A date differs.\n\nNo. Yes."),
-        ("final-yes-no", "Answer: No. Yes."),
-        ("yes-no", "No, it is supported."),
-        ("true-false", "TRUE & FALSE"),
-        ("supported-label", "far from supported"),
-        ("supported-label", "It would be supported if the date were given."),
-        ("rating-1-5", "Score: 5 (on a scale of 10)"),
-        ("rating-1-5", "Score: <5"),
-        ("rating-1-5", "Score: 4 minus 1"),
-        ("rating-1-5", "Score: 4 5"),
-    ],
-)
-def test_a_reply_that_leaves_its_answer_open_has_none(kind, reply):
-    assert parse(kind, reply).value is None
