@@ -6,18 +6,9 @@ from jinja2 import meta
 
 from claimwise import prompts
 from claimwise.models.base import Source
-from claimwise.prompts import parsers, sources
+from claimwise.prompts import sources
 
 SOURCES = [Source("Ling (2009)", "A title", "An abstract."), Source("Benton (2010)", "Another", "More.")]
-REQUIRED = {
-    "decompose": {"Summary"},
-    "verify": {"Document", "ACU"},
-    "judge": {"Document", "Summary"},
-    "critique": {"Document", "Statement"},
-    "revise": {"Document", "Summary"},
-    "summarise": {"Sources", "Question"},
-}
-OPTIONAL = {"critique": {"References"}, "revise": {"Unsupported", "Comment"}}
 VALUES = {
     "Document": "DOC",
     "Summary": "SUM",
@@ -37,17 +28,6 @@ def shown(prompt: prompts.Prompt) -> set[str]:
 
 
 @pytest.mark.parametrize("name", prompts.names())
-def test_prompt_shows_the_variables_of_its_role_and_no_other(name):
-    prompt = prompts.load(name)
-    required = REQUIRED[prompt.role] | ({"Extra"} if prompt.context == "document+extra" else set())
-    found = shown(prompt)
-    assert required <= found
-    assert found - required <= OPTIONAL.get(prompt.role, set())
-    if prompt.role == "revise":
-        assert found & {"Unsupported", "Comment"}
-
-
-@pytest.mark.parametrize("name", prompts.names())
 def test_prompt_renders_and_a_missing_variable_is_an_error(name):
     prompt = prompts.load(name)
     values = {key: VALUES[key] for key in shown(prompt)}
@@ -59,12 +39,7 @@ def test_prompt_renders_and_a_missing_variable_is_an_error(name):
     for key in values:
         with pytest.raises(prompts.PromptError, match=f"{name}.*{key}"):
             prompt.render(**{k: v for k, v in values.items() if k != key})
-
-
-@pytest.mark.parametrize("name", prompts.names())
-def test_prompt_names_a_parser_and_where_it_comes_from(name):
-    prompt = prompts.load(name)
-    assert prompt.reply in parsers.KINDS
+    assert prompt.role != "revise" or values.keys() & {"Unsupported", "Comment"}
     assert len(prompt.source) > 10
 
 
@@ -99,8 +74,6 @@ def test_everything_that_can_change_a_result_changes_the_fingerprint(change):
 
 def test_what_a_language_model_is_asked_for_besides_the_text():
     assert prompts.load("fenice-decompose-json").decoding.schema["required"] == ["claims"]
-    decoding = prompts.load("acueval-verify-zeroshot").decoding
-    assert (decoding.max_tokens, decoding.choices, decoding.schema) == (5, ("Yes", "No"), None)
     written = prompts.load("acueval-verify-zeroshot").model_copy(update={"reply": "final-yes-no"}).decoding
     assert written.choices == ()  # a text is asked for, and read by another parser
 
@@ -203,8 +176,7 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
     [
         (("role: verify", "role: verfy"), ["line 3: role: ", "'decompose', 'verify', 'judge'", "found 'verfy'"]),
         (("role: verify\n", ""), ["line 1: role: Field required"]),
-        (("yes-no", "yesno"), ["line 4: reply: expected a kind of reply for verify (yes-no,", "found 'yesno'"]),
-        (("yes-no", "list"), ["line 4: reply: ", "found 'list'"]),
+        (("yes-no", "list"), ["line 4: reply: expected a kind of reply for verify (yes-no,", "found 'list'"]),
         (("max_tokens: 5", "max_token: 5"), ["line 5: max_token: unknown key; did you mean 'max_tokens'"]),
         (("max_tokens: 5", "max_tokens: 0"), ["line 5: max_tokens: ", "greater than or equal to 1, found 0"]),
         (("max_tokens: 5", "shots: 2"), ["line 5: shots: found 2, and no `demonstrations`"]),
@@ -227,7 +199,6 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
         (("{{ ACU }}", "\n\n{{ ACU"), ["line 9: not a template"]),
         (("{{ ACU }}", "{{ ACU | shout }}"), ["line 7: not a template", "shout"]),
         (("role: verify", "role: verify\nrole: judge"), ["line 4: not YAML (key 'role' stands twice; keep one)"]),
-        (("role: verify\nreply: yes-no", "role: revise\nreply: text"), ["line 7: unknown placeholder {{ ACU }}"]),
         (
             ("role: verify\nreply: yes-no\nmax_tokens: 5\n---", "role: revise\nreply: text\n---\n{{ Summary }}"),
             ["unknown placeholder {{ ACU }}", "and perhaps some of {{ Comment }}, {{ Unsupported }}"],
