@@ -11,6 +11,19 @@ from claimwise.models.prefix import SharedPrefix
 SHARED = [0, *range(100, 160)]
 #: Of lengths that differ, some of them shared with another.
 OWN = [[200 + 7 * k + 3 * j for j in range(length)] for k, length in enumerate((9, 1, 30, 4, 9, 17, 2, 11, 6))]
+#: Three documents under common instructions, one of them asked about once only.
+ABOUT_DOCUMENTS = [
+    SHARED + document + own
+    for document, owns in (([*range(400, 440)], OWN[:4]), ([*range(500, 590)], OWN[4:8]), ([*range(450, 480)], OWN[8:]))
+    for own in owns
+]
+MIXED = ABOUT_DOCUMENTS[::2] + ABOUT_DOCUMENTS[1::2]
+CASES = {
+    "nothing shared": OWN,
+    "instructions": [SHARED + own for own in OWN],
+    "documents": [prompt[len(SHARED) :] for prompt in MIXED],
+    "documents under instructions": MIXED,
+}
 LONGEST = 12
 ENDS = list(range(3, 600, 11))  # one token in eleven ends a reply, so that lengths differ
 
@@ -39,13 +52,11 @@ def together(decoder, prompts, rows):
     )
 
 
-@pytest.mark.parametrize("rows", [1, 4, 100])
-@pytest.mark.parametrize("shared", [SHARED, []], ids=["instructions", "nothing shared"])
-def test_replies_are_those_of_one_prompt_at_a_time(decoder, shared, rows):
-    prompts = [shared + own for own in OWN]
-    found = dict(together(decoder, prompts, rows))
+@pytest.mark.parametrize("prompts", CASES.values(), ids=CASES)
+def test_replies_are_those_of_one_prompt_at_a_time(decoder, prompts):
     expected = alone(decoder, prompts)
-    assert [found[i] for i in range(len(prompts))] == expected
+    for rows in (1, 4, 100):
+        assert dict(together(decoder, prompts, rows)) == dict(enumerate(expected)), rows
     assert len({len(reply) for reply in expected}) > 3
     assert max(map(len, expected)) == LONGEST
 
@@ -54,21 +65,6 @@ def test_prompts_may_differ_in_their_last_token_only(decoder):
     prompts = [[*SHARED, last] for last in (7, 8, 9)]
     assert dict(together(decoder, prompts, 2)) == dict(enumerate(alone(decoder, prompts)))
     assert dict(together(decoder, [], 2)) == {}
-
-
-#: Three documents under common instructions, one of them asked about once only.
-ABOUT_DOCUMENTS = [
-    SHARED + document + own
-    for document, owns in (([*range(400, 440)], OWN[:4]), ([*range(500, 590)], OWN[4:8]), ([*range(450, 480)], OWN[8:]))
-    for own in owns
-]
-
-
-@pytest.mark.parametrize("rows", [1, 3, 100])
-@pytest.mark.parametrize("first", [0, len(SHARED)], ids=["instructions", "nothing shared"])
-def test_replies_about_documents_are_those_of_one_prompt_at_a_time(decoder, first, rows):
-    prompts = [prompt[first:] for prompt in ABOUT_DOCUMENTS[::2] + ABOUT_DOCUMENTS[1::2]]
-    assert dict(together(decoder, prompts, rows)) == dict(enumerate(alone(decoder, prompts)))
 
 
 def test_a_document_is_read_once_for_all_that_is_written_about_it(decoder):
