@@ -36,17 +36,19 @@ for batch in range(batches):
 """
 
 
-def start_writer(path, name, batches):
-    arguments = [sys.executable, "-c", WRITER, str(path), name, str(batches)]
-    writer = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert writer.stdout.readline() == "ready\n"
-    return writer
+def start(code, *arguments):
+    """A process that waits for ``go``."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert started.stdout.readline() == "ready\n"
+    return started
 
 
-def go(*writers):
-    for writer in writers:
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
+def go(*started):
+    for process in started:
+        process.stdin.write("go\n")
+        process.stdin.flush()
 
 
 def integrity(path):
@@ -215,20 +217,6 @@ def test_what_is_not_to_be_kept_is_computed_again_and_what_was_finished_before_a
 # ---------------------------------------------------------------- several processes
 
 
-def test_processes_that_write_at_once_lose_nothing(tmp_path):
-    path = tmp_path / "calls.sqlite"
-    writers = [start_writer(path, name, 30) for name in ("one", "two", "three")]
-    go(*writers)
-    for writer in writers:
-        out, _ = writer.communicate(timeout=60)
-        assert writer.returncode == 0
-        assert out.split() == [str(batch) for batch in range(30)]
-    assert sorted(row[:3] for row in ResponseCache(path).stats()) == [
-        (name, "verify", 300) for name in ("one", "three", "two")
-    ]
-    assert integrity(path) == "ok"
-
-
 def test_opening_waits_while_another_process_sets_the_file_up(tmp_path):
     # What happens when parallel stages open a new file: one is writing the first page as the others arrive.
     path = tmp_path / "calls.sqlite"
@@ -259,16 +247,9 @@ print(*cached(cache, [f"key {k}" for k in range(10)], compute, model="m", role="
 """
 
 
-def start_asker(path, seconds, name):
-    arguments = [sys.executable, "-c", ASKER, str(path), str(seconds), name]
-    asker = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert asker.stdout.readline() == "ready\n"
-    return asker
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
 def test_processes_that_want_the_same_at_once_ask_it_once_and_read_the_same(tmp_path):
-    askers = [start_asker(tmp_path / "calls.sqlite", 0.05, name) for name in ("one", "two", "three")]
+    askers = [start(ASKER, tmp_path / "calls.sqlite", 0.05, name) for name in ("one", "two", "three")]
     go(*askers)
     told = [asker.communicate(timeout=60)[0].splitlines() for asker in askers]
     assert sorted(line for lines in told for line in lines[:-1]) == sorted(f"asked {k}" for k in range(10))
@@ -277,10 +258,8 @@ def test_processes_that_want_the_same_at_once_ask_it_once_and_read_the_same(tmp_
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
 def test_what_a_killed_process_was_asking_for_is_asked_by_the_one_that_waits(tmp_path):
-    doomed, other = (
-        start_asker(tmp_path / "calls.sqlite", 0.5, "doomed"),
-        start_asker(tmp_path / "calls.sqlite", 0, "other"),
-    )
+    path = tmp_path / "calls.sqlite"
+    doomed, other = start(ASKER, path, 0.5, "doomed"), start(ASKER, path, 0, "other")
     go(doomed)
     assert [doomed.stdout.readline() for _ in range(3)] == [f"asked {k}\n" for k in range(3)]
     go(other)
@@ -295,9 +274,9 @@ def test_what_a_killed_process_was_asking_for_is_asked_by_the_one_that_waits(tmp
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_killed_writer_loses_at_most_the_batch_in_flight(tmp_path):
+def test_of_two_writers_a_killed_one_loses_at_most_the_batch_in_flight_and_the_other_nothing(tmp_path):
     path = tmp_path / "calls.sqlite"
-    doomed, other = start_writer(path, "doomed", 1_000_000), start_writer(path, "other", 40)
+    doomed, other = start(WRITER, path, "doomed", 1_000_000), start(WRITER, path, "other", 40)
     go(doomed, other)
     for _ in range(25):
         doomed.stdout.readline()
