@@ -75,11 +75,6 @@ def test_answers_with_less_than_a_tenth_of_the_probability_are_marked(yes, no, r
     assert verdict.reason == reason
 
 
-def test_support_is_the_share_of_yes_among_yes_and_no():
-    judged = model(lambda prompt: Reply(probabilities=(0.3, 0.1)))
-    assert judged.verify(["It rained."], [["It rained.", "It poured."]], ZERO)[0][1].support == pytest.approx(0.75)
-
-
 def test_expected_rating_is_rescaled():
     # 0.5 * 5 + 0.5 * 2 = 3.5, and (3.5 - 1) / 4 = 0.625
     judged = model(lambda prompt: Reply(probabilities=(0.0, 0.2, 0.0, 0.0, 0.2)))
@@ -161,15 +156,6 @@ def test_a_failure_is_not_remembered_but_what_was_finished_is():
     assert len(repaired.language_model.asked) == 2
 
 
-def test_a_refused_call_gives_its_reason_and_is_asked_again_in_a_later_run():
-    asked = model(lambda prompt: Reply(reason="content filter"))
-    for _ in range(2):
-        verdict = asked.verify(["D."], [["C."]], ZERO)[0][0]
-        assert math.isnan(verdict.support)
-        assert verdict.reason == "content filter"
-    assert len(asked.language_model.asked) == 2
-
-
 @pytest.mark.parametrize(
     "stored",
     [
@@ -191,9 +177,8 @@ def test_what_is_stored_and_no_model_replies_is_asked_again(stored):
     assert len(asked.language_model.asked) == 2
 
 
-@pytest.mark.parametrize("blank", ["", " \n\t "])
-def test_a_blank_reply_is_asked_again_in_a_later_run_also_where_an_earlier_version_stored_it(blank):
-    cache = ResponseCache(":memory:")
+def test_a_blank_reply_is_asked_again_in_a_later_run_also_where_an_earlier_version_stored_it():
+    cache, blank = ResponseCache(":memory:"), " \n\t "
     for _ in range(2):
         asked = PromptedModel(Scripted(lambda prompt: blank), cache)
         verdict = asked.verify(["D."], [["C."]], ZERO)[0][0]
