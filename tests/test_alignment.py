@@ -13,7 +13,7 @@ from tiny_nli import WORDS, make
 from claimwise.corpora.base import Rows
 from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
 from claimwise.metrics.fenice import alignment
-from claimwise.metrics.fenice.alignment import Aligner, AlignmentSettings
+from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.metrics.fenice.premises import Passages, overlapping
 from claimwise.models.cache import ResponseCache
 from claimwise.models.entailment import SequenceClassifier
@@ -391,13 +391,6 @@ def test_a_part_of_the_model_reads_the_documents_that_only_it_has_not_seen():
     assert ("2", "It rained.") not in model.scopes
 
 
-def test_settings_refuse_what_is_no_setting():
-    with pytest.raises(ValueError, match="windows"):
-        AlignmentSettings(windows=5)
-    with pytest.raises(ValueError, match="greater than or equal to 1"):
-        AlignmentSettings(window=0)
-
-
 # -- as a metric ----------------------------------------------------------------------------------
 
 CLAIMS = {
@@ -471,5 +464,6 @@ def test_alignment_settings_of_a_metric_are_refused_without_alignment_and_where_
     judged = {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "alignment": {"window": 3}}
     with pytest.raises(ValueError, match="goes with `verify: alignment`"):
         specification("m", {"m": judged})
-    with pytest.raises(ValueError, match=r"alignment\.window"):
-        specification("m", {"m": judged | {"verify": "alignment", "alignment": {"window": 0}}})
+    for name, wrong, told in (("windows", 5, "unknown key"), ("window", 0, "greater than or equal to 1")):
+        with pytest.raises(ValueError, match=rf"alignment\.{name}: .*{told}"):
+            specification("m", {"m": judged | {"verify": "alignment", "alignment": {name: wrong}}})

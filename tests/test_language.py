@@ -68,13 +68,6 @@ def test_a_language_model_is_asked_about_hundreds_of_summaries_at_once():
     assert (steps, set(found.scores["score"].round(6))) == ([200], {0.75})
 
 
-@pytest.mark.parametrize(("yes", "no", "reason"), [(0.06, 0.03, "improbable"), (0.08, 0.03, None)])
-def test_answers_with_less_than_a_tenth_of_the_probability_are_marked(yes, no, reason):
-    [[verdict]] = model(lambda prompt: Reply(probabilities=(yes, no))).verify(["D."], [["C."]], ZERO)
-    assert verdict.support == pytest.approx(yes / (yes + no))
-    assert verdict.reason == reason
-
-
 def test_expected_rating_is_rescaled():
     # 0.5 * 5 + 0.5 * 2 = 3.5, and (3.5 - 1) / 4 = 0.625
     judged = model(lambda prompt: Reply(probabilities=(0.0, 0.2, 0.0, 0.0, 0.2)))
@@ -100,12 +93,12 @@ def test_neither_answer_in_reach_is_nan():
 
 
 def test_improbable_answers_are_marked_and_told_of_once(caplog):
-    shares = {"A.": (0.06, 0.02), "B.": (0.02, 0.06), "C.": (0.5, 0.4)}
+    shares = {"A.": (0.06, 0.03), "B.": (0.02, 0.06), "C.": (0.08, 0.03)}  # of C more than a tenth of the probability
     judged = model(
         lambda prompt: Reply(probabilities=next(p for c, p in shares.items() if f"Statement: {c}" in prompt))
     )
     found = judged.verify(["D."], [list(shares)], ZERO)[0]
-    assert [verdict.support for verdict in found] == pytest.approx([0.75, 0.25, 5 / 9])
+    assert [verdict.support for verdict in found] == pytest.approx([2 / 3, 0.25, 8 / 11])
     assert [verdict.reason for verdict in found] == ["improbable", "improbable", None]
     judged.verify(["E."], [list(shares)], ZERO)
     assert [record.getMessage()[:31] for record in caplog.records] == ["scripted: in 2 of 3 replies, wh"]
@@ -440,10 +433,7 @@ def test_every_fresh_reply_is_told_of():
 FACTORED = prompts.load("factored-decompose")
 
 
-@pytest.mark.parametrize(
-    "second",
-    ["The claims are:\n- It rained.\n- Lee won.", "- It rained.\n- Lee won."],
-)
+@pytest.mark.parametrize("second", ["The claims are:\n- It rained.\n- Lee won.", "- It rained.\n- Lee won."])
 def test_a_list_that_was_not_begun_is_asked_for_once_more_with_its_beginning(second):
     asked = model(lambda prompt: second if prompt.endswith("\n\nThe claims are:\n- ") else "The claims are:")
     [found] = asked.decompose(["It rained and Lee won."], FACTORED)

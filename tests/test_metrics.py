@@ -14,7 +14,6 @@ from claimwise import models, prompts, schema
 from claimwise import paths as store
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
-from claimwise.metrics.evaluate import claim_table, verdict_table
 from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.base import Verdict, needs_language_model
 from claimwise.models.cache import ResponseCache
@@ -97,11 +96,7 @@ def test_the_default_metrics_are_well_formed(name):
     assert isinstance(specification(name, DEFAULT_METRICS), MetricSpec)
 
 
-def test_an_unknown_metric_is_suggested_or_listed():
-    with pytest.raises(
-        MetricError, match=r"unknown metric 'acuevel'; did you mean 'acueval'\? There are: acueval, fac"
-    ):
-        specification("acuevel", DEFAULT_METRICS)
+def test_of_an_unknown_metric_those_that_there_are_are_listed():
     with pytest.raises(MetricError, match=r"unknown metric 'zzz'\. There are: acueval, factored"):
         specification("zzz", DEFAULT_METRICS)
 
@@ -109,10 +104,8 @@ def test_an_unknown_metric_is_suggested_or_listed():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({}, "either `judge`, or both `decompose` and `verify`"),
         ({"decompose": "sentences"}, "either `judge`, or both"),
         ({"verify": "v"}, "either `judge`, or both"),
-        ({"judge": "j", "decompose": "d", "verify": "v"}, "either `judge`, or both"),
         ({"judge": "j", "decompose": "d"}, "either `judge`, or both"),
         ({"judge": "j", "verify": "v"}, "either `judge`, or both"),
         ({"decompose": "d", "verify": "v", "aggregate": "median"}, "aggregate: .*'mean', 'product'"),
@@ -471,8 +464,3 @@ def test_a_person_s_folder_beside_is_left_alone(tmp_path):
 def test_a_missing_table_says_which_stage_makes_it(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"claims\.parquet is not there; `dvc repro` makes it"):
         Evaluation.read(tmp_path / "m")
-
-
-def test_claim_tables_of_nothing_are_valid():
-    assert len(schema.validate(claim_table([], []), "claims")) == 0
-    assert len(schema.validate(verdict_table([], []), "verdicts")) == 0

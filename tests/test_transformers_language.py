@@ -322,13 +322,6 @@ def test_stablebeluga2_prompts_have_its_three_parts(folders):
     assert text.endswith("\n\n### User:\nIt rained.\n\n### Assistant:\n")
 
 
-def test_spellings_are_the_single_tokens_of_a_word(folders):
-    checkpoint = Checkpoint(TransformersOptions(model=folders(), device="cpu"))
-    words = checkpoint.tokenizer.convert_ids_to_tokens(checkpoint.spellings("Yes"))
-    assert {"ĠYes", "Ġyes"} <= set(words) <= {"Yes", "ĠYes", "yes", "Ġyes", "YES", "ĠYES"}
-    assert not set(checkpoint.spellings("Yes")) & set(checkpoint.spellings("No"))
-
-
 def test_a_word_without_a_token_is_written_and_read(folders, caplog):
     language = load(folders()).language_model
     found = dict(language.replies(["It rained."], Decoding(4, choices=("Pneumonia", "No"))))
@@ -435,19 +428,6 @@ def test_layers_can_be_spread(folders):
     spread = transformers_model(ResponseCache(":memory:"), model=folders(), device="spread", dtype="float32")
     found, expected = spread.verify(DOCUMENTS, CLAIMS, ZERO), load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
     assert [v.support for v in flat(found)] == pytest.approx([v.support for v in flat(expected)], abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"model": "x", "dtype": "int3"}, "option 'dtype': found 'int3'"),
-        ({"dtype": "float32"}, "option 'model' is missing"),
-        ({"model": "x", "batch": 3}, "unknown option 'batch'"),
-    ],
-)
-def test_a_wrong_option_is_named(settings, message):
-    with pytest.raises(ModelError, match=message):
-        transformers_model(ResponseCache(":memory:"), **settings)
 
 
 def test_a_folder_without_a_checkpoint_is_named(tmp_path):

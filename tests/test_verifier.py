@@ -20,6 +20,7 @@ JUDGE = prompts.load("belugaeval-judge-consistency")
 DECOMPOSE = prompts.load("acueval-decompose-5shot")
 DOCUMENT = "Lee stayed at home. It rained in Rome."
 CLAIMS = ["It rained.", "It snowed."]
+ENTRY = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m"}  # nobody is asked
 SUPPORT = {"It rained.": 0.9, "It snowed.": 0.2, "It rained. It snowed.": 0.3}
 
 
@@ -98,15 +99,18 @@ def test_log_odds_are_calibrated_and_nothing_is_asked_anew():
 
 @pytest.mark.parametrize("calibration", [[0.0, 1.0], [1.0], "high"])
 def test_a_calibration_that_is_none_is_refused(calibration):
-    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m"}
     with pytest.raises(ModelError, match="option 'calibration"):
-        models.check(entry | {"only_verifies": True, "calibration": calibration})
+        models.check(ENTRY | {"only_verifies": True, "calibration": calibration})
+
+
+@pytest.mark.parametrize("option", [{"calibration": [1.0, 0.0]}, {"averaged_with": "embedded"}])
+def test_options_of_a_model_that_only_verifies_go_with_that_alone(option):
     with pytest.raises(ModelError, match="it goes with `only_verifies: true`"):
-        models.check(entry | {"calibration": [1.0, 0.0]})
+        models.check(ENTRY | option)
 
 
-def averaged(store=None):
-    return Verifier(answers(), store or ResponseCache(":memory:"), None, FakeModel(), averaged=True)
+def averaged():
+    return Verifier(answers(), ResponseCache(":memory:"), None, FakeModel(), averaged=True)
 
 
 def test_two_models_log_odds_are_averaged():
@@ -148,22 +152,19 @@ def test_a_written_verdict_does_not_silence_the_other_model():
 
 
 def test_an_entry_names_the_model_that_it_is_averaged_with():
-    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
+    entry = ENTRY | {"only_verifies": True}
     ensemble = entry | {"averaged_with": "embedded-zero-shot"}
     assert models.load(ensemble).other.name == "embedded-zero-shot"
     assert models.load(entry | {"averaged_with": "embedded"}).other.name == "embedded"
     assert "it verifies, averaged with embedded-zero-shot, and the embedded model does the rest" in models.describe(
         ensemble
     )
-    with pytest.raises(ModelError, match="it goes with `only_verifies: true`"):
-        models.check(ensemble | {"only_verifies": False})
     with pytest.raises(ModelError, match="option 'averaged_with': found 'lexical'"):
         models.check(entry | {"averaged_with": "lexical"})
 
 
 def test_with_other_finished_calls_neither_it_nor_the_other_keeps_the_first_ones():
-    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
-    model, calls = models.load(entry), ResponseCache(":memory:")
+    model, calls = models.load(ENTRY | {"only_verifies": True}), ResponseCache(":memory:")
     models.remembering(model, calls).decompose(["It rained in Rome."], DECOMPOSE)
     assert [role for _, role, *_ in calls.stats()] == ["decompose"]
     assert model.cache.stats() == []
@@ -175,7 +176,7 @@ def test_its_fingerprint_depends_on_both():
 
 
 def test_an_entry_of_any_language_model_may_only_verify():
-    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_verifies": True}
+    entry = ENTRY | {"only_verifies": True}
     model = models.load(entry)
     [claims] = model.decompose(["It rained in Rome."], DECOMPOSE)
     assert [claim.text for claim in claims.claims] == ["It rained in Rome"]
@@ -197,7 +198,7 @@ def test_a_model_that_only_decomposes_reads_the_bare_summary_and_the_other_verif
 
 
 def test_an_entry_may_only_decompose_but_not_verify_as_well():
-    entry = {"kind": "openai", "base_url": "http://localhost:1/v1", "model": "m", "only_decomposes": True}
+    entry = ENTRY | {"only_decomposes": True}
     model = models.load(entry)
     [[verdict]] = model.verify(["It rained in Rome."], [["It rained in Rome."]], ZERO)
     assert verdict.support > 0.5
