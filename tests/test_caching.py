@@ -94,16 +94,12 @@ def test_other_demonstrations_are_another_call_and_the_same_ones_are_not():
         (prompt.demonstrations, 1),
         (shown, 2),
         (list(shown), 2),
-        ([replaced(shown[0], label=False)], 3),
+        ([shown[0].model_copy(update={"label": False})], 3),
         (shown * 2, 4),
         ([], 5),
     ]:
         cached.verify(["It rained."], [["It rained."]], prompt.with_demonstrations(demonstrations))
         assert model.calls["verify"] == calls
-
-
-def replaced(demonstration, **changes):
-    return demonstration.model_copy(update=changes)
 
 
 def test_the_extra_document_is_part_of_the_call():

@@ -25,7 +25,6 @@ def _chains(document):
         ("John Smith met Ann Smith. Smith left.", []),  # either of two: nobody
         ("John Smith met Ann Smith. Mrs Smith left.", [["Ann Smith", "Mrs Smith"]]),
         ("The World Health Organization met. The WHO agreed.", [["World Health Organization", "WHO"]]),
-        ("A small plane fell. The plane burned.", [["A small plane", "The plane"]]),
         ("A plane fell. The storm passed.", []),
         ("Ann Lee, a driver from York, won. The driver smiled.", [["Ann Lee", "The driver"]]),
         ("Police held driver Ann Lee. The driver denied it.", [["Ann Lee", "The driver"]]),
@@ -86,7 +85,6 @@ def test_two_mentions_in_a_passage_are_replaced_one_at_a_time():
 
 def test_possessives_stay_possessives():
     document = "Ann Lee won. Her team cheered. They saw her on the road. Ross won too."
-    assert variants(document, 13, 30, [((0, 7), (13, 16))]) == ["Ann Lee's team cheered."]
     assert variants(document, 31, 56, [((0, 7), (40, 43))]) == ["They saw Ann Lee on the road."]
     assert variants(document, 13, 30, [((13, 16), (57, 61))]) == ["Ross' team cheered."]
 
