@@ -76,12 +76,11 @@ def test_support_is_what_the_logits_say(folders):
     assert found.reason == (None if yes + no >= 0.1 else "improbable")
 
 
-@pytest.mark.parametrize("architecture", ["llama", "t5"])
-def test_replies_do_not_depend_on_the_batch(folders, architecture):
-    language = load(folders(architecture)).language_model
+def test_replies_do_not_depend_on_the_batch(folders):
+    language = load(folders()).language_model
     asked = ["It rained.", DOCUMENTS[1], "Ann won the race.\nYes or No?"]
     together = dict(language.replies(asked, Decoding(12)))
-    small = load(folders(architecture), batch_tokens=1).language_model
+    small = load(folders(), batch_tokens=1).language_model
     assert dict(small.replies(asked, Decoding(12))) == together
     assert sorted(together) == [0, 1, 2]
     assert language.tally.calls == 3
