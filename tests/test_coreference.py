@@ -52,63 +52,45 @@ def test_a_long_document_takes_chains_in_the_order_of_their_first_mentions():
     assert chains == sorted(chains)
 
 
-DOCUMENT = "A small plane fell on Monday. The aircraft burned. Its pilot lived."
-CHAIN = ((0, 13), (30, 42), (51, 54))
+PLANE = ("A small plane fell on Monday. The aircraft burned. Its pilot lived.", [(0, 13), (30, 42), (51, 54)])
+ANN = "Ann Lee won. Her team cheered. They saw her on the road. Ross won too."
 
 
-def test_every_mention_takes_every_other_form_one_at_a_time():
-    assert variants(DOCUMENT, 0, 29, [CHAIN]) == ["The aircraft fell on Monday."]
-    assert variants(DOCUMENT, 51, 67, [CHAIN]) == ["A small plane's pilot lived.", "The aircraft's pilot lived."]
+@pytest.mark.parametrize(
+    ("document", "chain", "start", "end", "expected"),
+    [
+        # Every mention takes every other form, one at a time.
+        (*PLANE, 0, 29, ["The aircraft fell on Monday."]),
+        (*PLANE, 51, 67, ["A small plane's pilot lived.", "The aircraft's pilot lived."]),
+        ("Lee saw Lee. Ann Lee ran.", [(0, 3), (8, 11), (13, 20)], 0, 12, ["Ann Lee saw Lee.", "Lee saw Ann Lee."]),
+        # There is no mention, all of the sentence is one, or the forms differ in case only.
+        ("Ann won. It rained.", [(0, 3), (0, 3)], 9, 19, []),
+        ("A small plane! The aircraft burned.", [(0, 13), (15, 27)], 0, 14, []),
+        ("The plane fell. the plane burned.", [(0, 9), (16, 25)], 0, 15, []),
+        # Possessives stay possessives.
+        (ANN, [(0, 7), (40, 43)], 31, 56, ["They saw Ann Lee on the road."]),
+        (ANN, [(13, 16), (57, 61)], 13, 30, ["Ross' team cheered."]),
+    ],
+)
+def test_variants_of_a_sentence(document, chain, start, end, expected):
+    assert variants(document, start, end, [chain]) == expected
 
 
-def test_a_passage_without_mentions_has_no_variant():
-    assert variants("Ann won. It rained.", 9, 19, [((0, 3), (0, 3))]) == []
-
-
-def test_a_mention_that_covers_the_whole_sentence_is_not_replaced():
-    document = "A small plane! The aircraft burned."
-    assert variants(document, 0, 14, [((0, 13), (15, 27))]) == []
-
-
-def test_forms_that_differ_in_case_only_are_one():
-    document = "The plane fell. the plane burned."
-    assert variants(document, 0, 15, [((0, 9), (16, 25))]) == []
-
-
-def test_two_mentions_in_a_passage_are_replaced_one_at_a_time():
-    document = "Lee said Lee won. Ann Lee smiled."
-    assert variants(document, 0, 17, [((0, 3), (9, 12), (18, 25))]) == [
-        "Ann Lee said Lee won.",
-        "Lee said Ann Lee won.",
-    ]
-
-
-def test_possessives_stay_possessives():
-    document = "Ann Lee won. Her team cheered. They saw her on the road. Ross won too."
-    assert variants(document, 31, 56, [((0, 7), (40, 43))]) == ["They saw Ann Lee on the road."]
-    assert variants(document, 13, 30, [((13, 16), (57, 61))]) == ["Ross' team cheered."]
-
-
-def told(document, sentence):
-    """The variants of a sentence of a document, by its rules' chains."""
+@pytest.mark.parametrize(
+    ("document", "sentence", "expected"),
+    [
+        # A name that owns is replaced with its mark.
+        ("Ann Lee won. She smiled. Ann Lee's team cheered.", "Ann Lee's team cheered.", ["Her team cheered."]),
+        # No pronoun that only owns stands where nothing is owned.
+        ("Ann Lee won the cup. Her team cheered.", "Ann Lee won the cup.", []),
+        ("Ann Lee won the cup. Her team cheered.", "Her team cheered.", ["Ann Lee's team cheered."]),
+        # An object's pronoun becomes a subject's at the beginning.
+        ("Ann Lee won the cup. Everybody saw her.", "Ann Lee won the cup.", ["She won the cup."]),
+    ],
+)
+def test_variants_by_the_chains_of_rules(document, sentence, expected):
     start = document.index(sentence)
-    return variants(document, start, start + len(sentence), Rules().chains(document))
-
-
-def test_a_name_that_owns_is_replaced_with_its_mark():
-    document = "Ann Lee won. She smiled. Ann Lee's team cheered."
-    assert told(document, "Ann Lee's team cheered.") == ["Her team cheered."]
-
-
-def test_no_pronoun_that_only_owns_stands_where_nothing_is_owned():
-    document = "Ann Lee won the cup. Her team cheered."
-    assert told(document, "Ann Lee won the cup.") == []
-    assert told(document, "Her team cheered.") == ["Ann Lee's team cheered."]
-
-
-def test_an_object_s_pronoun_becomes_a_subject_s_at_the_beginning():
-    document = "Ann Lee won the cup. Everybody saw her."
-    assert told(document, "Ann Lee won the cup.") == ["She won the cup."]
+    assert variants(document, start, start + len(sentence), Rules().chains(document)) == expected
 
 
 def test_an_unknown_resolver_and_a_missing_package_say_what_to_do():
