@@ -79,15 +79,11 @@ def supports(model):
     return [verdict.support for group in model.verify(DOCUMENTS, CLAIMS, ZERO) for verdict in group]
 
 
-def test_support_over_chat_is_the_checkpoints_own(folder, address):
-    expected = supports(local(folder))
+@pytest.mark.parametrize(("api", "template"), [("chat", "auto"), ("completions", "none")])
+def test_support_is_the_checkpoints_own(folder, address, api, template):
+    expected = supports(local(folder, template=template))
     assert max(expected) - min(expected) > 0.05  # they could differ
-    assert supports(served(address)) == pytest.approx(expected, abs=TOLERANCE)
-
-
-def test_support_over_completions_is_the_checkpoints_own(folder, address):
-    expected = supports(local(folder, template="none"))
-    assert supports(served(address, api="completions")) == pytest.approx(expected, abs=TOLERANCE)
+    assert supports(served(address, api=api)) == pytest.approx(expected, abs=TOLERANCE)
 
 
 def test_a_server_that_adds_no_start_token_is_given_it(folder, start):
