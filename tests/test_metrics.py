@@ -422,14 +422,13 @@ def test_what_was_written_is_read(tmp_path, examples_table):
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["m"]
 
 
-@pytest.mark.parametrize("victim", ["claims", "verdicts", "scores"])
-def test_a_write_that_is_killed_leaves_no_half_folder(tmp_path, examples_table, monkeypatch, victim):
+def test_a_write_that_is_killed_leaves_no_half_folder(tmp_path, examples_table, monkeypatch):
     folder = tmp_path / "m"
     found = run(ACUEVAL, examples_table({}))
     to_parquet = pd.DataFrame.to_parquet
 
     def die(self, path, **options):
-        if path.stem == victim:
+        if path.stem == "scores":  # the last of the three
             path.write_bytes(b"PAR1 and no more")
             raise KeyboardInterrupt
         return to_parquet(self, path, **options)

@@ -342,16 +342,6 @@ def test_the_fingerprint_follows_what_changes_replies(folders, tmp_path):
     assert fingerprint(folders("mistral")) != base
 
 
-def test_a_part_of_a_file_that_differs_in_its_middle_only_gives_another_fingerprint(folders, tmp_path):
-    """Weights of one size whose first and last MiB are equal, as those of a frozen embedding and head are."""
-    folder = shutil.copytree(folders(), tmp_path / "copy")
-    found = set()
-    for middle in (b"\0", b"\1"):
-        (folder / "more.bin").write_bytes(bytes(2 << 20) + middle + bytes(2 << 20))
-        found.add(load(str(folder)).fingerprint)
-    assert len(found) == 2
-
-
 def test_a_document_longer_than_the_context_is_read_in_chunks(folders):
     model = load(folders(), context=200)
     document = " ".join(f"Sentence {k} is here." for k in range(80))
@@ -427,11 +417,6 @@ def test_layers_can_be_spread(folders):
     spread = transformers_model(ResponseCache(":memory:"), model=folders(), device="spread", dtype="float32")
     found, expected = spread.verify(DOCUMENTS, CLAIMS, ZERO), load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
     assert [v.support for v in flat(found)] == pytest.approx([v.support for v in flat(expected)], abs=1e-3)
-
-
-def test_a_folder_without_a_checkpoint_is_named(tmp_path):
-    with pytest.raises(ModelError, match=r"expected a folder with config\.json"):
-        load(str(tmp_path)).verify(DOCUMENTS, CLAIMS, ZERO)
 
 
 def test_a_relative_folder_is_one_of_the_working_folder_or_of_the_project(monkeypatch, tmp_path):
