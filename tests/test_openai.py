@@ -24,6 +24,9 @@ from claimwise import prompts
 from claimwise.models import ModelError
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
+from claimwise.models.openai import OpenAILanguageModel
+from claimwise.models.options import OpenAIOptions
+from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 
@@ -645,6 +648,18 @@ def test_it_runs_inside_a_running_event_loop(serve):
         return connect(serve()).verify(["D."], [["A."]], ZERO)[0][0].support
 
     assert asyncio.run(cell()) == 1.0
+
+
+def test_a_model_that_its_own_thread_lets_go_of_closes_its_connections(serve):
+    options, others = OpenAIOptions(model="m", base_url=serve().url), threading.enumerate()
+    held = [OpenAILanguageModel(options)]
+    [thread] = (one for one in threading.enumerate() if one not in others)
+    assert [reply.text for _, reply in held[0].replies(["P."], Decoding(max_tokens=5))] == ["Yes"]
+    [server] = held[0]._pool._servers
+    held[0]._loop.call_soon_threadsafe(held.clear)
+    thread.join(600)
+    assert not thread.is_alive()
+    assert server.client.is_closed()
 
 
 # ---------------------------------------------------------------- what no repetition helps is told at once

@@ -12,7 +12,6 @@ import re
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -87,8 +86,9 @@ class OpenAILanguageModel:
         self._pool = ServerPool(options, self._key)
         # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=_turn, args=(self._loop,), name="openai", daemon=True).start()
-        weakref.finalize(self, _close, self._pool, self._loop)
+        thread = threading.Thread(target=_turn, args=(self._loop, self._pool), name="openai", daemon=True)
+        thread.start()
+        weakref.finalize(self, _close, self._loop, thread)
 
     def count(self, text: str) -> int:
         """An estimate from above for prose: the tokenizer is the server's."""
@@ -329,15 +329,16 @@ def _key(options: OpenAIOptions) -> str:
     return key
 
 
-def _turn(loop: asyncio.AbstractEventLoop) -> None:
+def _turn(loop: asyncio.AbstractEventLoop, pool: ServerPool) -> None:
     loop.run_forever()
+    loop.run_until_complete(pool.close())
     loop.close()
 
 
-def _close(pool: ServerPool, loop: asyncio.AbstractEventLoop) -> None:
-    with suppress(TimeoutError):  # on a busy machine; nobody could catch it, and the system lets go of the rest
-        asyncio.run_coroutine_threadsafe(pool.close(), loop).result(5)
+def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     loop.call_soon_threadsafe(loop.stop)
+    if threading.current_thread() is not thread:  # a call may be the last to let go of its model
+        thread.join(5)  # not for longer, on a busy machine: the system lets go of the rest
 
 
 def _tokens(text: str) -> int:
