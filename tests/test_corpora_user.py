@@ -391,6 +391,7 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
         ("mine.json", '[{"id": "a", "document": "b"}]', "item 1: column 'summary' is missing"),
         ("mine.json", "[]", "no examples in the file"),
         ("mine.json", '{\n"id": "a"\n}', r"mine\.json, line 1: column 'document' is missing, got id"),
+        ("mine.json", '\n\n{"id": "a"}', r"mine\.json, line 3: column 'document' is missing, got id"),
         ("mine.json", '{\n"id": "a",\n}', "line 1.*expected one object a line, or an array of objects"),
         (
             "mine.json",

@@ -173,12 +173,13 @@ def _utf_8(content: bytes, path: Path) -> str:
 
 def _json(text: str, path: Path) -> Iterator[Row]:
     """An array, or as many files have it, an object a line; or one object over several lines."""
-    if text.lstrip().startswith("["):
+    begun = text.lstrip()
+    if begun.startswith("["):
         return _json_array(text, path)
     lines: Iterable[str] = io.StringIO(text, newline=_LINE)
     with suppress(ValueError, RecursionError):
         json.loads(text)
-        lines = [text]
+        lines = ["\n"] * text.count("\n", 0, len(text) - len(begun)) + [begun]
     return _json_lines(lines, path)
 
 
