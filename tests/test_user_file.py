@@ -1,6 +1,7 @@
 """A user's own file: where results may be written, what is carried along, labels of some rows only."""
 
 import csv
+import errno
 import gzip
 import json
 import math
@@ -364,9 +365,10 @@ def test_half_a_result_never_stands_in_its_place():
     assert [found.name for found in Path().iterdir()] == ["scores.csv"]
 
 
-def test_a_full_disk_is_told_with_the_name_of_the_file():
-    with pytest.raises(OSError, match=r"No space left on device: 'scores\.csv'"), paths.whole(Path("scores.csv")):
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_told_with_the_name_of_the_file(number):
+    with pytest.raises(OSError, match=r"no room: 'scores\.csv'"), paths.whole(Path("scores.csv")):
+        raise OSError(number, "no room")
     assert not list(Path().iterdir())
 
 

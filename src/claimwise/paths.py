@@ -123,7 +123,7 @@ def whole(path: Path) -> Iterator[Path]:
             shutil.copymode(place, new)
         new.replace(place)
     except OSError as error:
-        if error.errno == errno.ENOSPC:  # of a full disk nobody says the name
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # of a full disk or a used quota nobody says the name
             error.filename = str(path)
         raise
     finally:
