@@ -291,6 +291,7 @@ def test_the_number_of_a_row_is_its_id_where_the_file_has_none(tmp_path):
             {"document": "article"},
             "the file has a column 'document', too; leave out document=article, or",
         ),
+        (GOOD | CNNDM, {"label": "faithful"}, "the file has a column 'label', too"),
         (
             CNNDM,
             {"document": "article", "summary": "article"},
