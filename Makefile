@@ -4,6 +4,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Large freed blocks stay with the process: about a third faster on long inputs, with glibc.
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
+# Packages are compiled when they are first imported, also in a container that tells Python to keep nothing of it.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup repro public test lint lab html lock bench train adapter extractor clean help
 
