@@ -104,7 +104,9 @@ def test_of_an_unknown_metric_those_that_there_are_are_listed():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"decompose": "sentences"}, "either `judge`, or both `decompose` and `verify`"),
+        ({}, "either `judge`, or both `decompose` and `verify`"),
+        ({"decompose": "sentences"}, "either `judge`, or both"),
+        ({"judge": "j", "decompose": "d", "verify": "v"}, "either `judge`, or both"),
         ({"verify": "v"}, "either `judge`, or both"),
         ({"judge": "j", "decompose": "d"}, "either `judge`, or both"),
         ({"judge": "j", "verify": "v"}, "either `judge`, or both"),
