@@ -95,7 +95,9 @@ def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
         "{:.2f} ({:.2f} to {:.2f})".format(*table.loc[name, ["self_preference", "low", "high"]])
         for name in ("holistic", "acueval", "difference")
     )
-    assert f"by {whole} where it rates the whole, by {claims} where it judges claims" in README
+    articles, judged = table["n"][["holistic", "acueval"]]
+    said = f"by {whole} where it rates the whole ({articles} articles), by {claims} where it judges claims ({judged})."
+    assert said in README
     assert f"is not shown ({gap})" in README
 
 
