@@ -118,6 +118,8 @@ JSON = [
     # Marks that were not escaped, or that needed no escape
     ('{"claims": ["He said "no", then left.", "We "all" left."]}', ('He said "no", then left.', 'We "all" left.')),
     (r'{"claims": ["Ann\'s \alpha fell.", "We left."]}', (r"Ann's \alpha fell.", "We left.")),
+    ('{"claims": ["It rained."; "We left.",, "Ann won."]}', ("It rained.", "We left.", "Ann won.")),
+    ('{"claims": [\n"It rained.",\n...\n"We left."\n]}', ("It rained.", "We left.")),
     # Brackets around words are no JSON.
     ("- It rained [sic].\n- We left.", ("It rained [sic].", "We left.")),
     ("- [The mayor] won [1].\n- {She} left.", ("[The mayor] won [1].", "{She} left.")),

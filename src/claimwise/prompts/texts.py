@@ -348,10 +348,11 @@ def sentences(reply: str, cut: bool) -> Parsed:
 _JSON = re.compile(r"[{\[]\s*[{\[\"'“”‘’]")
 #: What a list of claims, or a claim of one, is called in an object that has others.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
-#: A text and whether it is a key, or a bracket. A quotation mark ends a text only where JSON could go on after it.
+#: A text and whether it is a key, or a bracket. A quotation mark ends a text only where JSON, or its line's end, could follow.
 _TOKEN = re.compile(
     r'"(?P<text>(?:\\.|[^\\])*?)'
-    r'(?:"(?=\s*(?P<key>:)|\s*(?:[\]}]|\Z|,\s*(?:["\[{\]}]|\Z))|\s+")|(?P<unfinished>\Z))|(?P<bracket>[\[\]{}])',
+    r'(?:"(?=\s*(?P<key>:)|\s*(?:[\]}]|\Z|(?:[,;]\s*)+(?:["\[{\]}]|\Z))|,?[ \t]*\n|\s+")|(?P<unfinished>\Z))'
+    r"|(?P<bracket>[\[\]{}])",
     re.DOTALL,
 )
 
