@@ -114,6 +114,8 @@ JSON = [
     ('[{"evidence": ["a"], "claim": "It rained."}, {"evidence": ["b', ("It rained.",)),
     ('[{"sentence": "It rained and we left.", "claims": ["It rained.", "We left."]}]', ("It rained.", "We left.")),
     ('{"claim1": "It rained.", "claim2": "We left."}', ("It rained.", "We left.")),
+    ('{"notes": ["a"], "claims": {"rain": ["It rained."], "people": ["We left.", "Ann wo', ("It rained.", "We left.")),
+    ('{"claims": {"rain": ["It rained."], "people": ["We left."]}}', ("It rained.", "We left.")),
     ('{"error": "The input has no text."}', None),
     # Marks that were not escaped, or that needed no escape
     ('{"claims": ["He said "no", then left.", "We "all" left."]}', ('He said "no", then left.', 'We "all" left.')),

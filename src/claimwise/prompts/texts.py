@@ -403,8 +403,12 @@ def _strings(body: str) -> list[str]:
             key = token["text"]
             continue
         name = _name(key) or (within[-1][1] if within else "")
-        if bracket == "[" and name not in _NAMES and "" not in found and not any(one == "[" for one, _ in within):
-            name = ""  # the first list, whatever it is called
+        if bracket == "[" and name not in _NAMES and not any(one == "[" for one, _ in within):
+            around = within[-1][1] if within else ""
+            if around in _NAMES:
+                name = around  # lists of claims by their subjects
+            elif "" not in found:
+                name = ""  # the first list, whatever it is called
         if bracket in ("[", "{"):
             within.append((bracket, name))
         elif bracket:
