@@ -589,6 +589,7 @@ def test_thoughts_are_not_read(kind, answer, value):
         ("[THINK]", "[/THINK]"),
         ("<thinking>", "</thinking>"),
         ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
     ):
         assert parse(kind, f"{opening}{thoughts}{closing}{answer}").value == value
         assert parse(kind, f"{opening}{thoughts}{answer}") == Parsed(None, Reason.CUT)

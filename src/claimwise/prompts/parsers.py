@@ -107,7 +107,9 @@ _BLANK = re.compile(r"\s{20,}")
 #: Between what marks models write their thoughts: <think>, [THINK] (Magistral), <seed:think>, the channels of gpt-oss.
 _THOUGHT = r"(?:seed:)?(?:think|thinking|thought)[>\]▷]"
 _THOUGHTS = re.compile(rf"[<\[◁]{_THOUGHT}|<\|channel\|>", re.IGNORECASE)
-_THOUGHTS_END = re.compile(rf"[<\[◁]/{_THOUGHT}|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+_THOUGHTS_END = re.compile(
+    rf"[<\[◁]/{_THOUGHT}|<\|channel\|>final\s*(?:<\|constrain\|>\s*\w+\s*)?<\|message\|>", re.IGNORECASE
+)
 
 
 def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
