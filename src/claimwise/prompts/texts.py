@@ -147,10 +147,10 @@ def _after(marker: str, reply: str) -> tuple[str, bool]:
     return _strip(parts[-1]), len(parts) > 1
 
 
-#: How a note on how the text was written begins; "Note: All times are in BST." is part of a summary.
+#: How a note on how the text was written begins; "Note: All times are in BST." is part of a summary, and so is what is quoted.
 _NOTE = re.compile(
-    r"[\W_]{0,40}(?:(?:explanation|changes made)[*_ \t]*:|(?:please )?let me know\b"
-    r"|(?P<note>note[*_ \t]*:|i(?: have|['’]ve)? (?:removed|revised|corrected)\b))",
+    r"[\W_]{0,40}(?:(?:explanation|changes made)[*_ \t]*:|(?<![\"“])(?:please )?let me know (?:if|what|whether)\b"
+    r"|(?P<note>note[*_ \t]*:|(?<![\"“])i(?: have|['’]ve)? (?:removed|revised|corrected)\b))",
     re.IGNORECASE,
 )
 _ON_WRITING = re.compile(
