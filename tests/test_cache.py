@@ -323,10 +323,11 @@ def test_a_full_disk_is_no_reason_to_move_the_file_away(tmp_path):
     assert cache.get(["k", "l"]) == {"k": 1}
 
 
-def test_a_folder_that_cannot_be_made_is_told_as_a_file_of_calls(tmp_path):
+@pytest.mark.parametrize("name", ["home", "home" * 100])  # a file, and a name so long that no file can have it
+def test_a_folder_that_cannot_be_made_is_told_as_a_file_of_calls(tmp_path, name):
     (tmp_path / "home").touch()
     with pytest.raises(CacheError, match=r"home.claimwise.calls\.sqlite: .* Name another file under `cache`"):
-        ResponseCache(tmp_path / "home" / "claimwise" / "calls.sqlite")
+        ResponseCache(tmp_path / name / "claimwise" / "calls.sqlite")
 
 
 def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(tmp_path):

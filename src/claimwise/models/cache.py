@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -106,7 +107,8 @@ class ResponseCache:
                 raise  # a defect of ours, not of the file
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise CacheError(f"{self._path}: {error}. Finished calls are kept: make room, and run again") from error
-            raise self._error("a folder" if Path(self._path).is_dir() else str(error)) from error
+            # Of a path within a folder that may not be looked into ``Path.is_dir`` is an error.
+            raise self._error("a folder" if os.path.isdir(self._path) else str(error)) from error
 
     def _error(self, found: str) -> CacheError:
         return CacheError(
