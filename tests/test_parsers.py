@@ -104,6 +104,7 @@ JSON = [
     ('{’notes’: ["a"], ’claims’: ["Ann’s dog left."]}', ("Ann’s dog left.",)),
     ('{"output": ["It rained."], "notes": ["a"]}', ("It rained.",)),
     ('{"reasoning": ["a"], "claims": []}', None),
+    ('{"reasoning": ["a"], "claims": ["It rai', None),
     ('{"claims": ["It rained [1]."], "notes": ["a", "b', ("It rained [1].",)),
     ('{"sentences": ["a"], "claims": ["It rained.", "We le', ("It rained.",)),
     ('[{"reasoning": "a", "claim": "It rained."}, {"claim": "We left."}]', ("It rained.", "We left.")),

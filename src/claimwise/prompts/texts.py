@@ -411,6 +411,8 @@ def _strings(body: str) -> list[str]:
                 name = ""  # the first list, whatever it is called
         if bracket in ("[", "{"):
             within.append((bracket, name))
+            if bracket == "[" and name in _NAMES:
+                found.setdefault(name, [])  # though nothing of it may be finished
         elif bracket:
             del within[-1:]
         elif token["unfinished"] is None and (key or (within and within[-1][0] == "[")):
@@ -418,7 +420,8 @@ def _strings(body: str) -> list[str]:
             with suppress(ValueError):
                 found.setdefault(name, []).append(json.loads(f'"{escaped}"', strict=False))
         key = ""
-    return next((found[name] for name in (*_NAMES, "") if name in found), [])
+    named = [found[name] for name in _NAMES if name in found]
+    return next(filter(None, named), [] if named else found.get("", []))
 
 
 def _texts(value: object) -> list[str] | None:
