@@ -798,6 +798,11 @@ def test_json_claims_with_tags_of_yaml_are_read_or_not_and_never_end_the_run(tag
     assert parse("json-claims", f'{{"claims": [{tag}, "It rained."]}}').value in (None, ("It rained.",))
 
 
+def test_references_of_yaml_do_not_multiply():
+    lists = "".join(f", &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 100))
+    assert parse("json-claims", f'{{"claims": [&a0 ["It rained."]{lists}]}}').value == ("It rained.",)
+
+
 PIECES = (
     *"aE1459 .,:;/()[]{}\"'*-_\n", "yes", "no", "not ", "supported", "Supported: ", "Answer: ", "Score: ", " or ", " of ",
     "claims", "- ", "1. ", "<answer>", "</think>", "is consistent", "Critique: ", "Note: ", "!!int ", "\ud800",

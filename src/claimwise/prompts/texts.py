@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 import yaml
@@ -378,13 +379,25 @@ def json_claims(reply: str, cut: bool) -> Parsed:
     return _unique(texts, cut) if texts else bullets(reply, cut)
 
 
+class _Flow(yaml.SafeLoader):
+    """YAML without references, which JSON has none of: a few lines of them stand for more lists than can be gone through."""
+
+    def compose_node(self, parent: object, index: object) -> object:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("a reference")
+        return super().compose_node(parent, index)
+
+
 def _json_texts(body: str) -> list[str]:
     """The texts of the list that JSON has, or of what can be read of it."""
     # Backslashes that JSON does not know: that of "Ann\'s" says nothing, that of "$\alpha$" is a part of the text.
     body = re.sub(r"\\(['\"\\/bfnrtu]?)", lambda mark: {"": r"\\", "'": "'"}.get(mark[1], mark[0]), body)
     whole = body[: max(body.rfind("}"), body.rfind("]")) + 1]
     for form in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
-        for read in (json.loads, yaml.safe_load):  # a YAML flow is JSON that forgives quotes and commas
+        for read in (
+            json.loads,
+            partial(yaml.load, Loader=_Flow),
+        ):  # a YAML flow is JSON that forgives quotes and commas
             with suppress(Exception):  # PyYAML lets out whatever a tag or a date that is none leads to
                 items = _texts(read(form))
                 if items is not None:
