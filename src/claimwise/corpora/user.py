@@ -27,8 +27,8 @@ from claimwise.schema import TableError
 
 #: What a row of a user's file may say of its example, by the names that claimwise gives it.
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
-#: Those that every row has, if one has them.
-_EVERYWHERE = FIELDS[:4]
+#: Those that every row has, if one has them; the others few rows may have.
+_EVERYWHERE = ("id", "document", "summary", "claims")
 
 _TEXTS = ("document", "summary")
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}

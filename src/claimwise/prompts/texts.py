@@ -380,7 +380,10 @@ def json_claims(reply: str, cut: bool) -> Parsed:
 
 
 class _Flow(yaml.SafeLoader):
-    """YAML without references, which JSON has none of: a few lines of them stand for more lists than can be gone through."""
+    """YAML, of which a flow is JSON that forgives quotes and commas; without references, which JSON has none of.
+
+    A few lines of these stand for more lists than can be gone through.
+    """
 
     def compose_node(self, parent: object, index: object) -> object:
         if self.check_event(yaml.AliasEvent):
@@ -394,10 +397,7 @@ def _json_texts(body: str) -> list[str]:
     body = re.sub(r"\\(['\"\\/bfnrtu]?)", lambda mark: {"": r"\\", "'": "'"}.get(mark[1], mark[0]), body)
     whole = body[: max(body.rfind("}"), body.rfind("]")) + 1]
     for form in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
-        for read in (
-            json.loads,
-            partial(yaml.load, Loader=_Flow),
-        ):  # a YAML flow is JSON that forgives quotes and commas
+        for read in (json.loads, partial(yaml.load, Loader=_Flow)):
             with suppress(Exception):  # PyYAML lets out whatever a tag or a date that is none leads to
                 items = _texts(read(form))
                 if items is not None:
