@@ -34,6 +34,8 @@ def _chains(document):
         ("John Smith met Mary Jones. She was late and he was not.", [["John Smith", "he"], ["Mary Jones", "She"]]),
         ("John Smith won. It rained. It rained. It rained. He cried.", []),  # too far back
         ("It rained. They left.", []),
+        ("Leeds United lost. It was Ann Lee who left.", []),  # "it" is not the club
+        ("Leeds United lost. It was the club that Ann Lee left.", [["Leeds United", "It"]]),
         ("", []),
         ("...", []),
     ],

@@ -28,6 +28,19 @@ _CORPORA = {
     "wice_chunks": "WiCE excerpts",
     "wice_subclaims": "WiCE sub-claims",
     "sample_presence": "sample, presence",
+    "frank": "FRANK",
+    "halueval": "HaluEval",
+    "vectara": "Vectara",
+    "factcheck_gpt": "Factcheck-GPT",
+    "genaudit_usb": "GenAudit and USB",
+    "summac_cogensumm": "SummaC CoGenSumm",
+    "summac_factcc": "SummaC FactCC",
+    "summac_xsumfaith": "SummaC XSumFaith",
+    "summedits_ectsum": "SummEdits earnings calls",
+    "summedits_podcast": "SummEdits podcasts",
+    "summedits_qmsumm": "SummEdits meetings",
+    "summedits_sales_call": "SummEdits sales calls",
+    "summedits_sales_email": "SummEdits sales emails",
 }
 #: Characters that the titles of panels side by side have room for, all in all.
 _TITLES = 60

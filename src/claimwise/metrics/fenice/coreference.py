@@ -144,6 +144,8 @@ _PASTS = frozenset(
 #: Sentences that a pronoun may look back.
 _REACH = 2
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
+#: "It" that only opens its sentence, and stands for nothing before it: "It was Ann Lee who".
+_OPENING = re.compile(r"\b[Ii]t (?:is|was) (?:(?:not|only|also|the) )*(?:[A-Z][\w.'’-]* )+(?:who|whom|that|which)\b")
 
 
 def is_pronoun(form: str) -> bool:
@@ -202,7 +204,8 @@ class Rules:
         entities: list[_Entity] = []
         _read_names(sentences, entities)
         _read_descriptions(sentences, entities)
-        _read_pronouns(sentences, entities)
+        openings = {found.start() for found in _OPENING.finditer(document)}
+        _read_pronouns(sentences, entities, openings)
         found = [tuple(sorted(set(entity.mentions))) for entity in entities]
         return sorted(chain for chain in found if len(chain) > 1)
 
@@ -387,14 +390,14 @@ def _group(head: str, entities: list[_Entity]) -> _Entity | None:
 # -- pronouns --------------------------------------------------------------------------------------
 
 
-def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
+def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity], openings: set[int]) -> None:
     by_sentence: dict[int, list[tuple[int, _Entity]]] = {}
     for entity in entities:
         for sentence, place in entity.seen:
             by_sentence.setdefault(sentence, []).append((place, entity))
     for number, words in enumerate(sentences):
         for word in words:
-            if word.lower not in _PRONOUNS:
+            if word.lower not in _PRONOUNS or word.start in openings:
                 continue
             entity = _antecedent(word, number, by_sentence)
             if entity is not None:
