@@ -78,6 +78,8 @@ class Checkpoint:
             self.model = self.model.to(device)
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
+        controls = [re.escape(str(token)) for token in self.tokenizer.added_tokens_decoder.values() if token.special]
+        self._controls = re.compile("|".join(controls) or "(?!)")
         self._head, self._tail, added = self._frame(options)
         self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
         probe = self._head + _PROBE + self._tail
@@ -122,11 +124,12 @@ class Checkpoint:
             )
 
     def encode(self, prompt: str) -> list[int]:
-        """Token ids of a prompt in its frame.
+        """Token ids of a prompt in its frame; what looks like a control token in it ("</s>") is text, and gets a space.
 
         Lines are tokenised one by one where that gives the same ids, so that a document that many prompts show
         is tokenised once.
         """
+        prompt = self._controls.sub(lambda found: f"{found[0][0]} {found[0][1:]}", prompt)
         text = self._head + prompt + self._tail
         if self.encoder_decoder:
             return self.tokenizer(text).input_ids
