@@ -281,6 +281,9 @@ def _prompt(name: str, file: Path) -> Prompt:
         raise found.error(
             "reply", f"reply: expected a kind of reply for {prompt.role} ({kinds}), found {prompt.reply!r}"
         )
+    for key, role in (("scope", "decompose"), ("context", "verify")):
+        if key in header and prompt.role != role:
+            raise found.error(key, f"{key}: expected only in a prompt for {role}, this one is for {prompt.role}")
     if prompt.conclude and prompt.reply not in REASONED:
         what = f"expected only with a reply that reasons ({', '.join(REASONED)}), found with {prompt.reply!r}"
         raise found.error("conclude", f"conclude: {what}")
