@@ -185,6 +185,13 @@ def test_wice_keeps_the_three_way_label(files):
     assert corpus.examples.split.tolist() == ["validation", "test", "test"]
 
 
+def test_wice_s_evidence_is_sentences_of_the_document(files):
+    chosen = corpora.load("wice", files).gold_evidence  # none of the claim that is not supported
+    assert rows(chosen, "example_id", "alternative") == [["wice:dev1", 0], ["wice:test1", 0]]
+    document = "(meta data) TITLE: The Brack Press\nOlen Brack founded the press in 1950."
+    assert {document[row.start : row.end] for row in chosen.itertuples()} == {"Olen Brack founded the press in 1950."}
+
+
 def spans(corpus):
     """The marked texts with the ids of their summaries."""
     marked = corpus.spans.merge(corpus.examples, left_on="example_id", right_on="id")

@@ -182,7 +182,10 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
         (("max_tokens: 5", "shots: 2"), ["line 5: shots: found 2, and no `demonstrations`"]),
         (("max_tokens: 5", "template: x"), ["line 5: template: expected no text"]),
         (("max_tokens: 5", "conclude: So?"), ["line 5: conclude: expected only with a reply that reasons", "'yes-no'"]),
-        (("max_tokens: 5", "scope: sentence"), ["line 5: scope: expected only in a prompt for decompose", "for verify"]),
+        (
+            ("max_tokens: 5", "scope: sentence"),
+            ["line 5: scope: expected only in a prompt for decompose", "for verify"],
+        ),
         (
             ("max_tokens: 5", "demonstrations: x.yaml"),
             ["line 5: demonstrations: expected a file in prompts", "'x.yaml'"],

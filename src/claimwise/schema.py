@@ -3,6 +3,7 @@
 ================  ==================================================================================
 examples          one (document, summary) pair a row, with a label where people gave one
 gold_claims       claims of a summary written or labelled by people
+gold_evidence     sentences of the document that people chose as evidence
 preferences       which of two summaries of one document people preferred
 claims            what a decomposer made of a summary
 recorded_claims   claims that a published system made, read from public files
@@ -97,6 +98,13 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         error=_optional("an error type where the label is 0, else empty"),
         passage=_optional("the text the claim was labelled against, where it is not the example's document"),
         extra=_optional("another text that a prompt may show beside the passage and that does not count"),
+    ),
+    "gold_evidence": _table(
+        key=["example_id", "alternative", "start"],
+        **_EXAMPLE,
+        alternative=_count("0, 1, 2, ...: the sentences of one are enough together"),
+        start=_count("first character of the document's sentence"),
+        end=_count("the character after the last"),
     ),
     "preferences": _table(
         key=["first_id", "second_id", "rater"],

@@ -21,7 +21,7 @@ from claimwise.errors import ClaimwiseError
 #: The tables of a corpus, in the order in which they are written.
 TABLES = ("examples", "gold_claims", "preferences", "recorded_claims", "scores")
 #: Tables that few corpora have: there is a file only where there are rows.
-RARE = ("recorded_replies", "spans")
+RARE = ("recorded_replies", "spans", "gold_evidence")
 
 _ARROW = {"float64": pa.float64(), "int64": pa.int64()}
 
@@ -48,6 +48,7 @@ class Corpus:
     scores: pd.DataFrame
     recorded_replies: pd.DataFrame
     spans: pd.DataFrame
+    gold_evidence: pd.DataFrame
     notes: Mapping[str, int] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
 
@@ -148,6 +149,12 @@ class Rows:
         """Add the characters (start, end) of an example's summary that people marked as unsupported."""
         for start, end in spans:
             self._add("spans", example_id=example_id, start=start, end=end)
+
+    def evidence(self, example_id: str, alternatives: Iterable[Iterable[tuple[int, int]]]) -> None:
+        """Add the characters (start, end) of the document's sentences that people chose, a set of them an alternative."""
+        for number, sentences in enumerate(alternatives):
+            for start, end in sentences:
+                self._add("gold_evidence", example_id=example_id, alternative=number, start=start, end=end)
 
     def prefer(self, first_id: str, second_id: str, rater: str, preferred: str) -> None:
         """Add a judgement: ``preferred`` is first, second or equal."""

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from claimwise.corpora.base import Rows
@@ -13,10 +14,15 @@ def load(rows: Rows, files: Registry) -> None:
     """One example a claim, the claim being the summary; the document is the article, a sentence a line.
 
     Label 1 is ``supported``. The two published labels that count as 0, ``partially_supported`` and
-    ``not_supported``, stand in the gold claim's ``error``.
+    ``not_supported``, stand in the gold claim's ``error``. Of the others people chose the supporting sentences, several
+    sets of them where one alone would do.
     """
     for split, _, entry in _entries(files, "data/entailment_retrieval/claim"):
-        _gold(rows, _example(rows, split, entry), entry)
+        example = _example(rows, split, entry)
+        _gold(rows, example, entry)
+        ends = [end - 1 for end in accumulate(len(sentence) + 1 for sentence in entry["evidence"])]
+        lines = [(end - len(sentence), end) for sentence, end in zip(entry["evidence"], ends, strict=True)]
+        rows.evidence(example, ([lines[i] for i in chosen] for chosen in entry["supporting_sentences"]))
 
 
 def _entries(files: Registry, folder: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
