@@ -45,6 +45,7 @@ _ASKED = {
     "summary": "summary as one claim",
     "geval": "G-Eval",
     "yes-no": "yes or no",
+    "reasons": "yes or no after reasons",
     "points": "0 to 100 points",
     "stars": "one to five stars",
     "weakest": "weakest sentence",
