@@ -35,6 +35,8 @@ def _chains(document):
         ("John Smith won. It rained. It rained. It rained. He cried.", []),  # too far back
         ("It rained. They left.", []),
         ("Leeds United lost. It was Ann Lee who left.", []),  # "it" is not the club
+        ("Leeds United lost. It's Élodie Lee and Bo who left.", []),
+        ("Leeds United lost. It wasn't also the BBC that left.", []),
         ("Leeds United lost. It was the club that Ann Lee left.", [["Leeds United", "It"]]),
         ("", []),
         ("...", []),

@@ -60,6 +60,10 @@ def test_float32_on_a_processor_has_linear_layers_laid_out_for_onednn_and_other_
     assert kinds == [{False}, {False, True}]
 
 
+def test_a_control_token_in_a_text_is_text(checkpoint):
+    assert CheckpointEntailment(checkpoint).count(["[SEP]"])[0] > 1
+
+
 def test_no_pair_and_no_text(checkpoint):
     model = SequenceClassifier(checkpoint)
     assert model.entail([], []).shape == (0, 3)

@@ -183,6 +183,10 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
         (("max_tokens: 5", "template: x"), ["line 5: template: expected no text"]),
         (("max_tokens: 5", "conclude: So?"), ["line 5: conclude: expected only with a reply that reasons", "'yes-no'"]),
         (
+            ("role: verify\nreply: yes-no", "role: decompose\nreply: list\ncontext: document"),
+            ["line 5: context: expected only in a prompt for verify", "for decompose"],
+        ),
+        (
             ("max_tokens: 5", "scope: sentence"),
             ["line 5: scope: expected only in a prompt for decompose", "for verify"],
         ),

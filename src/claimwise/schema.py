@@ -3,7 +3,7 @@
 ================  ==================================================================================
 examples          one (document, summary) pair a row, with a label where people gave one
 gold_claims       claims of a summary written or labelled by people
-gold_evidence     sentences of the document that people chose as evidence
+gold_evidence     sentences of the document that people chose as evidence for the summary
 preferences       which of two summaries of one document people preferred
 claims            what a decomposer made of a summary
 recorded_claims   claims that a published system made, read from public files
@@ -102,7 +102,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
     "gold_evidence": _table(
         key=["example_id", "alternative", "start"],
         **_EXAMPLE,
-        alternative=_count("0, 1, 2, ...: the sentences of one are enough together"),
+        alternative=_count("0, 1, 2, ...: the sentences of one were chosen together"),
         start=_count("first character of the document's sentence"),
         end=_count("the character after the last"),
     ),

@@ -7,11 +7,13 @@ from claimwise import text
 
 
 def evidence_hits(verdicts: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
-    """How well a verifier's evidence meets people's, one row a claim for which people chose sentences.
+    """How well a verifier's evidence meets people's, one row a claim of which both named sentences.
+
+    Of a language model, which has read all, there are no rows.
 
     Args:
-        verdicts: of ``verify_labelled``: ``example_id, document_id, document`` and ``evidence``, the indices of the
-            document's sentences, best first.
+        verdicts: of ``verify_labelled``, one claim an example: ``example_id, document_id, document`` (the example's) and
+            ``evidence``, the indices of its sentences, best first.
         gold: a corpus's ``gold_evidence``.
 
     Returns:
@@ -27,7 +29,7 @@ def evidence_hits(verdicts: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
     """
     chosen = dict(iter(gold.groupby("example_id")))
     rows = []
-    for claim in verdicts[verdicts["example_id"].isin(chosen)].itertuples():
+    for claim in verdicts[verdicts["example_id"].isin(chosen) & (verdicts["evidence"].map(len) > 0)].itertuples():
         people = chosen[claim.example_id]
         ours = np.array([(sentence.start, sentence.end) for sentence in text.sentences(claim.document)])
         # One row a sentence of the document, one column a sentence that people chose: theirs need not end where ours do.

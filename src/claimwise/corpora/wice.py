@@ -14,15 +14,16 @@ def load(rows: Rows, files: Registry) -> None:
     """One example a claim, the claim being the summary; the document is the article, a sentence a line.
 
     Label 1 is ``supported``. The two published labels that count as 0, ``partially_supported`` and
-    ``not_supported``, stand in the gold claim's ``error``. Of the others people chose the supporting sentences, several
-    sets of them where one alone would do.
+    ``not_supported``, stand in the gold claim's ``error``. Of claims that are supported at least in part people chose
+    the sentences, mostly several sets of them, each of which holds all that they found; where one found none, none counts.
     """
     for split, _, entry in _entries(files, "data/entailment_retrieval/claim"):
         example = _example(rows, split, entry)
         _gold(rows, example, entry)
         ends = [end - 1 for end in accumulate(len(sentence) + 1 for sentence in entry["evidence"])]
         lines = [(end - len(sentence), end) for sentence, end in zip(entry["evidence"], ends, strict=True)]
-        rows.evidence(example, ([lines[i] for i in chosen] for chosen in entry["supporting_sentences"]))
+        if all(entry["supporting_sentences"]):
+            rows.evidence(example, ([lines[i] for i in chosen] for chosen in entry["supporting_sentences"]))
 
 
 def _entries(files: Registry, folder: str) -> Iterator[tuple[str, int, dict[str, Any]]]:

@@ -95,7 +95,8 @@ class SequenceClassifier(Entailment):
             hub.ask(checkpoint, "config.json", revision)
         config = AutoConfig.from_pretrained(checkpoint, **source)
         self._order = label_order(config.id2label, checkpoint)
-        self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, **source)
+        # What looks like a control token in a text ("[SEP]") is text.
+        self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, split_special_tokens=True, **source)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         model = AutoModelForSequenceClassification.from_pretrained(
             checkpoint, dtype=getattr(torch, dtype), use_safetensors=True, **source

@@ -78,9 +78,10 @@ class Checkpoint:
             self.model = self.model.to(device)
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
-        controls = [re.escape(str(token)) for token in self.tokenizer.added_tokens_decoder.values() if token.special]
-        self._controls = re.compile("|".join(controls) or "(?!)")
         self._head, self._tail, added = self._frame(options)
+        # A prompt without a chat template may be written with control tokens of its own.
+        known = [] if added else [token for token in self.tokenizer.added_tokens_decoder.values() if token.special]
+        self._controls = re.compile("|".join(re.escape(str(token)) for token in known) or "(?!)")
         self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
         probe = self._head + _PROBE + self._tail
         self._by_line = not self.encoder_decoder and self._whole(probe) == self._lines(probe)
@@ -124,8 +125,9 @@ class Checkpoint:
             )
 
     def encode(self, prompt: str) -> list[int]:
-        """Token ids of a prompt in its frame; what looks like a control token in it ("</s>") is text, and gets a space.
+        """Token ids of a prompt in its frame.
 
+        In a chat template, what looks like a control token in the prompt ("<|im_end|>") is text, and gets a space.
         Lines are tokenised one by one where that gives the same ids, so that a document that many prompts show
         is tokenised once.
         """

@@ -108,8 +108,8 @@ class Prompt(BaseModel):
         source: paper and figure, or who wrote it.
         role: which of the model's roles it is for.
         reply: the name of the parser that reads the model's reply.
-        scope: ``passage`` (all at once) or ``sentence`` (one call a sentence, FActScore's way).
-        context: what a verification prompt shows: the ``document``, passages ``retrieved`` from it, or
+        scope: of a prompt for ``decompose``: ``passage`` (all at once) or ``sentence`` (one call each, FActScore's way).
+        context: what a prompt for ``verify`` shows: the ``document``, passages ``retrieved`` from it, or
             ``document+extra``, the passage to check against and another document that must not be used.
         max_tokens: longest reply.
         stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.

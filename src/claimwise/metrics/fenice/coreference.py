@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile, takewhile
 from typing import Any, Protocol
 
 from claimwise import text
@@ -144,8 +145,8 @@ _PASTS = frozenset(
 #: Sentences that a pronoun may look back.
 _REACH = 2
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
-#: "It" that only opens its sentence, and stands for nothing before it: "It was Ann Lee who".
-_OPENING = re.compile(r"\b[Ii]t (?:is|was) (?:(?:not|only|also|the) )*(?:[A-Z][\w.'’-]* )+(?:who|whom|that|which)\b")
+#: What may stand between "it" and a name in "it was also Ann Lee who".
+_CLEFT = frozenset("is was isn't wasn't isn’t wasn’t not only also the".split())
 
 
 def is_pronoun(form: str) -> bool:
@@ -191,7 +192,7 @@ class Rules:
     2. "the plane" is joined with the last "a small plane", "the driver" with a name that is called a driver
        ("Ann Lee, a driver from York", "driver Ann Lee").
     3. A pronoun is joined with a person or group that fits in gender, of its sentence or else of the nearest of
-       the two before; of several with the first, which is mostly the subject.
+       the two before; of several with the first, which is mostly the subject. "It was Ann Lee who" is no such pronoun.
 
     >>> document = "John Smith flew a small plane. The plane crashed. He was unhurt, Mr Smith said."
     >>> [[document[a:b] for a, b in chain] for chain in Rules().chains(document)]
@@ -204,8 +205,7 @@ class Rules:
         entities: list[_Entity] = []
         _read_names(sentences, entities)
         _read_descriptions(sentences, entities)
-        openings = {found.start() for found in _OPENING.finditer(document)}
-        _read_pronouns(sentences, entities, openings)
+        _read_pronouns(sentences, entities)
         found = [tuple(sorted(set(entity.mentions))) for entity in entities]
         return sorted(chain for chain in found if len(chain) > 1)
 
@@ -390,20 +390,28 @@ def _group(head: str, entities: list[_Entity]) -> _Entity | None:
 # -- pronouns --------------------------------------------------------------------------------------
 
 
-def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity], openings: set[int]) -> None:
+def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
     by_sentence: dict[int, list[tuple[int, _Entity]]] = {}
     for entity in entities:
         for sentence, place in entity.seen:
             by_sentence.setdefault(sentence, []).append((place, entity))
     for number, words in enumerate(sentences):
         for word in words:
-            if word.lower not in _PRONOUNS or word.start in openings:
+            if word.lower not in _PRONOUNS or _opens_cleft(words[word.place :]):
                 continue
             entity = _antecedent(word, number, by_sentence)
             if entity is not None:
                 entity.mentions.append((word.start, word.end))
                 if word.place == 0:  # a subject again: later pronouns may look back to it
                     by_sentence.setdefault(number, []).append((0, entity))
+
+
+def _opens_cleft(words: list[_Word]) -> bool:
+    """Whether a pronoun stands for nothing before it, as in "It was Ann Lee who found the letters"."""
+    after = list(dropwhile(lambda word: word.lower in _CLEFT, words[1:]))
+    name = list(takewhile(lambda word: _capital(word) or word.lower == "and", after))
+    follows = {word.lower for word in after[len(name) : len(name) + 1]}
+    return words[0].lower == "it" and bool(name) and bool(follows & {"who", "whom", "that", "which"})
 
 
 def _antecedent(word: _Word, number: int, by_sentence: dict[int, list[tuple[int, _Entity]]]) -> _Entity | None:
