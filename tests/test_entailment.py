@@ -61,7 +61,7 @@ def test_float32_on_a_processor_has_linear_layers_laid_out_for_onednn_and_other_
 
 
 def test_a_control_token_in_a_text_is_text(checkpoint):
-    assert CheckpointEntailment(checkpoint).count(["[SEP]"])[0] > 1
+    assert SequenceClassifier(checkpoint).count(["[SEP]"])[0] > 1
 
 
 def test_no_pair_and_no_text(checkpoint):
