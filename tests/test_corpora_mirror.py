@@ -110,6 +110,9 @@ def test_wice():
     assert corpus.examples.split.value_counts().to_dict() == {"test": 358, "validation": 349}
     assert corpus.gold_claims.error.value_counts().to_dict() == {"partially_supported": 406, "not_supported": 75}
     assert counted("wice") == {("test", "web"): (358, 111), ("validation", "web"): (349, 115)}
+    # Of all claims that are supported at least in part, and of no other, people chose sentences.
+    chosen, wrong = set(corpus.gold_evidence.example_id), corpus.gold_claims.error == "not_supported"
+    assert chosen == set(corpus.gold_claims.example_id[~wrong])
 
 
 def test_wice_chunks():

@@ -15,7 +15,7 @@ def load(rows: Rows, files: Registry) -> None:
 
     Label 1 is ``supported``. The two published labels that count as 0, ``partially_supported`` and
     ``not_supported``, stand in the gold claim's ``error``. Of claims that are supported at least in part people chose
-    the sentences, mostly several sets of them, each of which holds all that they found; where one found none, none counts.
+    the sentences, mostly several sets of them, each of which is enough. Where one of the sets is empty, there is no evidence.
     """
     for split, _, entry in _entries(files, "data/entailment_retrieval/claim"):
         example = _example(rows, split, entry)

@@ -408,10 +408,11 @@ def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity]) ->
 
 def _opens_cleft(words: list[_Word]) -> bool:
     """Whether a pronoun stands for nothing before it, as in "It was Ann Lee who found the letters"."""
+    if words[0].lower != "it":
+        return False
     after = list(dropwhile(lambda word: word.lower in _CLEFT, words[1:]))
     name = list(takewhile(lambda word: _capital(word) or word.lower == "and", after))
-    follows = {word.lower for word in after[len(name) : len(name) + 1]}
-    return words[0].lower == "it" and bool(name) and bool(follows & {"who", "whom", "that", "which"})
+    return any(name) and any(word.lower in ("who", "whom", "that", "which") for word in after[len(name) :][:1])
 
 
 def _antecedent(word: _Word, number: int, by_sentence: dict[int, list[tuple[int, _Entity]]]) -> _Entity | None:
