@@ -42,8 +42,8 @@ train: .venv/ready ## train the embedded verifier anew from the public corpora, 
 	OMP_NUM_THREADS=1 python -m training
 
 adapter: build/packs.jsonl ## fine-tune the language model anew, both variants, into the package (minutes on a large GPU)
-	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b --most 3584
-	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b-zero-shot --most 3584 \
+	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b
+	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b-zero-shot \
 		--without aggrefact_ summac_ wice halueval
 	cd src/claimwise/models/adapters && sha256sum */* > SHA256SUMS
 

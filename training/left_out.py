@@ -1,11 +1,12 @@
 """What a fine-tuned language model is worth on corpora that its training left out, at several strengths of its adapter.
 
-    python -m training.left_out rows build/judged.jsonl
+    python -m training.left_out rows build/judged.jsonl build/packs.jsonl
     python -m training.left_out ask build/judged.jsonl claimwise-1.5b-zero-shot A build/asked-A.jsonl
     python -m training.left_out table build/judged.jsonl data/embedded/held_out_adapter.csv build/asked-A.jsonl ...
 
-Groups, rows and what is compared are those of the embedded model's ``held_out.csv``. ``rows`` needs the public corpora,
-``ask`` a checkpoint and best a GPU. An adapter's strength is what its weights are multiplied by: 0 is the untaught model.
+Groups and what is compared are those of the embedded model's ``held_out.csv``. ``rows`` needs the public corpora,
+``ask`` a checkpoint and best a GPU. A strength is the share of what an adapter learned that is added to the checkpoint's
+weights: 0 is the untaught model, ``adapter.STRENGTH`` what ships.
 """
 
 import argparse
@@ -23,26 +24,41 @@ from peft.helpers import rescale_adapter_scale
 from scipy.special import logit
 from tqdm import tqdm
 
-from claimwise import models, prompts
+from claimwise import models, prompts, text
 from claimwise.models.options import TransformersOptions
 from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
-from training.adapter import Asked, read_together
+from training.adapter import STRENGTH, Asked, read_together
 from training.corpora import load
 from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, ZERO_SHOT, Row, each_summary, training_rows
 from training.evaluation import as_table, interval, one_auc, pooled
 from training.lora import options_of
+from training.packing import Pack, without
+from training.packing import read as read_packs
 
 STRENGTHS = (0.0, 0.5, 1.0)
 _TOGETHER = 16  # statements that are read with their document at once
+_RUN, _SHARE = 8, 0.2  # words in a run; share of a document's runs that make another a version of it
 
 
-def rows_left_out() -> Iterator[Row]:
-    """The judged summaries of all groups, each once, with its sentences."""
-    names = tuple(name for group in HELD_OUT.values() for name in group)
+def rows_left_out(packs: Sequence[Pack]) -> Iterator[Row]:
+    """The judged summaries of all groups, each once, with its sentences; ``packs``: what training learns from.
+
+    Corpora share articles, some cut short: a summary of which a version was learned from without its group is not among them.
+    """
     rows = training_rows({name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})})
-    judged = [row for row in rows if row.corpus.startswith(names) and not row.synthetic]
-    return (judged[number] for number in each_summary(judged))
+    for names in HELD_OUT.values():
+        judged = [row for row in rows if row.corpus.startswith(names) and not row.synthetic]
+        known = set().union(*(_runs(pack.document) for pack in without(packs, names)))
+        runs = {document: _runs(document) for document in {row.document for row in judged}}
+        versions = {document for document, own in runs.items() if len(own & known) > _SHARE * len(own)}
+        yield from (judged[number] for number in each_summary(judged) if judged[number].document not in versions)
+
+
+def _runs(document: str) -> set[int]:
+    """Hashes of all runs of so many words."""
+    words = text.words(document)
+    return {hash(tuple(words[at : at + _RUN])) for at in range(len(words) - _RUN + 1)}
 
 
 def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: Path) -> None:
@@ -71,7 +87,7 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
         for batch in read_together(groups, asked.model.device):
             found = []
             for strength in STRENGTHS:
-                with rescale_adapter_scale(adapted, strength), torch.inference_mode():
+                with rescale_adapter_scale(adapted, strength / STRENGTH), torch.inference_mode():
                     found.append([logits.tolist() for logits in asked.logits([groups[i] for i in batch])])
             for place, i in enumerate(batch):
                 document, statements = packs[i]
@@ -157,14 +173,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=["rows", "ask", "table"])
     parser.add_argument("rows", type=Path, help="the summaries: `rows` writes them, the others read them")
-    about = "ask: the adapter, its group, what to write; table: what to write, of what"
+    about = "rows: the packs; ask: the adapter, its group, what to write; table: what to write, of what"
     parser.add_argument("files", nargs="*", help=about)
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="an entry of `models` in params.yaml")
     given = parser.parse_args()
     if given.step == "rows":
         given.rows.parent.mkdir(parents=True, exist_ok=True)
         with given.rows.open("w", encoding="utf-8") as stream:
-            for row in rows_left_out():
+            for row in rows_left_out(read_packs(Path(given.files[0]))):
                 stream.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
     elif given.step == "ask":
         adapter, group, file = given.files

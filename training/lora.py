@@ -84,11 +84,18 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
                     torch.save(state, new)
 
 
-def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path) -> None:
+def save(
+    adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path, strength: float = 1.0
+) -> None:
     """Write the adapter in half precision, with the ids (``schema.document_id``) of the documents that it learned from, for
-    the checkpoint by the name that users know. The state of the training, which ``fit`` kept in the folder, is deleted."""
+    the checkpoint by the name that users know. The state of the training, which ``fit`` kept in the folder, is deleted.
+
+    ``strength``: the share of what was learned that is added to the checkpoint's weights.
+    """
     (folder / DOCUMENTS).write_text("\n".join(sorted(set(documents))) + "\n")
-    adapted.peft_config["default"].base_model_name_or_path = checkpoint  # not a folder of this machine
+    config = adapted.peft_config["default"]
+    config.base_model_name_or_path = checkpoint  # not a folder of this machine
+    config.lora_alpha = round(config.lora_alpha * strength)
     adapted.half().save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the hub
     (folder / "README.md").unlink()  # peft's model card has nothing but blanks
     (folder / _STATE).unlink(missing_ok=True)
