@@ -290,14 +290,10 @@ def test_an_adapter_that_ships_learned_from_no_document_that_is_reported_on(adap
         assert learned.isdisjoint(tested["document_id"])
 
 
-def test_the_zero_shot_adapter_learned_from_documents_of_what_it_left_out_only_where_another_corpus_has_them():
+def test_the_zero_shot_adapter_learned_from_no_document_of_what_it_left_out():
     learned = learned_documents("claimwise-1.5b-zero-shot")
-    shared = {
-        name: len(learned & set(load(name).examples["document_id"]))
-        for name in ("aggrefact_ftsota", "aggrefact_exf", "wice", "halueval", "summac_factcc", "summac_xsumfaith")
-    }
-    # In other letter case, when packs were told apart by text; `packing.without` compares hashes now.
-    assert {name: n for name, n in shared.items() if n} == {"aggrefact_exf": 7, "summac_xsumfaith": 7}
+    for name in ("aggrefact_ftsota", "aggrefact_exf", "wice", "halueval", "summac_factcc", "summac_xsumfaith"):
+        assert learned.isdisjoint(load(name).examples["document_id"])
     assert not learned.isdisjoint(load("factcg").examples["document_id"])
 
 

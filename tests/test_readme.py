@@ -157,8 +157,10 @@ def test_what_is_better_than_word_overlap_is_of_the_public_run():
     apart = pd.read_csv(PUBLIC / "verifier" / "split_by_documents.csv").set_index("metric")["auc_p_holm"]
     auc_p = table["auc_p_holm"]
     fine_tuned = ["sentences-claimwise-ensemble", "holistic-claimwise-ensemble", "sentences-claimwise-1-5b"]
-    assert max(auc_p.loc[(["xsum", "all"], fine_tuned)].max(), apart[fine_tuned].max()) < 0.03
-    assert auc_p["cnndm"].drop("word-overlap").min() > 0.05
+    assert max(auc_p.loc[(["xsum", "all"], fine_tuned)].max(), apart[fine_tuned].max()) < 0.02
+    alone = auc_p["cnndm", "holistic-claimwise-ensemble"]
+    assert f"the ensemble's verdict of the whole is, alone (p {alone:.3f})" in README
+    assert alone < 0.05 < auc_p["cnndm"].drop(["word-overlap", "holistic-claimwise-ensemble"]).min()
     others = pd.read_csv(PUBLIC / "meta_evaluation" / "balanced_accuracy.csv").set_index(["group", "metric"])[
         "auc_p_holm"
     ]
@@ -175,27 +177,39 @@ def test_what_the_results_page_says_to_be_better_than_word_overlap_is_of_the_pub
         ("all", name) for name in ("holistic", llama, "sentences")
     ]
     verified = pd.read_csv(PUBLIC / "verifier" / "balanced_accuracy.csv").set_index(["group", "metric"])["p_holm"]
-    told = [("all", "sentences-qwen"), ("xsum", "holistic-claimwise-ensemble")]
+    told = [
+        ("all", "sentences-qwen"),
+        ("xsum", "holistic-claimwise-ensemble"),
+        ("xsum", "sentences-claimwise-ensemble"),
+    ]
     assert sorted(verified[verified < 0.05].index) == told
+    apart = pd.read_csv(PUBLIC / "verifier" / "split_by_documents.csv").set_index("metric")["p_holm"]
+    assert apart.index[apart < 0.05].tolist() == ["sentences-claimwise-1-5b"]
 
 
 def test_what_fine_tuning_brings_is_of_the_public_run():
     pairs, apart = (pd.read_csv(PUBLIC / "verifier" / f"{name}.csv") for name in ("pairs", "pairs_by_documents"))
-    asked = ["sentences-claimwise-1-5b", "summary-claimwise-1-5b", "sentences-claimwise-1-5b-zero-shot"]
-    for table in (pairs, apart):
-        untaught = table[table["metric"].isin(asked) & table["against"].isin(["sentences-qwen", "summary-qwen"])]
-        assert untaught[["p_holm", "auc_p_holm"]].min().min() > 0.05
+    told = []
+    for name, table in (("papers", pairs), ("documents", apart)):
+        untaught = table[table["metric"].str.contains("claimwise-1-5b") & table["against"].str.endswith("-qwen")]
+        assert untaught["p_holm"].min() > 0.05
+        found = untaught[untaught["auc_p_holm"] < 0.05]
+        told += [(name, one.group, one.metric) for one in found.itertuples()]
+        for one in found[found["metric"].str.startswith("sentences")].itertuples():
+            gain = f"{one.auc_difference:.2f} ({one.auc_difference_low:.2f} to {one.auc_difference_high:.2f})"
+            assert re.search(rf"by {re.escape(gain)} on [^;]*?\(p {one.auc_p_holm:.3f}\)", README)
+    both = ["sentences-claimwise-1-5b", "summary-claimwise-1-5b"]
+    assert told == [("papers", "xsum", name) for name in both] + [("documents", "all", name) for name in both]
     embedded = pairs.query("metric == 'sentences-claimwise-ensemble' and against == 'sentences'").set_index("group")
     assert embedded.loc[["xsum", "all"], "auc_p_holm"].max() < 0.05
     embedded = apart.query("against in ('sentences', 'holistic')").set_index("metric")["auc_p_holm"]
     assert embedded[["sentences-claimwise-1-5b", "sentences-claimwise-ensemble"]].max() < 0.05
     left_out = pd.read_csv(ROOT / "data" / "embedded" / "held_out_adapter.csv").query("pooling == 'mean'")
     untaught, taught = (
-        left_out[left_out["model"] == strength].set_index("corpus")["auc"] for strength in ("0.0", "1.0")
+        left_out[left_out["model"] == strength].set_index("corpus")["auc"] for strength in ("0.0", "0.5")
     )
-    assert len(untaught) == 7
-    assert (taught > untaught).all()
-    assert f"AUC rises on each, on average from {untaught.mean():.3f} to {taught.mean():.3f}" in README
+    assert (len(untaught), (taught > untaught).sum()) == (14, 13)
+    assert f"On fourteen corpora left out it rises on thirteen, on average from {untaught.mean():.3f} to {taught.mean():.3f}" in README
 
 
 def test_what_size_brings_is_of_the_public_run():

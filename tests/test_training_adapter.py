@@ -40,7 +40,7 @@ def learned(smollm2_options, tmp_path_factory):
     """A folder with an adapter of four large steps on two documents."""
     folder = tmp_path_factory.mktemp("adapter")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adapter, "RATE", 3e-3)
+        patch.setattr(adapter, "RATE", 6e-3)
         patch.setattr(lora, "WARM_UP", 1)
         patch.setattr(adapter, "_PACKS_PER_STEP", len(PACKS))
         adapter.train(smollm2_options, PACKS * 4, folder)
@@ -194,6 +194,18 @@ def test_what_was_left_out_is_asked_about_once_at_every_strength(smollm2, smollm
         assert torch.tensor(line["log_odds"][strength]) == pytest.approx(alone, abs=0.01)
     full, half, none = (torch.tensor(line["log_odds"][strength]) for strength in ("1.0", "0.5", "0.0"))
     assert min(torch.dist(full, none), torch.dist(half, none), torch.dist(full, half)) > 0.05  # told from rounding
+
+
+def test_a_summary_of_whose_document_a_version_was_learned_from_is_not_asked_about(monkeypatch):
+    article = " ".join(f"word{i}" for i in range(40))
+    cut_short = article.split(maxsplit=6)[-1].upper()
+    rows = [row(article, "Word.", label=1, corpus="wice"), row(DOCUMENTS[0], RIGHT[0], label=1, corpus="wice")]
+    monkeypatch.setattr(left_out, "load", lambda name: None)
+    monkeypatch.setattr(left_out, "training_rows", lambda corpora: rows)
+
+    elsewhere, of_the_group = (Pack(cut_short, (corpus,), ()) for corpus in ("vectara_training", "wice"))
+    assert list(left_out.rows_left_out([*PACKS, of_the_group])) == rows[:1]  # PACKS: the second row's document itself
+    assert list(left_out.rows_left_out([elsewhere])) == rows[1:]
 
 
 def test_of_corpora_left_out_only_what_was_asked_is_compared(tmp_path):

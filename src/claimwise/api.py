@@ -49,10 +49,10 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
     "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
-    "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53]},
+    "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.09, -0.37]},
     "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
     "claimwise-ensemble": _LARGE
-    | {"adapter": "claimwise-1.5b", "calibration": [1.05, 0.53], "averaged_with": "embedded"},
+    | {"adapter": "claimwise-1.5b", "calibration": [1.09, -0.37], "averaged_with": "embedded"},
     "claimwise-ensemble-zero-shot": _LARGE
     | {"adapter": "claimwise-1.5b-zero-shot", "averaged_with": "embedded-zero-shot"},
     "claim-extractor": {
