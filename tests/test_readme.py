@@ -209,7 +209,10 @@ def test_what_fine_tuning_brings_is_of_the_public_run():
         left_out[left_out["model"] == strength].set_index("corpus")["auc"] for strength in ("0.0", "0.5")
     )
     assert (len(untaught), (taught > untaught).sum()) == (14, 13)
-    assert f"On fourteen corpora left out it rises on thirteen, on average from {untaught.mean():.3f} to {taught.mean():.3f}" in README
+    assert (
+        f"On fourteen corpora left out it rises on thirteen, on average from {untaught.mean():.3f} to {taught.mean():.3f}"
+        in README
+    )
 
 
 def test_what_size_brings_is_of_the_public_run():

@@ -84,9 +84,7 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
                     torch.save(state, new)
 
 
-def save(
-    adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path, strength: float = 1.0
-) -> None:
+def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path, strength: float = 1.0) -> None:
     """Write the adapter in half precision, with the ids (``schema.document_id``) of the documents that it learned from, for
     the checkpoint by the name that users know. The state of the training, which ``fit`` kept in the folder, is deleted.
 
