@@ -292,14 +292,22 @@ def test_an_adapter_that_ships_learned_from_no_document_that_is_reported_on(adap
 
 def test_the_zero_shot_adapter_learned_from_no_document_of_what_it_left_out():
     learned = learned_documents("claimwise-1.5b-zero-shot")
-    for name in ("aggrefact_ftsota", "aggrefact_exf", "wice", "halueval", "summac_factcc", "summac_xsumfaith"):
+    for name in (
+        "aggrefact_ftsota",
+        "aggrefact_exf",
+        "wice",
+        "halueval",
+        "summac_cogensumm",
+        "summac_factcc",
+        "summac_xsumfaith",
+    ):
         assert learned.isdisjoint(load(name).examples["document_id"])
     assert not learned.isdisjoint(load("factcg").examples["document_id"])
 
 
-def test_no_document_that_thresholds_are_tuned_on_was_learned_from():
+def test_no_document_that_probabilities_are_calibrated_on_was_learned_from():
     ftsota = load("aggrefact_ftsota")
-    tuned_on = packing.aside({"aggrefact_ftsota": ftsota})
-    assert len(tuned_on) > 290  # 150 of each origin; two articles stand there twice
+    kept_out = packing.aside({"aggrefact_ftsota": ftsota})
+    assert len(kept_out) > 290  # 150 of each origin; two articles stand there twice
     examples = ftsota.examples[ftsota.examples["document_id"].isin(learned_documents("claimwise-1.5b"))]
-    assert tuned_on.isdisjoint(map(document_hash, examples["document"]))
+    assert kept_out.isdisjoint(map(document_hash, examples["document"]))

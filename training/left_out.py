@@ -28,11 +28,11 @@ from claimwise import models, prompts, text
 from claimwise.models.options import TransformersOptions
 from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
-from training.adapter import STRENGTH, Asked, read_together
+from training import lora
+from training.adapter import Asked, read_together
 from training.corpora import load
 from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, ZERO_SHOT, Row, each_summary, training_rows
 from training.evaluation import as_table, interval, one_auc, pooled
-from training.lora import options_of
 from training.packing import Pack, without
 from training.packing import read as read_packs
 
@@ -68,6 +68,7 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
     """
     asked = Asked(options)
     adapted = PeftModel.from_pretrained(asked.model, adapter_folder(adapter))
+    own = lora.strength(adapted)
     by_document: dict[str, dict[str, None]] = defaultdict(dict)
     learned = learned_documents(adapter)
     for row in (row for row in rows if document_id(row.document) not in learned):
@@ -87,7 +88,7 @@ def ask(rows: Sequence[Row], options: TransformersOptions, adapter: str, file: P
         for batch in read_together(groups, asked.model.device):
             found = []
             for strength in STRENGTHS:
-                with rescale_adapter_scale(adapted, strength / STRENGTH), torch.inference_mode():
+                with rescale_adapter_scale(adapted, strength / own), torch.inference_mode():
                     found.append([logits.tolist() for logits in asked.logits([groups[i] for i in batch])])
             for place, i in enumerate(batch):
                 document, statements = packs[i]
@@ -185,7 +186,7 @@ def main() -> None:
     elif given.step == "ask":
         adapter, group, file = given.files
         rows = [row for row in _read(given.rows) if row.corpus.startswith(HELD_OUT[group])]
-        ask(rows, options_of(given.model), adapter, Path(file))
+        ask(rows, lora.options_of(given.model), adapter, Path(file))
     else:
         file, *asked = map(Path, given.files)
         table(_read(given.rows), asked).to_csv(file, index=False)

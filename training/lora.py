@@ -24,6 +24,7 @@ from claimwise.models.weights import DOCUMENTS
 WARM_UP = 12  # steps that the learning rate rises over
 _LOWEST = 8  # layers below it are left alone, which saves a third of the way back
 _STEPS_PER_SAVE = 40
+_SCALE = 2  # of the low-rank product, while it is learned
 _STATE = "training.pt"
 _LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 Step = TypeVar("Step")
@@ -33,7 +34,7 @@ def added(model: PreTrainedModel, rank: int) -> PeftModel:
     """The model with an adapter of that rank in the linear parts of all but its lowest layers."""
     torch.manual_seed(0)
     layers = list(range(_LOWEST, model.config.get_text_config().num_hidden_layers))
-    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=_LINEAR, layers_to_transform=layers)
+    config = LoraConfig(r=rank, lora_alpha=_SCALE * rank, target_modules=_LINEAR, layers_to_transform=layers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft asks for what transformers will rename
         return get_peft_model(model, config)
@@ -93,10 +94,16 @@ def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: 
     (folder / DOCUMENTS).write_text("\n".join(sorted(set(documents))) + "\n")
     config = adapted.peft_config["default"]
     config.base_model_name_or_path = checkpoint  # not a folder of this machine
-    config.lora_alpha = round(config.lora_alpha * strength)
+    config.lora_alpha *= strength
     adapted.half().save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the hub
     (folder / "README.md").unlink()  # peft's model card has nothing but blanks
     (folder / _STATE).unlink(missing_ok=True)
+
+
+def strength(adapted: PeftModel) -> float:
+    """The share of what an adapter learned that it adds to the checkpoint's weights."""
+    config = adapted.peft_config["default"]
+    return config.lora_alpha / (_SCALE * config.r)
 
 
 def options_of(name: str) -> TransformersOptions:

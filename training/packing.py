@@ -27,7 +27,7 @@ from training.material import told_rows
 _LONGEST = 1100  # words of a document that is learned from
 _STATEMENTS, _SENTENCES = 12, 10  # at most that are read together; and of one summary
 _MADE = 8  # statements that nobody judged, of one document at most
-#: FtSota's validation documents of each origin that thresholds are tuned on: those of params.yaml's `validation_documents`.
+#: FtSota's validation documents of each origin that are kept out of training: probabilities are calibrated on them.
 _ASIDE = 150
 
 
@@ -113,7 +113,7 @@ def _groups(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def aside(corpora: Mapping[str, Corpus]) -> frozenset[int]:
-    """Hashes of FtSota's validation documents that thresholds are tuned on: the first that claimwise-0.5b did not learn from."""
+    """Hashes of FtSota's validation documents that are kept out of training: the first that claimwise-0.5b did not learn from."""
     ftsota = corpora["aggrefact_ftsota"]
     examples = ftsota.first(None, {"validation": _ASIDE}, learned_documents("claimwise-0.5b")).examples
     return frozenset(map(document_hash, examples.loc[examples["split"] == "validation", "document"]))
@@ -132,9 +132,9 @@ def main() -> None:
         for example in load(name).examples.itertuples()
         if document_hash(example.document) not in forbidden
     ]
-    tuned_on = aside(corpora)
+    kept_out = aside(corpora)
     rows = [*training_rows(corpora), *told_rows(corpora), *pairs]
-    made = packs([row for row in rows if document_hash(row.document) not in tuned_on])
+    made = packs([row for row in rows if document_hash(row.document) not in kept_out])
     write(made, given.file)
     print(f"{len(made)} packs, {sum(len(text.statements) for pack in made for text in pack.texts)} statements")
 
