@@ -178,6 +178,8 @@ def main() -> None:
     parser.add_argument("files", nargs="*", help=about)
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="an entry of `models` in params.yaml")
     given = parser.parse_args()
+    if len(given.files) < {"rows": 1, "ask": 3, "table": 2}[given.step]:
+        parser.error(f"more files are needed ({about})")
     if given.step == "rows":
         given.rows.parent.mkdir(parents=True, exist_ok=True)
         with given.rows.open("w", encoding="utf-8") as stream:
