@@ -215,6 +215,26 @@ def test_what_fine_tuning_brings_is_of_the_public_run():
     )
 
 
+def test_what_the_model_card_says_of_corpora_left_out_is_of_the_table():
+    tables = [pd.read_csv(ROOT / "data" / "embedded" / f"held_out{name}.csv") for name in ("_adapter", "")]
+    means = pd.concat(tables).query("pooling == 'mean'").groupby(["model", "held_out_with"])["auc"].mean()
+    (half_a, half_b), (whole_a, whole_b), (untaught_a, untaught_b), (embedded_a, embedded_b) = (
+        means[model] for model in ("0.5", "1.0", "0.0", "shipped")
+    )
+    card = " ".join((ROOT / "docs" / "model_card.md").read_text(encoding="utf-8").replace(" .", " 0.").split())
+    half, whole = (half_a + half_b) / 2, (whole_a + whole_b) / 2  # seven corpora each
+    assert f"half has a mean AUC of {half:.3f}, all of it {whole:.3f}" in card
+    said = f"its mean AUC is {half_a:.3f} (sentences, mean), that of its untaught weights {untaught_a:.3f}"
+    assert f"{said}, of the embedded model without the same corpora {embedded_a:.3f}" in card
+    assert f"has {half_b:.3f} on them, untaught {untaught_b:.3f}, embedded {embedded_b:.3f}." in card
+
+
+@pytest.mark.parametrize("adapter", ["claimwise-1.5b", "claimwise-1.5b-zero-shot"])
+def test_so_many_documents_were_learned_from_as_the_model_card_says(adapter):
+    card = (ROOT / "docs" / "model_card.md").read_text(encoding="utf-8")
+    assert f"{len(learned_documents(adapter)):,} documents" in card
+
+
 def test_what_size_brings_is_of_the_public_run():
     sizes, steps, ways = (
         pd.read_csv(PUBLIC / "model_size" / f"{name}.csv")

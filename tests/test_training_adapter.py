@@ -37,13 +37,13 @@ PACKS = [
 
 @pytest.fixture(scope="module")
 def learned(smollm2_options, tmp_path_factory):
-    """A folder with an adapter of four large steps on two documents."""
+    """A folder with an adapter of eight large steps on two documents."""
     folder = tmp_path_factory.mktemp("adapter")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(adapter, "RATE", 3e-3)
+        patch.setattr(adapter, "RATE", 2e-3)
         patch.setattr(lora, "WARM_UP", 1)
         patch.setattr(adapter, "_PACKS_PER_STEP", len(PACKS))
-        adapter.train(smollm2_options, PACKS * 4, folder)
+        adapter.train(smollm2_options, PACKS * 8, folder)
     return folder
 
 
@@ -57,7 +57,7 @@ def test_statements_are_told_apart_by_a_model_with_the_adapter_that_learned_them
     before, after = supports(smollm2), supports(smollm2, adapter=str(learned))
 
     margin_before, margin_after = before.logit().diff()[:, 0], after.logit().diff()[:, 0]
-    assert (margin_after < margin_before - 0.05).all()  # the wrong one falls behind the right one
+    assert (margin_after < margin_before - 0.1).all()  # the wrong one falls behind the right one
 
 
 def test_training_reads_a_document_once_for_all_statements_and_finds_what_each_alone_would_have(
