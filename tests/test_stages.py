@@ -1,6 +1,7 @@
 """The stages: corpora prepared, metrics run over them, notebooks executed, each in a project of its own."""
 
 import json
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -401,6 +402,49 @@ def test_what_the_settings_no_longer_name_is_removed(model, settings):
 def test_a_metric_of_no_corpus_leaves_an_empty_folder_for_dvc(model, settings):
     assert stages.score(scored(settings, one=BOTH), "holistic") == []
     assert list(paths.scores_folder("sample", "embedded", "holistic").iterdir()) == []
+
+
+# by_summary
+
+
+def test_scores_of_all_metrics_stand_side_by_side_and_are_read_where_none_were_made(model, settings):
+    prepare("one", 3)
+    prepare("judged", 1)
+    given = scored(settings, one=BOTH, judged={"metrics": ["holistic"]})
+    for metric in (*BOTH["metrics"], "holistic"):
+        stages.score(given, metric)
+    made = project.load_scores("sample", "embedded", "one", "factored")
+    folder = stages.write_by_summary(given)
+    assert [path.name for path in sorted(folder.iterdir())] == ["judged.csv", "one.csv"]
+    assert list(pd.read_csv(folder / "one.csv")) == ["example_id", *BOTH["metrics"]]
+    shutil.rmtree("data/scores")
+    with pytest.warns(UserWarning, match="the committed run"):
+        read = project.load_scores("sample", "embedded", "one", "factored")
+    pd.testing.assert_frame_equal(read, made, check_exact=True)
+    with pytest.raises(FileNotFoundError, match="dvc repro"):
+        project.load_scores("sample", "embedded", "one", "holistic")  # was not run on it
+
+
+def test_scores_of_this_run_come_before_the_committed_ones(model, settings):
+    prepare("one", 1)
+    given = scored(settings, one=BOTH)
+    for metric in BOTH["metrics"]:
+        stages.score(given, metric)
+    file = stages.write_by_summary(given) / "one.csv"
+    file.write_text(file.read_text().replace(",1.0", ",0.0"))
+    assert project.load_scores("sample", "embedded", "one", "acueval")["score"].tolist() == pytest.approx([1, 0.5])
+
+
+def test_a_metric_that_was_not_run_is_said_and_earlier_scores_stay(model, settings):
+    prepare("one", 1)
+    given = scored(settings, one=BOTH)
+    stages.score(given, "acueval")
+    file = paths.by_summary_folder("sample", "embedded") / "one.csv"
+    file.parent.mkdir(parents=True)
+    file.write_text("example_id\n")
+    with pytest.raises(FileNotFoundError, match="factored"):
+        stages.write_by_summary(given)
+    assert file.read_text() == "example_id\n"
 
 
 # notebook

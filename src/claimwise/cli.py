@@ -294,6 +294,14 @@ def evaluate(
             typer.echo(folder)
 
 
+@app.command("by-summary")
+def by_summary() -> None:
+    """Stage: every summary's score by every metric, side by side, a table a corpus; writes tables/DATA/MODEL/by_summary."""
+    from claimwise import stages
+
+    typer.echo(stages.write_by_summary(_settings()))
+
+
 @app.command()
 def notebook(
     name: Annotated[str, typer.Argument(help="a notebook in notebooks/, e.g. meta_evaluation")],

@@ -53,6 +53,11 @@ def results_folder(kind: str, data: str, model: str) -> Path:
     return root() / kind / plain(data) / plain(model)
 
 
+def by_summary_folder(data: str, model: str) -> Path:
+    """The committed scores of each summary, a table a corpus: ``tables/DATA/MODEL/by_summary``."""
+    return results_folder("tables", data, model) / "by_summary"
+
+
 def plain(name: str) -> str:
     """A name from the settings that becomes a part of a path: nothing outside our own folders is ever named by it.
 

@@ -1,5 +1,6 @@
 """What a notebook loads: the settings, a model of them, and the tables that the stages ``corpora`` and ``score`` wrote."""
 
+import warnings
 from collections.abc import Iterable
 
 import pandas as pd
@@ -47,6 +48,27 @@ def load_evaluation(data: str, model: str, corpus: str, metric: str) -> Evaluati
         FileNotFoundError: it did not; the message says how.
     """
     return Evaluation.read(paths.scores_folder(data, model, metric) / paths.plain(corpus))
+
+
+def load_scores(data: str, model: str, corpus: str, metric: str) -> pd.DataFrame:
+    """Each summary's ``score`` by a model's metric, beside its ``example_id``; NaN where it has none.
+
+    As the stage ``score`` wrote them; where it did not run here, as they are committed (with a warning), so that a question
+    about the scores of a public run needs the public corpora, but no hours.
+
+    Raises:
+        FileNotFoundError: neither is there; the message says how they are made.
+    """
+    folder = paths.scores_folder(data, model, metric) / paths.plain(corpus)
+    committed = paths.by_summary_folder(data, model) / f"{paths.plain(corpus)}.csv"
+    if not folder.is_dir() and committed.is_file():
+        table = pd.read_csv(committed)
+        if metric in table:
+            warnings.warn(
+                f"read from {committed}, the committed run; `dvc repro` makes scores of your own", stacklevel=2
+            )
+            return table[["example_id", metric]].rename(columns={metric: "score"})
+    return Evaluation.read(folder).scores[["example_id", "score"]]
 
 
 #: A summary of the shipped sample with one claim that its document does not support.

@@ -1,7 +1,7 @@
 """The pipeline's stages.
 
-``settings`` writes what each other one is told, ``corpora`` prepares tables, ``score`` runs a metric over them, and
-``notebook`` executes a notebook.
+``settings`` writes what each other one is told, ``corpora`` prepares tables, ``score`` runs a metric over them,
+``by_summary`` writes all metrics' scores side by side, and ``notebook`` executes a notebook.
 """
 
 import json
@@ -17,7 +17,7 @@ import typer
 from claimwise import corpora, models, paths
 from claimwise.corpora import Corpus, user
 from claimwise.errors import near
-from claimwise.metrics import estimate, evaluate, specification
+from claimwise.metrics import Evaluation, estimate, evaluate, specification
 from claimwise.models import cost
 from claimwise.models.weights import learned_documents
 from claimwise.params import OWN, ParamsError, Settings
@@ -212,6 +212,31 @@ def _learned(settings: Settings, metrics: Iterable[str]) -> frozenset[str]:
     """Documents that the models of any of these metrics learned from: so all of them are tuned on the same others."""
     models = [specification(metric, settings.metrics).model or settings.model for metric in metrics]
     return frozenset().union(*(learned_documents(settings.model_entry(model).get("adapter")) for model in models))
+
+
+# by_summary
+
+
+def write_by_summary(settings: Settings) -> Path:
+    """Write the scores of each summary, a table a corpus and a column a metric; returns the folder.
+
+    They are committed and hold no text, so that a question about a run's scores does not need the run. A cell is empty
+    where a metric has no score, or was not asked.
+
+    Raises:
+        FileNotFoundError: a metric was not run on a corpus; the message says how.
+    """
+    folder = paths.by_summary_folder(settings.data, settings.model)
+    with paths.replaced(folder) as new:
+        for corpus, scored in settings.dataset.score.items():
+            columns = {}
+            for metric in scored.metrics:
+                found = Evaluation.read(paths.scores_folder(settings.data, settings.model, metric) / corpus)
+                columns[metric] = found.scores.set_index("example_id")["score"]
+            pd.DataFrame(columns).rename_axis("example_id").to_csv(
+                new / f"{corpus}.csv"
+            )  # floats in full: nothing is rounded
+    return folder
 
 
 # notebook
