@@ -13,7 +13,7 @@ from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
 from claimwise.models.cost import usage
 from claimwise.models.language import Decomposer, PromptedModel, Verifier
-from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, without_credentials
+from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, read_kind, without_credentials
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
 
@@ -111,12 +111,7 @@ def check(settings: Mapping[str, Any]) -> Any:
 
     if not isinstance(settings, Mapping):
         raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
-    kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
-    kinds: dict[str, type[Options]] = {"embedded": EmbeddedOptions, "lexical": Options, **LANGUAGE_MODELS}
-    if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
-        *others, last = kinds
-        raise ModelError(f"unknown kind of model {kind!r}; expected {', '.join(others)} or {last}")
-    return kinds[kind].read(kind, options)
+    return read_kind("model", settings, {"embedded": EmbeddedOptions, "lexical": Options, **LANGUAGE_MODELS})
 
 
 def describe(settings: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ verifier in that role, for runs without a checkpoint; and any model that verifie
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,9 +16,9 @@ from pydantic import Field
 
 from claimwise import prompts
 from claimwise.errors import ClaimwiseError
-from claimwise.models.base import Entailment
+from claimwise.models.base import Entailment, Model
 from claimwise.models.cache import ResponseCache
-from claimwise.models.options import Options, of_kind
+from claimwise.models.options import Options, read_kind
 
 #: Columns of what ``entail`` returns; a checkpoint's labels are recognised by how these names begin.
 LABELS = ("entailment", "neutral", "contradiction")
@@ -157,28 +157,19 @@ class ModelEntailment(Entailment):
     There is no limit: the model itself says what it cannot read. That, or an answer that cannot be read, is a row of NaN.
 
     Args:
-        model: an entry of ``models`` in params.yaml.
+        model: plays the role ``verify``.
         prompt: for verification; it shows the premise as the document.
 
-    >>> nli = ModelEntailment({"kind": "lexical"})
+    >>> from claimwise import models
+    >>> nli = ModelEntailment(models.load({"kind": "lexical"}))
     >>> nli.entail(["It rained.", "Ann left."], ["It rained.", "It rained."]).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
 
-    def __init__(self, model: Mapping[str, Any], prompt: str = "acueval-verify-zeroshot") -> None:
-        from claimwise import models
-
-        self._model, self._prompt = models.loaded(model), prompts.load(prompt, "verify")
-        self.name = self._model.name
-        self.fingerprint = f"verifier:{self._model.fingerprint}:{self._prompt.fingerprint}"
-
-    def remembering(self, calls: ResponseCache) -> ModelEntailment:
-        """The same with these finished calls; the weights are shared."""
-        from claimwise import models
-
-        other = copy.copy(self)
-        other._model = models.remembering(self._model, calls)
-        return other
+    def __init__(self, model: Model, prompt: str = "acueval-verify-zeroshot") -> None:
+        self._model, self._prompt = model, prompts.load(prompt, "verify")
+        self.name = model.name
+        self.fingerprint = f"verifier:{model.fingerprint}:{self._prompt.fingerprint}"
 
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """See ``Entailment.entail``; all claims about a premise are asked together, so that it is read once."""
@@ -257,14 +248,9 @@ class ModelOptions(Options):
     model: dict[str, Any]
     prompt: str = "acueval-verify-zeroshot"
 
-    def __hash__(self) -> int:
-        return hash(self.model_dump_json())
-
 
 def load(settings: Mapping[str, Any], cache: ResponseCache | None = None) -> Entailment:
     """The entailment model that a metric's ``entailment`` entry describes; its weights are loaded once for equal entries.
-
-    A checkpoint is large, and the variants of an ablation read with one.
 
     Args:
         settings: ``kind`` (embedded, transformers or model) and the options of that kind.
@@ -277,19 +263,23 @@ def load(settings: Mapping[str, Any], cache: ResponseCache | None = None) -> Ent
     >>> load({"kind": "nli"})
     Traceback (most recent call last):
     ...
-    claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded or transformers or model
+    claimwise.models.entailment.EntailmentError: unknown kind of entailment 'nli'; expected embedded, transformers or model
     """
-    kinds = {
-        "embedded": _embedded,
-        "transformers": lambda: (SequenceClassifier, CheckpointOptions),
-        "model": lambda: (ModelEntailment, ModelOptions),
-    }
-    found = of_kind("entailment", settings, kinds, EntailmentError)
-    return found.remembering(cache) if cache is not None and isinstance(found, ModelEntailment) else found
-
-
-def _embedded() -> tuple[Callable[..., Entailment], type[Options]]:
+    from claimwise import models
     from claimwise_embedded import EmbeddedOptions
+
+    kinds = {"embedded": EmbeddedOptions, "transformers": CheckpointOptions, "model": ModelOptions}
+    options = read_kind("entailment", settings, kinds, EntailmentError)
+    if not isinstance(options, ModelOptions):
+        return _loaded(options)
+    model = models.loaded(options.model)
+    return ModelEntailment(model if cache is None else models.remembering(model, cache), options.prompt)
+
+
+@lru_cache(maxsize=6)  # the variants of an ablation share a large checkpoint
+def _loaded(options: Options) -> Entailment:
+    if isinstance(options, CheckpointOptions):
+        return SequenceClassifier(**options.model_dump())
     from claimwise_embedded.entailment import EmbeddedEntailment
 
-    return EmbeddedEntailment, EmbeddedOptions
+    return EmbeddedEntailment(options.weights)

@@ -4,8 +4,7 @@ What each option means says the table of its kind in docs/models.md; a test hold
 """
 
 import re
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -181,34 +180,27 @@ class OpenAIOptions(LanguageModelOptions):
 LANGUAGE_MODELS: dict[str, type[LanguageModelOptions]] = {"transformers": TransformersOptions, "openai": OpenAIOptions}
 
 
-def of_kind(
-    part: str,
-    settings: Mapping[str, Any],
-    kinds: Mapping[str, Callable[[], tuple[Callable[..., Any], type[Options]]]],
-    error: type[ClaimwiseError],
-) -> Any:
-    """What an entry of a metric's settings describes; for equal entries the same one.
+def read_kind(
+    part: str, settings: Mapping[str, Any], kinds: Mapping[str, type[Options]], error: type[ClaimwiseError] = ModelError
+) -> Options:
+    """The options of an entry by its ``kind``.
 
     Args:
         part: what the entry is for, in messages.
         settings: ``kind`` and the options of that kind.
-        kinds: by name what returns a kind's class and its options: they are imported when an entry names them.
+        kinds: by name the options of each.
         error: raised for another kind.
 
     Raises:
         ModelError: an option is unknown or malformed.
 
-    >>> kinds = {"plain": lambda: (dict, Options)}
-    >>> of_kind("example", {"kind": "plain"}, kinds, ModelError)
-    {}
+    >>> read_kind("example", {"kind": "plane"}, {"plain": Options, "other": Options})
+    Traceback (most recent call last):
+    ...
+    claimwise.models.options.ModelError: unknown kind of example 'plane'; expected plain or other
     """
     kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
     if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
-        raise error(f"unknown kind of {part} {kind!r}; expected {' or '.join(kinds)}")
-    made, known = kinds[kind]()
-    return _made(made, known.read(f"{kind} ({part})", options))
-
-
-@lru_cache(maxsize=6)  # the variants of an ablation share a large checkpoint
-def _made(kind: Callable[..., Any], options: Options) -> Any:
-    return kind(**options.model_dump())
+        *others, last = kinds
+        raise error(f"unknown kind of {part} {kind!r}; expected {', '.join(others)} or {last}")
+    return kinds[kind].read(kind if part == "model" else f"{kind} ({part})", options)

@@ -9,12 +9,13 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import dropwhile, takewhile
 from typing import Any, Protocol
 
 from claimwise import text
 from claimwise.errors import ClaimwiseError
-from claimwise.models.options import Options, of_kind
+from claimwise.models.options import Options, read_kind
 from claimwise.words import (
     FEMALE,
     FEMALE_NOUNS,
@@ -97,8 +98,6 @@ class NeuralOptions(Options):
 def load(settings: Mapping[str, Any]) -> Resolver:
     """The resolver that a metric's ``coreference`` entry describes: ``kind`` (rules or neural) and its options.
 
-    Equal entries share one resolver.
-
     Raises:
         CoreferenceError: the kind is unknown, or the resolver cannot be loaded.
         ModelError: an option is unknown or malformed.
@@ -106,8 +105,13 @@ def load(settings: Mapping[str, Any]) -> Resolver:
     >>> load({"kind": "rules"}).chains("Ann Lee won. She smiled.")
     [((0, 7), (13, 16))]
     """
-    kinds = {"rules": lambda: (Rules, Options), "neural": lambda: (NeuralResolver, NeuralOptions)}
-    return of_kind("coreference", settings, kinds, CoreferenceError)
+    options = read_kind("coreference", settings, {"rules": Options, "neural": NeuralOptions}, CoreferenceError)
+    return _neural(options) if isinstance(options, NeuralOptions) else Rules()
+
+
+@lru_cache(maxsize=6)  # the variants of an ablation share its weights
+def _neural(options: NeuralOptions) -> NeuralResolver:
+    return NeuralResolver(options.checkpoint, options.device)
 
 
 # -- rules -----------------------------------------------------------------------------------------
