@@ -94,26 +94,18 @@ class PromptedModel:
         Where the server gives no probabilities, support is 0 or 1 and the reason says ``sampled``; where Yes and No
         together are improbable, it says ``improbable``.
         """
-        parts: list[list[Chunk]] = []  # of every claim, documents in order
-        rendered: list[list[str]] = []
-        for i, group in enumerate(claims):
-            render = prompt.render if extras is None else partial(prompt.render, Extra=extras[i])
-            for claim, seen in zip(group, self._shown(documents[i], group, prompt, render), strict=True):
-                parts.append(seen)
-                rendered.append([render(Document=part.text, ACU=claim) for part in seen])
-        verdicts = map(_best, self._parsed(rendered, prompt), parts)
+        verdicts = map(_best, *self._about(documents, claims, prompt, "ACU", extras))
         return [[next(verdicts) for _ in group] for group in claims]
 
     def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``: sum k p(k) over the ratings k, as (s - 1) / 4, or the rating that was written."""
-        seen, rendered = self._pairs(documents, summaries, prompt, "Summary")
-        best = map(_best, self._parsed(rendered, prompt), seen)
+        best = map(_best, *self._about(documents, [[summary] for summary in summaries], prompt, "Summary"))
         return [Judgement(verdict.support, verdict.reason) for verdict in best]
 
     def critique(self, documents: Texts, statements: Texts, prompt: Prompt) -> list[Critique]:
         """See ``Model.critique``; of a document in chunks, the critique that supports the statement most."""
-        _, rendered = self._pairs(documents, statements, prompt, "Statement")
-        return [_kindest(found) for found in self._parsed(rendered, prompt)]
+        found, _ = self._about(documents, [[statement] for statement in statements], prompt, "Statement")
+        return [_kindest(replies) for replies in found]
 
     def revise(self, documents: Texts, summaries: Texts, feedback: Sequence[Feedback], prompt: Prompt) -> list[Text]:
         """See ``Model.revise``; a document that does not fit the context gives no revision, and a reason."""
@@ -130,24 +122,34 @@ class PromptedModel:
 
     # -- rendering ---------------------------------------------------------------------------------
 
-    def _pairs(
-        self, documents: Texts, statements: Texts, prompt: Prompt, variable: str
-    ) -> tuple[list[list[Chunk]], list[list[str]]]:
-        """The chunks of every document, and the prompts that show each beside the document's statement."""
+    def _about(
+        self, documents: Texts, groups: Sequence[Texts], prompt: Prompt, variable: str, extras: Texts | None = None
+    ) -> tuple[list[list[Parsed]], list[list[Chunk]]]:
+        """What the replies about each statement of each document say, and the parts of the document that they are about.
 
-        def render(statement: str, part: str) -> str:
-            return prompt.render(Document=part, References=references(part), **{variable: statement})
+        ``variable`` is the one of the prompt that shows a statement.
+        """
 
-        pairs = zip(documents, statements, strict=True)
-        seen = [self._chunks(document, prompt, partial(render, statement)) for document, statement in pairs]
-        rendered = [[render(one, part.text) for part in parts] for one, parts in zip(statements, seen, strict=True)]
-        return seen, rendered
+        def render(i: int, part: str, statement: str) -> str:
+            shown: dict[str, Any] = {variable: statement}
+            if extras is not None:
+                shown["Extra"] = extras[i]
+            if variable == "Statement":
+                shown["References"] = references(part)
+            return prompt.render(Document=part, **shown)
+
+        rendered, seen = [], []
+        for i, (document, group) in enumerate(zip(documents, groups, strict=True)):
+            for statement, parts in zip(group, self._shown(document, group, prompt, partial(render, i)), strict=True):
+                rendered.append([render(i, part.text, statement) for part in parts])
+                seen.append(parts)
+        return self._parsed(rendered, prompt), seen
 
     def _parts(self, passage: str, prompt: Prompt) -> Sequence[text.Span | Chunk]:
         """What a decomposition is asked about: the passage or its sentences, each in chunks where it does not fit."""
 
         def fitting(whole: str) -> list[Chunk]:
-            return self._chunks(whole, prompt, lambda part: prompt.render(Summary=part))
+            return chunks.split(whole, lambda part: self._fits(prompt.render(Summary=part), prompt))
 
         if prompt.scope != "sentence":
             return fitting(passage)
@@ -155,16 +157,12 @@ class PromptedModel:
         return [span._replace(text=part.text) for span in text.sentences(passage) for part in fitting(span.text)]
 
     def _shown(
-        self, document: str, group: Sequence[str], prompt: Prompt, render: Callable[..., str]
+        self, document: str, group: Texts, prompt: Prompt, render: Callable[[str, str], str]
     ) -> list[list[Chunk]]:
-        """What each claim is checked against: the document, its chunks, or the sentences retrieved for it."""
+        """What each statement is checked against: the document, its chunks, or the sentences retrieved for it."""
 
-        def parts(shown: str, claims: Sequence[str]) -> list[Chunk]:
-            def fits(part: str) -> bool:
-                asked = (render(Document=part, ACU=claim) for claim in claims)
-                return all(self.language_model.fits(one, prompt.decoding) for one in asked)
-
-            return chunks.split(shown, fits)
+        def parts(shown: str, statements: Texts) -> list[Chunk]:
+            return chunks.split(shown, lambda part: all(self._fits(render(part, one), prompt) for one in statements))
 
         if prompt.context == "retrieved":
             best = [chunks.retrieve(document, claim) for claim in group]
@@ -178,11 +176,11 @@ class PromptedModel:
         alike: dict[int, list[str]] = {}  # claims by the number of their chunks
         for claim, own in zip(group, alone, strict=True):
             alike.setdefault(len(own), []).append(claim)
-        shared = {count: parts(document, some) for count, some in alike.items() if count > 1}
+        shared = {count: parts(document, some) for count, some in alike.items() if count > 1 and len(some) > 1}
         return [shared.get(len(own), own) for own in alone]
 
-    def _chunks(self, document: str, prompt: Prompt, render: Callable[[str], str]) -> list[Chunk]:
-        return chunks.split(document, lambda part: self.language_model.fits(render(part), prompt.decoding))
+    def _fits(self, rendered: str, prompt: Prompt) -> bool:
+        return self.language_model.fits(rendered, prompt.decoding)
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -262,7 +260,7 @@ class PromptedModel:
             for place in again
             if not parsers.texts.is_refusal(replies[place].text or "")
         }
-        return {place: one for place, one in asked.items() if self.language_model.fits(one, alone.decoding)}, alone
+        return {place: one for place, one in asked.items() if self._fits(one, alone)}, alone
 
     def _warn(self, improbable: int, asked: int) -> None:
         """Say once where a model mostly would not answer as asked: its chat template or the prompt may be wrong."""
@@ -275,7 +273,7 @@ class PromptedModel:
             )  # fmt: skip
 
     def _texts(self, rendered: list[str], prompt: Prompt) -> list[Text]:
-        fitting = [[one] if self.language_model.fits(one, prompt.decoding) else [] for one in rendered]
+        fitting = [[one] if self._fits(one, prompt) else [] for one in rendered]
         return [Text(*found[0]) if found else Text(None, Reason.TOO_LONG) for found in self._parsed(fitting, prompt)]
 
 
