@@ -80,26 +80,24 @@ class SequenceClassifier(Entailment):
         batch_tokens: int = 8192,
     ) -> None:
         import torch
-        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-        from claimwise import hub
-        from claimwise.models.weights import folder_hash
+        from claimwise.models.weights import config_of, folder_hash
 
-        local = Path(checkpoint).is_dir()
+        folder = Path(checkpoint)
+        local = folder.is_dir()
         if not local and revision is None:
             raise EntailmentError(
                 f"{checkpoint}: no such folder, and a hub id needs a `revision` (a commit), so that a run can be repeated"
             )
-        source: dict[str, Any] = {} if local else {"revision": revision}
-        if not local:
-            hub.ask(checkpoint, "config.json", revision)
-        config = AutoConfig.from_pretrained(checkpoint, **source)
+        where = folder if local else checkpoint
+        config = config_of(where, revision)
         self._order = label_order(config.id2label, checkpoint)
         # What looks like a control token in a text ("[SEP]") is text.
-        self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, split_special_tokens=True, **source)
+        self._tokenizer = AutoTokenizer.from_pretrained(where, revision=revision, split_special_tokens=True)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         model = AutoModelForSequenceClassification.from_pretrained(
-            checkpoint, dtype=getattr(torch, dtype), use_safetensors=True, **source
+            where, revision=revision, dtype=getattr(torch, dtype), use_safetensors=True
         )
         self._model = model.eval().to(self._device)
         if dtype == "float32" and self._device.type == "cpu" and torch.backends.mkldnn.is_available():
@@ -107,9 +105,9 @@ class SequenceClassifier(Entailment):
         self._batch_tokens = batch_tokens
         most = min(filter(None, (max_tokens, _positions(config), self._tokenizer.model_max_length)))
         self.limit = most - self._tokenizer.num_special_tokens_to_add(pair=True)
-        self.name = f"{checkpoint}@{revision}" if revision else Path(checkpoint).name
+        self.name = f"{checkpoint}@{revision}" if revision else folder.name
         commit = getattr(config, "_commit_hash", None) or revision  # a branch's or tag's name may move on
-        origin = folder_hash(Path(checkpoint)) if local else f"{checkpoint}@{commit}"
+        origin = folder_hash(folder) if local else f"{checkpoint}@{commit}"
         self.fingerprint = f"nli:{origin}:{dtype}:{self._device.type}:{most}"
 
     def count(self, texts: Sequence[str]) -> list[int]:

@@ -52,16 +52,17 @@ class Checkpoint:
 
     def __init__(self, options: TransformersOptions):
         device = None if options.device == "spread" else _device(options.device)
-        where = place(options)
+        where, revision = place(options), options.revision  # of a hub id; a folder has none
         with explained(options), quiet():
-            config = config_of(where)
-            self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**where)
+            config = config_of(where, revision)
+            self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(where, revision=revision)
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
             # StableBeluga2, which ACUEval runs on, is published as pickles only; torch's `weights_only` runs none of
             # their code.
             self.model: PreTrainedModel = kind.from_pretrained(
-                **where,
+                where,
+                revision=revision,
                 dtype=_dtype(options, config, device),
                 weights_only=True,
                 **({} if device else {"device_map": "auto"}),

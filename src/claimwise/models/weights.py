@@ -8,10 +8,10 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pooch
 from filelock import FileLock
@@ -60,15 +60,14 @@ def _weights(options: TransformersOptions) -> str:
     """A hash of the file or the folder, or the hub's commit."""
     if options.file and options.sha256:
         return options.sha256
-    found = place(options)
-    where, commit = found["pretrained_model_name_or_path"], options.revision
+    where, commit = place(options), options.revision
     if options.file:
         return where.name
     if isinstance(where, Path):
         return folder_hash(where)
     if not re.fullmatch("[0-9a-f]{40}", commit or ""):
         with explained(options):
-            commit = getattr(config_of(found), "_commit_hash", None) or commit
+            commit = getattr(config_of(where, commit), "_commit_hash", None) or commit
     return f"{options.model} at {commit}"
 
 
@@ -92,36 +91,35 @@ def folder_hash(folder: Path) -> str:
 # -- a checkpoint --------------------------------------------------------------------------------------
 
 
-def place(options: TransformersOptions) -> dict[str, Any]:
-    """Where transformers finds the checkpoint: a folder, or a hub id and its revision; a GGUF file is converted first.
+def place(options: TransformersOptions) -> Path | str:
+    """Where transformers finds the checkpoint: a folder, or a hub id; a GGUF file is converted first.
 
     Raises:
         ModelError: the file is not there or is another one, or there is no such folder.
     """
     if options.file:
-        return {"pretrained_model_name_or_path": converted(options)}
+        return converted(options)
     folder = paths.located(options.model)
     if folder.is_dir():
-        return {"pretrained_model_name_or_path": folder}
+        return folder
     # `owner/name` is a hub id, unless there is a folder `owner`; the hub is asked many times before it gives up.
     hub_id = re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", options.model)
     if not hub_id or (folder.parent != paths.root() and folder.parent.is_dir()):
         raise ModelError(f"kind transformers: there is no folder {folder}, and {options.model!r} is no hub id")
-    return {"pretrained_model_name_or_path": options.model, "revision": options.revision}
+    return options.model
 
 
-def config_of(place: Mapping[str, Any]) -> PretrainedConfig:
-    """The configuration of the checkpoint at a place.
+def config_of(where: Path | str, revision: str | None) -> PretrainedConfig:
+    """The configuration of a checkpoint in a folder, which has no revision, or of a hub id.
 
     Raises:
         OSError, ValueError: the hub cannot be asked, or what is there is no configuration.
     """
     from transformers import AutoConfig
 
-    where = place["pretrained_model_name_or_path"]
     if not isinstance(where, Path):
-        hub.ask(where, "config.json", place["revision"])
-    return AutoConfig.from_pretrained(**place)
+        hub.ask(where, "config.json", revision)
+    return AutoConfig.from_pretrained(where, revision=revision)
 
 
 @contextmanager
