@@ -35,12 +35,7 @@ _FINAL = ("insufficient_quota", "exceeded your current quota", "validation error
 
 _TOO_LONG = Reason.REFUSED_AS_TOO_LONG
 _FILTERED = "the server's content filter refused the prompt"
-_CODES = {
-    "context_length_exceeded": _TOO_LONG,
-    "exceed_context_size_error": _TOO_LONG,  # llama.cpp
-    "content_filter": _FILTERED,
-    "content_policy_violation": _FILTERED,
-}
+# What servers say of a prompt, also in codes: context_length_exceeded, exceed_context_size_error, content_policy_violation.
 _SIGNS = {
     re.compile(
         r"context.(?:length|window|size)|maximum context|too many tokens"
@@ -284,12 +279,16 @@ def refusal(
     room = _ROOM.search(message)
     if room and (reply_limit(request) or 0) >= int(room[1].replace(",", "")):
         return None  # not even an empty prompt leaves room for such a reply
-    if code := next((code for code in codes if code in _CODES), None):
-        return _CODES[code]
-    reason = next((reason for sign, reason in _SIGNS.items() if sign.search(message)), None)
+    if reason := _sign(" ".join(codes)):
+        return reason
+    reason = _sign(message)
     if _names_field(message, parameter, request) and not (reason == _TOO_LONG and _SIZED.search(message)):
         return None
     return _TOO_LONG if status == 413 else reason
+
+
+def _sign(said: str) -> str | None:
+    return next((reason for sign, reason in _SIGNS.items() if sign.search(said)), None)
 
 
 def _names_field(message: str, parameter: str, fields: Collection[str]) -> bool:

@@ -88,15 +88,18 @@ class LanguageModel(Protocol):
 
     def fits(self, prompt: str, how: Decoding) -> bool:
         """Whether the prompt can be read beside the longest reply; so too where the context is not known."""
+        return True
 
     def count(self, text: str) -> int:
-        """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above."""
+        """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above; 0 where none is sent."""
+        return 0
 
     def longest_reply(self, how: Decoding) -> int:
         """The most tokens that a reply may have; options may give it another limit than ``how`` does."""
+        return 1 if how.choices else how.max_tokens
 
 
-class RecordedReplies:
+class RecordedReplies(LanguageModel):
     """A language model that looks up what a language model once answered.
 
     Args:
@@ -122,15 +125,3 @@ class RecordedReplies:
         for index, prompt in enumerate(prompts):
             text = self._replies.get(prompt)
             yield index, Reply(text) if text is not None else Reply(reason="no recorded reply")
-
-    def fits(self, prompt: str, how: Decoding) -> bool:
-        """What was recorded was read whole."""
-        return True
-
-    def count(self, text: str) -> int:
-        """Nothing is sent, so nothing is counted."""
-        return 0
-
-    def longest_reply(self, how: Decoding) -> int:
-        """As of a model that gives probabilities."""
-        return 1 if how.choices else how.max_tokens
