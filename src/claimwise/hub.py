@@ -18,11 +18,7 @@ _ADDRESS = re.compile(HUB + r"datasets/([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
 def ask(name: str, file: str, revision: str | None = None, kind: str = "model") -> None:
     """Ask the hub, once, for a file that its cache lacks: ``huggingface_hub`` asks seven times in half a minute.
 
-    Args:
-        name: of a model or dataset.
-        file: one that is needed first.
-        revision: of it; None: the main branch.
-        kind: ``model`` or ``dataset``.
+    The file is one that is needed first, of a model or dataset (its ``kind``) at a revision; None is the main branch.
 
     Raises:
         OSError: the hub is out of reach. What else is wrong, who downloads says.

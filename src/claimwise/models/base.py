@@ -155,8 +155,7 @@ class WordMarker(Protocol):
 class Entailment(Protocol):
     """Reads pairs of texts. ``fingerprint`` names everything that changes a probability.
 
-    Attributes:
-        limit: most tokens of a premise and its hypothesis together, or None where any length can be read.
+    ``limit`` is the most tokens of a premise and its hypothesis together, or None where any length can be read.
     """
 
     name: str

@@ -24,11 +24,8 @@ def split(document: str, fits: Callable[[str], bool]) -> list[Chunk]:
     """The fewest runs of whole sentences that fit; nothing is left out.
 
     A run repeats two sentences of the one before it, where that leaves it room to go on. A sentence that does not fit
-    alone is cut at words. Where not even an empty text fits there is no chunk.
-
-    Args:
-        document: the text.
-        fits: whether a text is short enough; shorter texts fit where longer ones do.
+    alone is cut at words. Where not even an empty text fits there is no chunk. ``fits`` says whether a text is
+    short enough; shorter texts fit where longer ones do.
 
     >>> [c.text for c in split("One two. Three four. Five.", lambda t: len(t) <= 21)]
     ['One two. Three four.', 'Five.']

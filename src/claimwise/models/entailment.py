@@ -30,11 +30,7 @@ class EntailmentError(ClaimwiseError):
 
 
 def label_order(labels: Mapping[int, str], checkpoint: str) -> list[int]:
-    """Where a checkpoint's classifier has entailment, neutral and contradiction.
-
-    Args:
-        labels: ``id2label`` of its config.
-        checkpoint: its name, for the message.
+    """Where a checkpoint's classifier has entailment, neutral and contradiction, by ``id2label`` of its config.
 
     Raises:
         EntailmentError: there are not exactly these three labels.
@@ -153,10 +149,7 @@ class ModelEntailment(Entailment):
     """P(the premise alone supports the claim), by a model that verifies claims, as p_entail; what it leaves is neutral.
 
     There is no limit: the model itself says what it cannot read. That, or an answer that cannot be read, is a row of NaN.
-
-    Args:
-        model: plays the role ``verify``.
-        prompt: for verification; it shows the premise as the document.
+    The prompt, one for verification, shows the premise as the document.
 
     >>> from claimwise import models
     >>> nli = ModelEntailment(models.load({"kind": "lexical"}))

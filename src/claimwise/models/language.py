@@ -358,10 +358,7 @@ def _kindest(found: list[Parsed]) -> Critique:
 class _Taught(PromptedModel):
     """A language model that was taught one role and nothing else: another model plays the other roles.
 
-    Args:
-        language_model, cache, prices: as in ``PromptedModel``.
-        other: plays the other roles.
-        options: of the role; they are in the fingerprint.
+    Arguments are those of ``PromptedModel``, the other model, and options of the role, which are in the fingerprint.
     """
 
     role: str
@@ -402,7 +399,6 @@ class Verifier(_Taught):
     log odds may be averaged.
 
     Args:
-        language_model, cache, prices, other: as in ``_Taught``.
         calibration: slope and intercept of the log odds of support (Platt scaling), fitted to validation rows.
         averaged: whether support is the mean of the log odds of both models, with equal weights.
     """

@@ -263,12 +263,8 @@ def refusal(
 ) -> str | None:
     """Why a server refused this prompt, where others may still be served; None where it is the request's form.
 
-    Args:
-        message: what the server says.
-        request: what was sent.
-        status: of HTTP.
-        codes: the code and the type that the server gives its error.
-        parameter: the field of the request that the server names.
+    The server's error has a message, a status of HTTP, perhaps ``codes`` (a code, a type), and may name a parameter, which
+    is a field of the request.
 
     >>> request = {"model": "m", "prompt": "It rained.", "max_tokens": 20_000, "temperature": 0}
     >>> refusal("the prompt is too long", request)

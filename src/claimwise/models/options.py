@@ -28,7 +28,7 @@ VENDOR = "https://api.openai.com/v1"
 
 
 class ModelError(ClaimwiseError):
-    """An entry of params.yaml names no kind of model, or an option that its kind does not have, or malformed prices."""
+    """An entry of params.yaml is malformed, or the model that it describes cannot be loaded, reached or asked further."""
 
 
 class Options(BaseModel):
@@ -183,16 +183,10 @@ LANGUAGE_MODELS: dict[str, type[LanguageModelOptions]] = {"transformers": Transf
 def read_kind(
     part: str, settings: Mapping[str, Any], kinds: Mapping[str, type[Options]], error: type[ClaimwiseError] = ModelError
 ) -> Options:
-    """The options of an entry by its ``kind``.
-
-    Args:
-        part: what the entry is for, in messages.
-        settings: ``kind`` and the options of that kind.
-        kinds: by name the options of each.
-        error: raised for another kind.
+    """The options of an entry by its ``kind``; ``part`` says in messages what the entry is for.
 
     Raises:
-        ModelError: an option is unknown or malformed.
+        ModelError: an option is unknown or malformed; where the kind is none of these, the given error.
 
     >>> read_kind("example", {"kind": "plane"}, {"plain": Options, "other": Options})
     Traceback (most recent call last):

@@ -65,9 +65,6 @@ class _Row:
 class SharedPrefix:
     """Runs trees of prompts through a decoder.
 
-    Attributes:
-        model: as given.
-
     Args:
         model: a causal language model, in evaluation mode.
         probe: prompts to try it on, of several documents with several claims each.

@@ -67,8 +67,7 @@ class Reply:
 class LanguageModel(Protocol):
     """Continues prompts. ``fingerprint`` names everything that changes a reply to a given prompt, but for rounding.
 
-    Attributes:
-        tally: calls and tokens so far.
+    ``tally`` is of calls and tokens so far.
     """
 
     name: str
@@ -100,11 +99,7 @@ class LanguageModel(Protocol):
 
 
 class RecordedReplies(LanguageModel):
-    """A language model that looks up what a language model once answered.
-
-    Args:
-        name: whose replies, e.g. ``gpt-4-0314``.
-        replies: the reply to every rendered prompt.
+    """A language model that looks up what a language model once answered to each rendered prompt.
 
     >>> from claimwise import prompts
     >>> prompt = prompts.load("recorded-judge-rating")

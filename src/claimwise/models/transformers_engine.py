@@ -44,11 +44,7 @@ class _First(NamedTuple):
 
 
 class Engine:
-    """Answers and texts of a checkpoint; see ``TransformersLanguageModel``, which imports it when something is asked.
-
-    Attributes:
-        checkpoint: the weights and the tokenizer, loaded at once.
-    """
+    """Answers and texts of a checkpoint, loaded at once; see ``TransformersLanguageModel``."""
 
     def __init__(self, options: TransformersOptions, name: str):
         self._options, self._name = options, name
