@@ -146,20 +146,20 @@ class ResponseCache:
 
     def reserve(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that no other process has reserved; it cannot have them until ``release``, or this one's end."""
-        return {key for key in keys if self._is_free(key)}
-
-    def _is_free(self, key: str) -> bool:
         if self._locks is None:
-            return True
-        # A byte's place has 63 bits.
-        place = int(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:15], 16)
-        try:
-            fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-        except (BlockingIOError, PermissionError):
-            return False
-        except OSError:  # a file system that knows no locks: asked by both
-            pass
-        return True
+            return set(keys)
+        free = set()
+        for key in keys:
+            # A byte's place has 63 bits.
+            place = int(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:15], 16)
+            try:
+                fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            except (BlockingIOError, PermissionError):
+                continue
+            except OSError:  # a file system that knows no locks: asked by both
+                pass
+            free.add(key)
+        return free
 
     def wait(self) -> None:
         """Give the processes that have reserved calls a little time, and say so once."""

@@ -125,17 +125,15 @@ class Server(openai.DefaultAsyncHttpxClient):
             async with asyncio.timeout(self._seconds):
                 answer = self._judged(await super().send(request, **options))
             if may_pass(answer):
-                self._hand_over(attempt)
-                self._tell(attempt, self._retries)
+                self._failed(attempt, self._retries)
             return answer
         except (TimeoutError, httpx2.RequestError) as error:
             late = isinstance(error, TimeoutError | httpx2.ReadTimeout)
             self.problem = f"no answer within {self._seconds:g} s" if late else self._explained(error)
-            self._hand_over(attempt)
             unknown = not late and not self._served  # a call to a server that has never answered soon ends
+            self._failed(attempt, self._few_retries if unknown else self._retries)
             if unknown and attempt >= self._few_retries:
                 raise self._unusable(f"{self.problem}, after {attempt} retries") from None
-            self._tell(attempt, self._few_retries if unknown else self._retries)
             raise httpx2.RequestError(self.problem, request=request) from None
 
     async def answers(self) -> bool:
@@ -147,13 +145,13 @@ class Server(openai.DefaultAsyncHttpxClient):
             return False
         return response.status_code < 500
 
-    def _hand_over(self, attempt: int) -> None:
-        """End the call here once a few attempts have failed, if another server takes over."""
+    def _failed(self, attempt: int, most: int) -> None:
+        """End the call here once a few attempts have failed, if another server takes over; else say that it is tried again.
+
+        Nobody should wonder why nothing moves.
+        """
         if attempt >= self._few_retries and self._replace(self):
             raise ServerError(f"{self.where}: {self.problem}")
-
-    def _tell(self, attempt: int, most: int) -> None:
-        """Nobody should wonder why nothing moves while failed attempts are made again."""
         first = 0 if self._alone else self._few_retries
         if first <= attempt < most and time.monotonic() - self._warned >= _WARN_SECONDS:
             self._warned = time.monotonic()
