@@ -6,13 +6,12 @@ for its longest reply writes fewer and fewer tokens a step.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import torch
 from torch.nn.functional import pad
-from transformers import Cache, DynamicCache, DynamicLayer, LogitsProcessorList, PreTrainedModel
+from transformers import Cache, DynamicCache, LogitsProcessorList, PreTrainedModel
 
 from claimwise.models.prefix import SharedPrefix, Tokens, tree
 
@@ -118,19 +117,20 @@ class _Batch(Cache):
     """
 
     def __init__(self, shared: SharedPrefix, beginning: DynamicCache):
-        super().__init__(layer_class_to_replicate=partial(_Layer, self))
+        super().__init__(layers=[])  # all is in `_kept`
         self._shared, self._beginning = shared, beginning
         self._document: tuple[Tokens, DynamicCache] = [], beginning  # the latest, kept for its next rows
-        self.size = 0, 0  # rows and positions that there is room for
-        self.written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
+        self._size = 0, 0  # rows and positions that there is room for
+        self._kept: list[list[torch.Tensor]] = []  # of every layer keys and values, (rows, heads, positions, size)
+        self._written: tuple[torch.Tensor, int]  # a step's positions, and how many the longest row has
 
     def add(self, first: int, texts: Sequence[tuple[Tokens, int]], length: int) -> None:
         """Rows, from the first one on, of texts that grow to a length, which never rises from call to call.
 
         A text comes with how many of its tokens are read once for all rows that begin with them.
         """
-        if first + len(texts) > self.size[0]:
-            self.size = first + len(texts), length
+        if first + len(texts) > self._size[0]:
+            self._size = first + len(texts), length
         row = first
         for document, alike in groupby(texts, key=lambda text: text[0][: text[1]]):
             if self._document[0] != document:
@@ -138,19 +138,18 @@ class _Batch(Cache):
                 self._document = document, self._shared.extend(self._beginning, rest)
             cache = self._document[1]
             for own in self._shared.after(cache, [text[len(document) :] for text, _ in alike]):
-                for number, (keys, values) in enumerate(own):
-                    if number == len(self.layers):
-                        self.layers.append(_Layer(self))
+                for layer, (keys, values) in enumerate(own):
                     if document:
-                        self.layers[number].put(row, 0, cache.layers[number].keys[0], cache.layers[number].values[0])
-                    self.layers[number].put(row, len(document), keys, values)
+                        known = cache.layers[layer]
+                        self._put(layer, row, 0, known.keys[0], known.values[0])
+                    self._put(layer, row, len(document), keys, values)
                 row += 1
 
     def step(self, texts: Sequence[Tokens]) -> torch.Tensor:
         """Logits after each row's text, of which all but the last token has been read."""
         model, longest = self._shared.model, max(map(len, texts))
         positions = torch.tensor([len(text) - 1 for text in texts], device=model.device)
-        self.written = positions, longest
+        self._written = positions, longest
         behind = positions[:, None, None, None] - torch.arange(longest, device=model.device)
         output = model(
             input_ids=torch.tensor([[text[-1]] for text in texts], device=model.device),
@@ -163,34 +162,30 @@ class _Batch(Cache):
 
     def move(self, row: int, place: int) -> None:
         """Put a row in another's place."""
-        for layer in self.layers:
-            layer.keys[place], layer.values[place] = layer.keys[row], layer.values[row]
+        for kept in chain.from_iterable(self._kept):
+            kept[place] = kept[row]
 
-
-class _Layer(DynamicLayer):
-    def __init__(self, batch: _Batch):
-        super().__init__()
-        self._batch = batch
-
-    def put(self, row: int, start: int, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Write what a row begins with."""
-        self._make_room(keys, values)
-        self.keys[row, :, start : start + keys.shape[1]] = keys
-        self.values[row, :, start : start + values.shape[1]] = values
-
-    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args, **kwargs):
-        """Write the next token of every row; all that any row has so far."""
-        self._make_room(key_states[0], value_states[0])
-        positions, longest = self._batch.written
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args, **kwargs):
+        """Write the next token of every row in a layer; all that any row has so far."""
+        positions, longest = self._written
         rows = torch.arange(len(positions))
-        self.keys[rows, :, positions.to(self.keys.device)] = key_states[:, :, 0]
-        self.values[rows, :, positions.to(self.values.device)] = value_states[:, :, 0]
-        return self.keys[: len(rows), :, :longest], self.values[: len(rows), :, :longest]
+        room = self._room(layer_idx, key_states[0], value_states[0])
+        for kept, new in zip(room, (key_states, value_states), strict=True):
+            kept[rows, :, positions.to(kept.device)] = new[:, :, 0]
+        return tuple(kept[: len(rows), :, :longest] for kept in room)
 
-    def _make_room(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        rows, length = self._batch.size
-        if self.keys is None:
-            self.keys, self.values = (new.new_zeros(rows, len(new), length, new.shape[2]) for new in (keys, values))
-        if self.keys.shape[::2] != (rows, length):
-            more = (0, 0, 0, length - self.keys.shape[2], 0, 0, 0, rows - len(self.keys))  # fewer positions, maybe
-            self.keys, self.values = pad(self.keys, more), pad(self.values, more)
+    def _put(self, layer: int, row: int, start: int, *tokens: torch.Tensor) -> None:
+        """Write what a row has from a position on: its keys and values in a layer, (heads, tokens, size)."""
+        for kept, new in zip(self._room(layer, *tokens), tokens, strict=True):
+            kept[row, :, start : start + new.shape[1]] = new
+
+    def _room(self, layer: int, *tokens: torch.Tensor) -> list[torch.Tensor]:
+        """Where a layer's keys and values are, with room for all rows of tokens like these."""
+        rows, length = self._size
+        if layer == len(self._kept):
+            self._kept.append([new.new_zeros(rows, len(new), length, new.shape[2]) for new in tokens])
+        found = self._kept[layer]
+        if found[0].shape[::2] != (rows, length):
+            more = (0, 0, 0, length - found[0].shape[2], 0, 0, 0, rows - len(found[0]))  # fewer positions, maybe
+            found[:] = (pad(kept, more) for kept in found)
+        return found
