@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 import torch
-from transformers import DynamicCache, DynamicLayer, PreTrainedModel
+from transformers import DynamicCache, PreTrainedModel
 
 Tokens = Sequence[int]
 
@@ -221,7 +221,7 @@ class SharedPrefix:
 
     def _run(self, row: _Row, cache: DynamicCache) -> Iterator[tuple[int, torch.Tensor]]:
         ends = torch.tensor(list(row.ends.values()), device=self.model.device)
-        output = self._forward(self.model, row, _ended(cache) if cache.layers else None, logits_to_keep=ends)
+        output = self._forward(self.model, row, _Ended(cache) if cache.layers else None, logits_to_keep=ends)
         yield from zip(row.ends, output.logits[0], strict=True)
 
     def packed(self, groups: Sequence[Sequence[Tokens]]) -> tuple[dict[str, torch.Tensor], list[list[int]]]:
@@ -346,20 +346,16 @@ def _share(cache: DynamicCache) -> DynamicCache:
     return shared
 
 
-class _EndedLayer(DynamicLayer):
-    """A layer that is read for the last time: what follows its tokens is shown to attention, and not kept."""
+class _Ended(DynamicCache):
+    """A cache that is read for the last time: what follows its tokens is shown to attention, and not kept."""
 
-    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args, **kwargs):
-        return torch.cat([self.keys, key_states], -2), torch.cat([self.values, value_states], -2)
+    def __init__(self, cache: DynamicCache):
+        super().__init__()
+        self.layers = cache.layers
 
-
-def _ended(cache: DynamicCache) -> DynamicCache:
-    """A cache that does not grow, for rows that nothing follows; the given one is left as it was."""
-    ended = DynamicCache()
-    for layer in cache.layers:
-        ended.layers.append(_EndedLayer())
-        vars(ended.layers[-1]).update(vars(layer))
-    return ended
+    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args, **kwargs):
+        known = self.layers[layer_idx]
+        return torch.cat([known.keys, key_states], -2), torch.cat([known.values, value_states], -2)
 
 
 # -- prompts in a tree by their common beginnings ------
