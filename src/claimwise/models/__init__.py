@@ -56,20 +56,15 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
-    if options.only_verifies or options.only_decomposes:
-        weights = "zero-shot" if options.averaged_with == "embedded-zero-shot" else "supervised"
-        other = load({"kind": "embedded", "weights": weights}, store)
-        if options.only_decomposes:
-            return Decomposer(Backend(options), store, options.prices, other)
-        return Verifier(
-            Backend(options),
-            store,
-            options.prices,
-            other,
-            calibration=options.calibration or (1.0, 0.0),
-            averaged=bool(options.averaged_with),
-        )
-    return PromptedModel(Backend(options), store, options.prices)
+    given = Backend(options), store, options.prices
+    if not (options.only_verifies or options.only_decomposes):
+        return PromptedModel(*given)
+    weights = "zero-shot" if options.averaged_with == "embedded-zero-shot" else "supervised"
+    other = load({"kind": "embedded", "weights": weights}, store)
+    if options.only_decomposes:
+        return Decomposer(*given, other)
+    averaged = bool(options.averaged_with)
+    return Verifier(*given, other, calibration=options.calibration or (1.0, 0.0), averaged=averaged)
 
 
 def loaded(settings: Mapping[str, Any]) -> Model:

@@ -117,7 +117,8 @@ class SharedPrefix:
     def beginning(self, prompts: Sequence[Tokens]) -> DynamicCache:
         """Keys and values of what all prompts begin with, for generation to go on from; kept like instructions are.
 
-        Of no tokens where too little is shared. The last token of a prompt is never among them.
+        Of one prompt, or where little is shared, what is kept of it already, mostly no tokens. The last token of a prompt
+        is never among them.
         """
         root = tree(prompts)
         shared = prompts[root.member][: root.stop]
