@@ -122,6 +122,19 @@ def test_files_of_one_name_have_results_of_their_own():
     assert json.loads(Path("mine.tsv.word-overlap.csv.run.json").read_text())["files"].keys() == {"mine.tsv"}
 
 
+def test_a_file_and_a_folder_or_several_files_of_its_name_have_results_of_their_own():
+    for name in ("mine", "scores"):
+        pd.DataFrame(ROWS).to_csv(f"{name}.csv", index=False)
+        score(f"{name}.csv")
+    Path("mine").mkdir()
+    pd.DataFrame(ROWS[:2]).to_csv("mine/part.csv", index=False)
+    score("mine")
+    files = [Path("mine.csv"), Path("mine/part.csv")]
+    user_file.score(files, "word-overlap", None, None, None, None, Path("params.yaml"))
+    results = ("mine", "mine-all", "scores", "scores-all")
+    assert [len(pd.read_csv(f"{name}.word-overlap.csv")) for name in results] == [4, 2, 4, 6]
+
+
 def test_other_columns_stand_after_the_scores_as_they_were():
     extra = {"n": ["007", "1.10", "", "NA"], "note": ['say "no", then', "two\nlines", "é", " "]}
     pd.DataFrame(ROWS).assign(**extra).to_csv("mine.csv", index=False)

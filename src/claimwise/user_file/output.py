@@ -43,15 +43,18 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     """Where the scores go if no place is named: beside the file, under a name that says what made them.
 
     ``others`` are the model and the prompts, by name or path, where they are not the usual ones: scores of another model
-    must not take the place of those that are there. The ending is kept where another file has the same name before it.
+    must not take the place of those that are there. Where another file has the same name before its ending, the ending is
+    kept; a folder, and what stands for several files, have none, and theirs are called ``-all``.
 
     >>> beside(Path("data/mine.csv.gz"), "acueval", ["org/gpt", "prompts/v1.2.txt"]).name
     'mine.acueval.org-gpt.v1.2.csv'
     """
     names = [Path(name).stem if name.endswith(".txt") else name for name in others]
     parts = [re.sub(r"[^\w.-]+", "-", name).strip(".-") for name in (metric, *names)]
-    alone = all(stem(other) != stem(file) for other in files_in(file.parent) if other != file)
-    return file.parent / ".".join([stem(file) if alone else file.name, *parts, "csv"])
+    called = stem(file)
+    if any(stem(other) == called for other in files_in(file.parent) if other != file):
+        called = file.name if file.name != called else f"{called}-all"
+    return file.parent / ".".join([called, *parts, "csv"])
 
 
 def record_beside(out: Path) -> Path | None:
