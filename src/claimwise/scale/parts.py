@@ -345,15 +345,9 @@ def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
     claims = output.claim_table(found, examples, claim_band)
     claims = claims.assign(sentences=found.judged_claims()["evidence"])
     band = decisions.of_summaries(job.metric, job.spec, job.entry)
-    scores = found.scores.drop(columns=["example_id", "metric"])
-    scores = examples.drop(columns=["document", "summary", "claims"]).assign(
-        metric=job.metric,
-        scorer=job.scorer,
-        **scores,
-        **output.worst(claims, examples["id"]).reset_index(drop=True),
-        verdict=decisions.verdicts(examples.assign(score=scores["score"]), band, claims) if band else None,
-    )
+    rows = examples.assign(**output.score_table(found.scores, claims, job.scorer).drop(columns="id"))
+    rows["verdict"] = decisions.verdicts(rows, band, claims) if band else None
     columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else [])
-    rows = output.with_claims(scores, claims, [name for name, _ in columns])
+    rows = output.with_claims(rows, claims, [name for name, _ in columns])
     schema = pa.schema([*_COLUMNS, ("claims", pa.list_(pa.struct(columns)))])
     return pa.Table.from_pandas(rows, schema, preserve_index=False)

@@ -239,19 +239,29 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     return claims
 
 
-def worst(claims: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
-    """What a mean hides: of each example (``ids``) the least support of its claims, and how many are called unsupported.
+#: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
+SCORE_COLUMNS = "id metric scorer score min_support n_claims n_unsupported n_unparsed reason".split()
 
-    ``claims`` are a ``claim_table``. A row an example, in order; empty where no claim has a support, or none a verdict.
 
+def score_table(scores: pd.DataFrame, claims: pd.DataFrame, scorer: str) -> pd.DataFrame:
+    """An evaluation's scores and what a mean hides: the least support of a claim, and how many are called unsupported.
+
+    ``claims`` are its ``claim_table``. A row an example, in order; the two are empty where no claim has a support, or none
+    a verdict.
+
+    >>> scores = pd.DataFrame({"example_id": ["a", "b"], "metric": "m", "score": [0.5, None], "n_claims": [2, 0]})
     >>> claims = pd.DataFrame({"example_id": ["a", "a"], "support": [0.9, 0.1], "verdict": ["supported", "unsupported"]})
-    >>> worst(claims, ["a", "b"]).values.tolist()
-    [[0.1, 1], [nan, <NA>]]
+    >>> found = score_table(scores.assign(n_unparsed=0, reason=None), claims, "embedded")
+    >>> found[["id", "score", "min_support", "n_unsupported"]].values.tolist()
+    [['a', 0.5, 0.1, 1], ['b', nan, nan, <NA>]]
     """
     unsupported = (claims["verdict"] == SUPPORT[1]).astype("Int64").mask(claims["verdict"] == "")
     group = claims.assign(unsupported=unsupported).groupby("example_id")
-    found = {"min_support": group["support"].min(), "n_unsupported": group["unsupported"].sum(min_count=1)}
-    return pd.DataFrame(found).reindex(ids)
+    hidden = pd.DataFrame(
+        {"min_support": group["support"].min(), "n_unsupported": group["unsupported"].sum(min_count=1)}
+    )
+    found = scores.rename(columns={"example_id": "id"}).assign(scorer=scorer)
+    return found.join(hidden, on="id")[SCORE_COLUMNS]
 
 
 #: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).

@@ -27,8 +27,6 @@ from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 
-#: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
-_COLUMNS = "id metric scorer score min_support n_claims n_unsupported n_unparsed reason".split()
 #: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
 _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
@@ -97,7 +95,7 @@ def score(
     band = decisions.of_summaries(metric, spec, entry) if threshold is None else None
     claim_band = decisions.of_claims(spec, entry)
     ours = [
-        *_COLUMNS,
+        *output.SCORE_COLUMNS,
         decisions.DECISION,
         *([decisions.VERDICT] if band else []),
         *(["claims"] if nested else []),
@@ -117,8 +115,7 @@ def score(
         evaluation = evaluate(metric, spec, engine, examples, progress=progress)
 
     judged = output.claim_table(evaluation, examples, claim_band)
-    scores = evaluation.scores.rename(columns={"example_id": "id"}).assign(scorer=asked)
-    scores = scores.join(output.worst(judged, scores["id"]), on="id")[_COLUMNS]
+    scores = output.score_table(evaluation.scores, judged, asked)
     rows = examples.assign(score=scores["score"])
     cut, why_none = (threshold, "") if threshold is not None else decisions.tuned(rows, list(carried))
     band = band if cut is None else None
