@@ -41,6 +41,8 @@ _LARGE = _QWEN | {
     "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
 }
+_TUNED = _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.09, -0.37]}
+_ZERO_SHOT = _LARGE | {"adapter": "claimwise-1.5b-zero-shot"}
 #: What is asked where no other model is named.
 DEFAULT_MODEL = "embedded"
 #: The models that need no settings.
@@ -49,12 +51,10 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
     "lexical": {"kind": "lexical"},
     "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
-    "claimwise-1.5b": _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.09, -0.37]},
-    "claimwise-1.5b-zero-shot": _LARGE | {"adapter": "claimwise-1.5b-zero-shot"},
-    "claimwise-ensemble": _LARGE
-    | {"adapter": "claimwise-1.5b", "calibration": [1.09, -0.37], "averaged_with": "embedded"},
-    "claimwise-ensemble-zero-shot": _LARGE
-    | {"adapter": "claimwise-1.5b-zero-shot", "averaged_with": "embedded-zero-shot"},
+    "claimwise-1.5b": _TUNED,
+    "claimwise-1.5b-zero-shot": _ZERO_SHOT,
+    "claimwise-ensemble": _TUNED | {"averaged_with": "embedded"},
+    "claimwise-ensemble-zero-shot": _ZERO_SHOT | {"averaged_with": "embedded-zero-shot"},
     "claim-extractor": {
         "kind": "transformers",
         "only_decomposes": True,
