@@ -105,7 +105,6 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
 
 def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int, system: str) -> UserFile:
     """What rows of a file hold, before which there are so many others; ``system`` is that of a row that names none."""
-    path = Path(STDIN_NAME) if path == STDIN else path
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
     rows = _renamed(rows, columns, path)
@@ -131,11 +130,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
         if count := (given != examples["summary"]).sum():
             hints.append(f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins")
-    return UserFile(
-        examples=examples,
-        carried=beside.where(beside.notna(), None),
-        hints=tuple(hints),
-    )
+    return UserFile(examples, beside.where(beside.notna(), None), tuple(hints))
 
 
 def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> UserFile:
@@ -205,10 +200,11 @@ def read_in_steps(
     """
     columns, earlier = columns or {}, {}
     stems = Counter(map(stem, paths))
-    for path in paths:
-        name = STDIN_NAME if path == STDIN else stem(path) if stems[stem(path)] == 1 else str(path)
+    for given in paths:
+        path = Path(STDIN_NAME) if given == STDIN else given
+        name = stem(path) if stems[stem(given)] == 1 else str(path)
         system = name if len(paths) > 1 else "user"
-        rows, before, names = read_rows(path), 0, {}
+        rows, before, names = read_rows(given), 0, {}
         earlier.pop("an id", None)  # another file may have none
         while (step := list(islice(rows, size))) or not before:
             found = _user_file(step, path, columns, before, system)
@@ -222,7 +218,7 @@ def read_in_steps(
                 )
             earlier, before = has, before + len(step)
             names |= dict.fromkeys(name for _, row in step for name in row)
-            yield _among_others(found, path) if len(paths) > 1 else found
+            yield _among_others(found, given) if len(paths) > 1 else found
         for field, column in columns.items():  # in JSON lines few rows may have a label
             _check_there(field, column, names, path)
 

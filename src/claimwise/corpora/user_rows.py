@@ -98,8 +98,7 @@ def _written(folder: Path) -> set[Path]:
             continue
         if isinstance(record, dict) and {"metric", "made", "files"} <= set(record):  # else somebody else's file
             scores = file.with_name(file.name.removesuffix(RECORD))
-            beside = record.get("beside", [f"{stem(scores)}.claims.csv"])  # older records do not say
-            found |= {file, scores, *(folder / str(name) for name in beside)}
+            found |= {file, scores, *(folder / str(name) for name in record.get("beside", ()))}
     return found
 
 
