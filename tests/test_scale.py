@@ -682,6 +682,28 @@ def test_a_stage_in_parts_that_was_killed_asks_nothing_twice(tmp_path, examples_
     assert found.scores["score"].notna().all()
 
 
+def test_merged_rows_are_written_before_the_next_ones_are_read(file, tmp_path, monkeypatch):
+    scored(file, tmp_path / "s")
+    done, in_order = [], run._in_order
+
+    def read_in_order(*given):
+        for table in in_order(*given):
+            done.append("read")
+            yield table
+
+    class Writer(run.pq.ParquetWriter):
+        def write_table(self, table, *given):
+            done.append("written")
+            super().write_table(table, *given)
+
+    monkeypatch.setattr(run, "_WINDOW", 7)
+    monkeypatch.setattr(run, "_in_order", read_in_order)
+    monkeypatch.setattr(run.pq, "ParquetWriter", Writer)
+    merge(tmp_path / "s", tmp_path / "all.parquet")
+    assert done == ["read", "written"] * 4
+    assert pd.read_parquet(tmp_path / "all.parquet")["row"].tolist() == list(range(24))
+
+
 def test_a_merge_writes_all_rows_or_says_what_is_missing(file, tmp_path):
     folder = tmp_path / "s"
     scored(file, folder)

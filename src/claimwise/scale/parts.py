@@ -246,13 +246,8 @@ WHY = "unscored: "
 class Job:
     """What every part is asked, in values that can be sent to a worker.
 
-    Attributes:
-        folder: where the parts' scores go, and in ``EXAMPLES`` their examples are.
-        metric: its name.
-        spec: what it is made of.
-        entry: of the model, as in params.yaml.
-        scorer: what the model is called.
-        made_by: what the scores are traced by (``user_file.score.made_by``).
+    ``folder`` is where the parts' scores go, and in ``EXAMPLES`` their examples are; ``entry`` is the model's in params.yaml,
+    ``scorer`` its name, and ``made_by`` what the scores are traced by (``user_file.score.made_by``).
     """
 
     folder: Path

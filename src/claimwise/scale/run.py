@@ -115,8 +115,8 @@ def score_folder(
     ours = [part for part in parts[shard[0] - 1 :: shard[1]] if part in waiting]
     if waiting:
         output.write_record({"asked": asks}, out / FOLDER_RECORD)  # finished no more, if it was
-    if ours:
-        for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt) if scorer else ():
+    if ours and scorer:
+        for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt):
             typer.echo(f"warning: {doubt}", err=True)
     if len(waiting) < len(parts):
         typer.echo(f"{out}: {len(parts) - len(waiting)} of {len(parts)} parts are finished already", err=True)
@@ -293,25 +293,29 @@ def merge(folder: Path, out: Path) -> int:
         raise ClaimwiseError(
             f"{folder} is not finished ({len(files)} parts are there); run the same command or shards again"
         )
+    asked, rows = record["asked"], record["counts"]["rows"]
     own = dict.fromkeys([*files, folder / FOLDER_RECORD], "a part of the run")
-    output.check(dict.fromkeys(map(Path, record["asked"]["files"]), "the examples") | own, out)
-    tables = _in_order(files, record["counts"]["rows"])
+    output.check(dict.fromkeys(map(Path, asked["files"]), "the examples") | own, out)
+    tables = _in_order(files, rows)
     form = output.form(out)
     if form == "parquet":
-        with paths.whole(out) as new:
-            first = next(tables)
-            with pq.ParquetWriter(new, first.schema, compression="zstd") as writer:
-                for table in (first, *tables):
-                    writer.write_table(table)
+        schema = pq.read_schema(files[0]).remove_metadata()
+        with paths.whole(out) as new, pq.ParquetWriter(new, schema, compression="zstd") as writer:
+            for table in tables:
+                writer.write_table(table)
     else:
         dropped = ["row"] if form == "jsonl" else ["row", "claims"]
-        rows = [row for table in tables for row in table.drop_columns(dropped).to_pylist()]
-        output.write(pd.DataFrame(rows, dtype=object if form == "jsonl" else None), out)
+        cells = [row for table in tables for row in table.drop_columns(dropped).to_pylist()]
+        output.write(pd.DataFrame(cells, dtype=object if form == "jsonl" else None), out)
     if (beside := output.record_beside(out)) is not None:
-        files = {"files": dict.fromkeys(record["asked"]["files"]), "columns": record["asked"]["columns"]}
-        made = {"made": datetime.now(UTC).isoformat(timespec="seconds"), **files, "examples": record["counts"]["rows"]}
+        made = {
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "files": dict.fromkeys(asked["files"]),
+            "columns": asked["columns"],
+            "examples": rows,
+        }
         output.write_record(record["made_by"] | made, beside)
-    return record["counts"]["rows"]
+    return rows
 
 
 def _record(folder: Path) -> dict[str, Any] | None:
