@@ -85,7 +85,9 @@ BELOW = {
     "models": {"prompts", "claimwise_embedded"},
     "metrics": {"corpora", "models", "prompts"},
     "analysis": {"corpora", "prompts"},  # the prompts for what a refusal is
-    "user_file": {"analysis", "api", "corpora", "metrics", "models", "params", "prompts"},
+    "user_settings": {"metrics", "params"},
+    "user_file": {"analysis", "corpora", "metrics", "models", "prompts", "user_settings"},
+    "api": {"analysis", "corpora", "metrics", "models", "prompts", "user_file", "user_settings"},
     "claimwise_embedded": {"analysis", "metrics", "models", "prompts"},
 }
 PLAIN = {

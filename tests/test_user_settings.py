@@ -6,9 +6,9 @@ import pytest
 import yaml
 from imports import ROOT
 
-from claimwise.api import DEFAULT_MODELS, read_settings
 from claimwise.metrics import DEFAULT_METRICS
 from claimwise.params import ParamsError
+from claimwise.user_settings import DEFAULT_MODELS, read_settings
 
 GPT = {"gpt": {"kind": "openai", "model": "m"}}
 

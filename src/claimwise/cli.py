@@ -219,7 +219,7 @@ def merge(
 @app.command()
 def metrics(params: Params = PARAMS) -> None:
     """List the metrics, a line each: how claims are made and verified, and what makes a score of the verdicts."""
-    from claimwise.api import read_settings
+    from claimwise.user_settings import read_settings
 
     found = read_settings(params).metrics
     width = max(map(len, found))
@@ -231,8 +231,8 @@ def metrics(params: Params = PARAMS) -> None:
 @app.command("models")
 def list_models(params: Params = PARAMS) -> None:
     """List the models, a line each; the first is the one that is asked where none is named."""
-    from claimwise.api import read_settings
     from claimwise.models import check, describe
+    from claimwise.user_settings import read_settings
 
     settings = read_settings(params)
     width = max(map(len, settings.models))
@@ -359,8 +359,8 @@ def _cache(params: Path, model: str | None = None):
 
     A model of which there are no calls is refused.
     """
-    from claimwise.api import read_settings
     from claimwise.models.cache import ResponseCache
+    from claimwise.user_settings import read_settings
 
     path = read_settings(params).cache
     if not path.exists():

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from numbers import Integral
 
-from claimwise.api import DEFAULT_MODEL, AnyModel, explain
+from claimwise.api import AnyModel, explain
 from claimwise.errors import ClaimwiseError, check_score, shorten
 from claimwise.user_file.decisions import SUPPORT, is_below
 from claimwise.user_file.output import spelled
+from claimwise.user_settings import DEFAULT_MODEL
 
 
 def assert_faithful(

@@ -9,6 +9,7 @@ from claimwise.metrics.evaluate import (
     aggregate,
     estimate,
     evaluate,
+    own_claims,
     specification,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "aggregate",
     "estimate",
     "evaluate",
+    "own_claims",
     "specification",
 ]

@@ -155,6 +155,21 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
         raise MetricError(f"metric {name!r} in the settings: {where}") from None
 
 
+def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
+    """The metric, called ``name``, on the examples' column ``claims``: only its verifier is asked, by the user's prompts if any.
+
+    Raises:
+        MetricError: it makes no claims.
+        ClaimwiseError: a prompt is for making some.
+    """
+    if spec.judge:
+        having = ", ".join(known for known, entry in DEFAULT_METRICS.items() if "verify" in entry)
+        raise MetricError(f"metric {name!r} judges whole summaries and verifies no claims; take one of {having}")
+    if unused := [one for one in prompt if prompts.load(one).role == "decompose"]:
+        raise ClaimwiseError(f"prompt {unused[0]!r} makes claims, and these examples have their own; leave it out")
+    return spec.model_copy(update={"decompose": claims.GIVEN})
+
+
 def aggregate(supports: np.ndarray, how: str) -> float:
     """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
 

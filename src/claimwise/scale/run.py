@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 import typer
 from pyarrow.dataset import dataset
 
-from claimwise import api, models, paths
+from claimwise import models, paths
 from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import FOLDER_RECORD, STDIN
 from claimwise.errors import ClaimwiseError, counted
-from claimwise.metrics import Evaluation, MetricSpec, estimate
+from claimwise.metrics import Evaluation, MetricSpec, estimate, own_claims
 from claimwise.metrics.claims import GIVEN, decomposer
 from claimwise.models import cost
 from claimwise.params import Engine
@@ -106,7 +106,7 @@ def score_folder(
     examples = out / EXAMPLES
     parts = split(_rows(files, columns), origin, examples, part_tokens)
     if parts[0].claims:
-        spec = api.own_claims(metric, spec, prompt)
+        spec = own_claims(metric, spec, prompt)
     elif _looks_up(spec):
         decomposer(spec.decompose, models.loaded(entry))(read(examples, parts[0]))  # says that there are none
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))

@@ -12,12 +12,12 @@ import pandas as pd
 import pooch
 import typer
 
-from claimwise import api, models, paths, prompts
+from claimwise import models, paths, prompts
 from claimwise.corpora.user import read_files
 from claimwise.corpora.user_rows import RECORD, STDIN, STDIN_NAME, expanded, stem
 from claimwise.errors import ClaimwiseError, check_score, counted, near
 from claimwise.hub import HUB, fetched
-from claimwise.metrics import MetricSpec, estimate, evaluate, specification
+from claimwise.metrics import MetricSpec, estimate, evaluate, own_claims, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.models.base import Model
@@ -26,6 +26,7 @@ from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
+from claimwise.user_settings import DEFAULT_MODEL, UserSettings, read_settings
 
 #: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
@@ -69,7 +70,7 @@ def score(
     file = _called(files)
     if out is None and file == STDIN:
         out = output.STDOUT
-    others = [*([asked] if asked not in ("", api.DEFAULT_MODEL) else []), *prompt]
+    others = [*([asked] if asked not in ("", DEFAULT_MODEL) else []), *prompt]
     # a trial must not take the place of the whole file's scores
     out = out or output.beside(file, metric, [*others, *([f"first-{limit}"] if limit else [])])
     say = partial(typer.echo, err=output.STDOUT in (out, claims))
@@ -81,9 +82,9 @@ def score(
     file = Path(STDIN_NAME) if file == STDIN else file
     examples, carried = found.examples[:limit], found.carried[:limit]
     nested = output.form(out) == "jsonl"
-    own_claims = "claims" in examples
-    if own_claims:
-        spec = api.own_claims(metric, spec, prompt)
+    with_claims = "claims" in examples
+    if with_claims:
+        spec = own_claims(metric, spec, prompt)
         if claims is None and not nested and out != output.STDOUT:
             claims = out.with_name(f"{stem(out)}.claims.csv")
     taken = dict.fromkeys(read, "the examples") | {cache: "the finished calls", params: "the settings"}
@@ -162,7 +163,7 @@ def score(
                 threshold=cut,
                 band=band,
                 claim_band=claim_band,
-                own_claims=own_claims,
+                own_claims=with_claims,
                 marker=engine if getattr(engine, "words_measured", "") else None,
             )
             new.write_text(html, encoding="utf-8")
@@ -173,7 +174,7 @@ def score(
     doubtful = scores.loc[scores["score"].notna(), "reason"].value_counts()
     mean = f"mean {scores['score'].mean():.3f}, " if len(scores) > unscored.sum() else ""
     by = f" by model {asked}" if asked else ""
-    what, several = ("row", "rows") if own_claims else ("summary", "summaries")
+    what, several = ("row", "rows") if with_claims else ("summary", "summaries")
     say(f"{shown}: {counted(len(scores), what)}{by}, {mean}{unscored.sum()} without a score")
     decided = why_none if cut is None else decisions.report(rows, cut, tuned=threshold is None)
     said = scores.loc[scores["score"].notna(), decisions.VERDICT].tolist() if band else []
@@ -220,7 +221,7 @@ def chosen(
     Returns:
         The metric's specification, the model's entry and name (empty of a metric without one), the file of finished calls.
     """
-    settings = api.read_settings(params)
+    settings = read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)
     model = model or ("openai" if options else spec.model or settings.model)
     entry = _entry(model, settings, params, options)
@@ -254,7 +255,7 @@ def _called(files: Sequence[Path]) -> Path:
     return files[0].resolve() if files[0].name in ("", "..") else files[0]
 
 
-def _entry(model: str, settings: api.UserSettings, params: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
+def _entry(model: str, settings: UserSettings, params: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The model's entry of the settings, with the options of the command line."""
     if model in settings.models:
         entry = settings.models[model] | dict(options)
