@@ -168,7 +168,6 @@ class _Word:
     end: int
     text: str
     lower: str
-    sentence: int
     place: int  # within its sentence
     joined: bool  # only a space stands between it and the word before
 
@@ -180,12 +179,9 @@ class _Entity:
     kind: str
     words: tuple[str, ...]
     mentions: list[tuple[int, int]] = field(default_factory=list)
-    seen: list[tuple[int, int]] = field(default_factory=list)  # (sentence, place) of each named mention
 
     def add(self, run: Sequence[_Word]) -> None:
-        """A mention by name."""
         self.mentions.append((run[0].start, run[-1].end))
-        self.seen.append((run[0].sentence, run[0].place))
 
 
 class Rules:
@@ -205,7 +201,7 @@ class Rules:
 
     def chains(self, document: str) -> list[Chain]:
         """See ``coreference.Resolver.chains``; in time linear in the document but for its number of names."""
-        sentences = [list(_words(span, number)) for number, span in enumerate(text.sentences(document))]
+        sentences = [list(_words(span)) for span in text.sentences(document)]
         entities: list[_Entity] = []
         _read_names(sentences, entities)
         _read_descriptions(sentences, entities)
@@ -214,7 +210,7 @@ class Rules:
         return sorted(chain for chain in found if len(chain) > 1)
 
 
-def _words(span: text.Span, sentence: int) -> Iterator[_Word]:
+def _words(span: text.Span) -> Iterator[_Word]:
     before = 0
     for place, match in enumerate(_WORD.finditer(span.text)):
         start, end = match.span()
@@ -222,7 +218,7 @@ def _words(span: text.Span, sentence: int) -> Iterator[_Word]:
         if word.endswith(("'s", "’s")):
             word, end = word[:-2], end - 2
         joined = place > 0 and span.text[before:start] in (" ", ". ")
-        yield _Word(span.start + start, span.start + end, word, word.lower(), sentence, place, joined)
+        yield _Word(span.start + start, span.start + end, word, word.lower(), place, joined)
         before = end
 
 
@@ -358,7 +354,7 @@ def _looks_like_verb(word: str) -> bool:
 def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict[str, _Entity]:
     """What people are called beside their names: "driver Ann Lee", "Ann Lee, a 30-year-old driver"."""
     called: dict[str, _Entity | None] = {}
-    by_place = {seen: entity for entity in entities for seen in entity.seen}
+    by_start = {start: entity for entity in entities for start, _ in entity.mentions}
     by_end = {end: entity for entity in entities for _, end in entity.mentions}
     for words in sentences:
         for i, word in enumerate(words):
@@ -366,7 +362,7 @@ def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict
                 continue
             entity = None
             if i + 1 < len(words) and words[i + 1].joined:
-                entity = by_place.get((words[i + 1].sentence, words[i + 1].place))
+                entity = by_start.get(words[i + 1].start)
             if entity is None:
                 entity = _described(words, i, by_end)
             if entity is not None and entity.kind != "g":
@@ -395,19 +391,21 @@ def _group(head: str, entities: list[_Entity]) -> _Entity | None:
 
 
 def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
-    by_sentence: dict[int, list[tuple[int, _Entity]]] = {}
+    named: dict[int, list[_Entity]] = {}  # by where their mentions start
     for entity in entities:
-        for sentence, place in entity.seen:
-            by_sentence.setdefault(sentence, []).append((place, entity))
-    for number, words in enumerate(sentences):
+        for start, _ in entity.mentions:
+            named.setdefault(start, []).append(entity)
+    spoken_of: list[list[_Entity]] = []  # in each sentence so far, in order
+    for words in sentences:
+        spoken_of.append([])
         for word in words:
-            if word.lower not in _PRONOUNS or _opens_cleft(words[word.place :]):
-                continue
-            entity = _antecedent(word, number, by_sentence)
+            stands_for = word.lower in _PRONOUNS and not _opens_cleft(words[word.place :])
+            entity = _antecedent(word, spoken_of) if stands_for else None
+            spoken_of[-1] += named.get(word.start, [])
             if entity is not None:
                 entity.mentions.append((word.start, word.end))
                 if word.place == 0:  # a subject again: later pronouns may look back to it
-                    by_sentence.setdefault(number, []).append((0, entity))
+                    spoken_of[-1].append(entity)
 
 
 def _opens_cleft(words: list[_Word]) -> bool:
@@ -419,13 +417,11 @@ def _opens_cleft(words: list[_Word]) -> bool:
     return any(name) and any(word.lower in ("who", "whom", "that", "which") for word in after[len(name) :][:1])
 
 
-def _antecedent(word: _Word, number: int, by_sentence: dict[int, list[tuple[int, _Entity]]]) -> _Entity | None:
+def _antecedent(word: _Word, spoken_of: list[list[_Entity]]) -> _Entity | None:
     """Who a pronoun stands for: somebody who fits it, else somebody who may, of its sentence or the nearest before."""
     for kinds in _PRONOUNS[word.lower]:
-        for back in range(_REACH + 1):
-            known = sorted(by_sentence.get(number - back, []), key=lambda entry: entry[0])
-            # Of its own sentence only what stands before it.
-            fitting = [entity for place, entity in known if entity.kind in kinds and (back or place < word.place)]
-            if fitting:
-                return fitting[0]  # the first of its sentence, which is mostly the subject
+        for known in reversed(spoken_of[-1 - _REACH :]):
+            for entity in known:
+                if entity.kind in kinds:
+                    return entity  # the first of its sentence, which is mostly the subject
     return None
