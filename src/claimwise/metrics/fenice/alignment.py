@@ -82,14 +82,16 @@ class _Best(NamedTuple):
         return self.probabilities[0] - self.probabilities[2]
 
 
-class _Claim(NamedTuple):
-    """A claim of a document and the tokens that it leaves for premises."""
+@dataclass(slots=True)
+class _Claim:
+    """A claim of a document, the tokens that it leaves for premises, and the best one so far."""
 
     text: str
     passages: Passages
     scope: str
     room: int | None
     near: tuple[int, ...] | None
+    best: _Best | None = None
 
 
 class Aligner:
@@ -152,8 +154,8 @@ class Aligner:
             else:
                 near = chunks.retrieve(document, claim, most).sentences if most else None
                 asked[document, claim] = _Claim(claim, passages[document], scopes[document], room, near)
-        found = self._levels(list(asked.values()))
-        verdicts |= dict(zip(asked, map(_verdict, found), strict=True))
+        self._levels(list(asked.values()))
+        verdicts |= {pair: _verdict(claim.best) for pair, claim in asked.items()}
         return [
             [verdicts[document, claim] for claim in group] for document, group in zip(documents, claims, strict=True)
         ]
@@ -164,30 +166,20 @@ class Aligner:
         room = self._model.limit - -(-size // ROUND) * ROUND
         return room if room >= LEAST_ROOM else self._model.limit - size
 
-    def _levels(self, claims: list[_Claim]) -> list[_Best | None]:
-        best = self._solve([(c, c.passages.windows(1, c.room, c.near)) for c in claims], "sentence")
+    def _levels(self, claims: list[_Claim]) -> None:
+        self._improve("sentence", [(c, c.passages.windows(1, c.room, c.near)) for c in claims])
         if self._resolver:
-            read = [i for i, found in enumerate(best) if found]
-            tasks = [(claims[i], claims[i].passages.variants(best[i].premise, claims[i].room)) for i in read]
-            self._improve(best, read, tasks, "coreference")
-        if self._settings.window:
+            found = [c for c in claims if c.best]
+            self._improve("coreference", [(c, c.passages.variants(c.best.premise, c.room)) for c in found])
+        if size := self._settings.window:
             # Gated once, before either level: equation 7 takes the larger of windows and document.
-            size = self._settings.window
-            doubtful = [i for i, found in enumerate(best) if not found or found.score < self._settings.gate]
-            longer = [i for i in doubtful if len(claims[i].passages.spans) > size]  # else one window is all of it
-            tasks = [(c, c.passages.windows(size, c.room, c.near)) for c in (claims[i] for i in longer)]
-            self._improve(best, longer, tasks, "window")
-            tasks = [(claims[i], claims[i].passages.whole(claims[i].room)) for i in doubtful]
-            self._improve(best, doubtful, tasks, "document")
-        return best
+            doubtful = [c for c in claims if not c.best or c.best.score < self._settings.gate]
+            longer = [c for c in doubtful if len(c.passages.spans) > size]  # else one window is all of it
+            self._improve("window", [(c, c.passages.windows(size, c.room, c.near)) for c in longer])
+            self._improve("document", [(c, c.passages.whole(c.room)) for c in doubtful])
 
-    def _improve(self, best: list[_Best | None], at: list[int], tasks: list, level: str) -> None:
-        for i, found in zip(at, self._solve(tasks, level), strict=True):
-            if found and (best[i] is None or found.score > best[i].score):
-                best[i] = found
-
-    def _solve(self, tasks: list[tuple[_Claim, tuple[Premise, ...]]], level: str) -> list[_Best | None]:
-        """Of every task the best premise, the first of equals; None where no premise had a probability."""
+    def _improve(self, level: str, tasks: list[tuple[_Claim, tuple[Premise, ...]]]) -> None:
+        """Take for every claim the best of its premises at a level, the first of equals, where it beats the best so far."""
         keys = [
             call_key(model=self._model.fingerprint, scope=claim.scope, premises=_digest(premises), claim=claim.text)
             for claim, premises in tasks
@@ -197,10 +189,10 @@ class Aligner:
             return enumerate(self._entail([tasks[i] for i in positions]))
 
         values = cached(self._cache, keys, compute, model=self._model.name, role="align")
-        return [
-            _Best(premises[value[0]], tuple(value[1:]), level) if value else None
-            for value, (_, premises) in zip(values, tasks, strict=True)
-        ]
+        for (claim, premises), value in zip(tasks, values, strict=True):
+            found = _Best(premises[value[0]], tuple(value[1:]), level) if value else None
+            if found and (claim.best is None or found.score > claim.best.score):
+                claim.best = found
 
     def _entail(self, tasks: list[tuple[_Claim, tuple[Premise, ...]]]) -> list[list | None]:
         """[index of the best premise, p_entail, p_neutral, p_contradict] a task.
