@@ -5,7 +5,6 @@ Where a reply leaves open which answer is meant ("Yes/No", "4 or 5", "No doubt i
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from claimwise.reasons import Parsed, Reason
 
@@ -136,39 +135,30 @@ def final_yes_no(reply: str, cut: bool) -> Parsed:
     text = _MARKUP.sub("", reply)
     named = last(_ANSWER, text)
     answer = named or (None if cut else last(_SAID, text))
-    words = None if cut else _consistency(text)
-    if answer is None:
-        return Parsed(words.value) if words else Parsed(None, Reason.CUT if cut else "no final yes or no")
+    consistent, at, concluded = _consistency("" if cut else text)
+    if answer is None and consistent is None:
+        return Parsed(None, Reason.CUT if cut else "no final yes or no")
+    if answer is None or (concluded and at > answer.start()):
+        return Parsed(consistent)
     value = float(answer[1].lower() == "yes")
-    later = words and words.start > answer.start()
-    if later and words.concluded:
-        return Parsed(words.value)
     at_once = any(both.start() <= answer.start() < both.end() for both in _GAINSAID.finditer(text))
-    if at_once or (later and words.value != value and not named):
+    if at_once or (at > answer.start() and consistent != value and not named):
         return _OPPOSITE
     return Parsed(value)
 
 
-class _Consistency(NamedTuple):
-    """Where a text says "consistent" (1.0) or "inconsistent" (0.0), and whether as a conclusion."""
-
-    start: int
-    value: float
-    concluded: bool
-
-
-def _consistency(text: str) -> _Consistency | None:
-    """The last that a text says of what it judges."""
+def _consistency(text: str) -> tuple[float | None, int, bool]:
+    """The last "consistent" (1.0) or "inconsistent" (0.0) that a text says of what it judges, where, and whether it concludes."""
     start = max(0, len(text) - 300)
     for found in reversed([*_CONSISTENT.finditer(text, start)]):
         before = re.split(r"[.!?\n]", text[max(0, start - 300) : found.start()])[-1]
         if _SUPPOSED.search(before):
             continue
         if _PARTLY.search(found["between"]) and not found["un"]:
-            return None
+            break
         denied = bool(_DENIED.search(found["between"])) != bool(found["un"])
-        return _Consistency(found.start(), float(not denied), bool(_CONCLUDED.search(before + found["between"])))
-    return None
+        return float(not denied), found.start(), bool(_CONCLUDED.search(before + found["between"]))
+    return None, -1, False
 
 
 # -- supported -------------------------------------------------------------------------------------
