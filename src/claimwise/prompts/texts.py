@@ -408,16 +408,16 @@ def _json_texts(body: str) -> list[str]:
 def _strings(body: str) -> list[str]:
     """The finished texts of JSON that cannot be read: those whose key, or whose list's, names claims; else the first list's."""
     found: dict[str, list[str]] = {}
-    within: list[tuple[str, str]] = []  # what is open: its bracket, and the name of its texts
+    within = [("", "")]  # what is open: its bracket, and the name of its texts
     key = ""
     for token in _TOKEN.finditer(body):
         bracket = token["bracket"]
         if token["key"]:
             key = token["text"]
             continue
-        name = _name(key) or (within[-1][1] if within else "")
+        around = within[-1][1]
+        name = _name(key) or around
         if bracket == "[" and name not in _NAMES and not any(one == "[" for one, _ in within):
-            around = within[-1][1] if within else ""
             if around in _NAMES:
                 name = around  # lists of claims by their subjects
             elif "" not in found:
@@ -427,8 +427,8 @@ def _strings(body: str) -> list[str]:
             if bracket == "[" and name in _NAMES:
                 found.setdefault(name, [])  # though nothing of it may be finished
         elif bracket:
-            del within[-1:]
-        elif token["unfinished"] is None and (key or (within and within[-1][0] == "[")):
+            within = within[:-1] or within
+        elif token["unfinished"] is None and (key or within[-1][0] == "["):
             escaped = re.sub(r'\\.|"', lambda mark: mark[0] if mark[0][1:] else r"\"", token["text"])
             with suppress(ValueError):
                 found.setdefault(name, []).append(json.loads(f'"{escaped}"', strict=False))
