@@ -61,23 +61,21 @@ def _line(text: str, start: int, end: int) -> list[Span]:
     """The sentences of one line, window by window: a window's last sentence may go on, the next one begins with it."""
     spans: list[Span] = []
     size = _WINDOW
-    while start < end:
+    while True:
         stop = min(start + size, end)
         found = _window(text, start, stop)
         if stop == end:
             return spans + found
-        if len(found) < 2:  # a sentence longer than the window
-            if size < _LONGEST:
-                size *= 2
-                continue
+        if len(found) > 1:
+            start, size = found.pop().start, _WINDOW
+            spans += found
+        elif size < _LONGEST:  # a sentence longer than the window
+            size *= 2
+        else:
             words = _WHOLE_WORDS.match(text, start, stop)
             cut = words.end() if words else stop
             spans += _window(text, start, cut)
             start = cut
-            continue
-        start, size = found.pop().start, _WINDOW
-        spans += found
-    return spans
 
 
 def _window(text: str, start: int, end: int) -> list[Span]:
