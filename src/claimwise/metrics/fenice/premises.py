@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 from claimwise import text
@@ -115,7 +116,7 @@ class Passages:
 
     def _words(self, span: text.Span, room: int) -> list[tuple[int, int]]:
         """The words of a sentence; one that does not fit alone (no white space in it) is cut anywhere."""
-        found = [(span.start + m.start(), span.start + m.end()) for m in _TOKEN.finditer(span.text)]
+        found = [word.span() for word in _TOKEN.finditer(self._document, span.start, span.end)]
         sizes = self._count([self._document[start:end] for start, end in found])
         step = max(room // 4, 1)  # a character is at most four bytes, hence four tokens of any byte-level vocabulary
         words = []
@@ -128,11 +129,8 @@ class Passages:
 
     def _premise(self, units: Sequence[tuple[int, int, int]]) -> Premise:
         """One premise of (sentence, start, end) in order; what stands between two units of a sentence is part of it."""
-        slices: dict[int, tuple[int, int]] = {}
-        for sentence, start, end in units:
-            first, _ = slices.get(sentence, (start, end))
-            slices[sentence] = first, end
-        joined = " ".join(self._document[start:end] for start, end in slices.values())
+        sentences = [list(same) for _, same in groupby(units, key=lambda unit: unit[0])]
+        joined = " ".join(self._document[parts[0][1] : parts[-1][2]] for parts in sentences)
         return Premise(joined, units[0][0], units[-1][0] + 1, units[0][1], units[-1][2])
 
 
