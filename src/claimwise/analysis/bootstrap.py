@@ -100,12 +100,11 @@ def bootstrap_interval(
     columns = [np.asarray(column) for column in columns]
     kept = np.all([~pd.isna(column) for column in columns], axis=0)
     columns = [column[kept] for column in columns]
-    if groups is not None:
-        groups = np.asarray(groups)[kept]
+    groups = (np.arange(len(kept)) if groups is None else np.asarray(groups))[kept]
     value = measure(*columns, **options) if kept.any() else np.nan
     if np.isnan(value):
         return UNKNOWN
-    if (kept.sum() if groups is None else len(set(groups))) == 1:
+    if len(set(groups)) == 1:
         return UNKNOWN._replace(value=float(value))
     drawn = bootstrap_draws(measure, *columns, groups=groups, draws=draws, seed=seed, **options)
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
