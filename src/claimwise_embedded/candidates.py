@@ -80,7 +80,8 @@ def candidates(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
     yield Candidate(whole, "sentence", traits)
     for clause in found:
         if not clause.told:
-            yield from _of_clause(clause, tokens)
+            for subject in _split(clause):
+                yield from _of_clause(clause, subject)
         elif any(unit.kind == "ccomp" for unit in clause.must):
             parts = [unit.phrase.all for unit in (*clause.must, *clause.free)]
             yield Candidate(_assembled(clause, clause.subjects[-1].pieces, parts, clause.group), "reporting")
@@ -94,9 +95,13 @@ def _tie(tokens: Doc, i: int) -> bool:
 
 
 def _assembled(
-    clause: Clause, who: Sequence[Piece], parts: Sequence[list[Piece]], group: Sequence[Piece]
+    clause: Clause,
+    who: Sequence[Piece],
+    parts: Sequence[list[Piece]],
+    group: Sequence[Piece],
+    opening: Sequence[int] = (),
 ) -> list[Piece]:
-    """Attribution, subject, then verb group and complements in the order of the sentence."""
+    """Attribution, what opens the clause, subject, then verb group and complements in the order of the sentence."""
     inserted = [piece for piece in group if isinstance(piece, str)]
     own = [[piece] for piece in group if isinstance(piece, int)]
     gap = [unit.phrase.core for unit in clause.must if unit.kind == "antecedent"]  # who stands before "whom they met"
@@ -104,65 +109,54 @@ def _assembled(
     flat: list[Piece] = []
     for part in rest:
         flat.extend(piece for piece in part if piece not in flat)
-    return [*clause.source.before, *who, *inserted, *flat, *clause.source.after]
+    return [*clause.source.before, *opening, *who, *inserted, *flat, *clause.source.after]
 
 
 def _first_token(part: Sequence[Piece]) -> int:
     return next((piece for piece in part if isinstance(piece, int)), -1)
 
 
-def _of_clause(clause: Clause, tokens: Doc) -> Iterator[Candidate]:
-    """The bare fact of a clause, its details one at a time, its prefixes and the whole of it."""
-    seen: set[tuple] = set()
+def _of_clause(clause: Clause, subject: Subject) -> Iterator[Candidate]:
+    """The bare fact of a clause, its details one at a time, its prefixes and the whole of it, told of a subject. Where there
+    is little to tell some are the same: the first counts (``propose``).
+    """
     must, free = clause.must, clause.free
-    conditional = any(unit.conditional for unit in must)
+    alone = subject.form == "conjunct"
+    group = singular(clause.group, clause.head) if alone else clause.group
     reported = "reported-" if any(clause.source) else ""
 
-    def emit(pieces: list[Piece], kind: str, **traits: float) -> Iterator[Candidate]:
-        key = tuple(pieces)
-        if key not in seen:
-            seen.add(key)
-            yield Candidate(pieces, reported + kind, {clause.kind: 1.0, **traits})
+    def candidate(kind: str, parts: Sequence[list[Piece]], opening: Sequence[int] = (), **traits: float) -> Candidate:
+        pieces = _assembled(clause, subject.pieces, parts, group, opening)
+        return Candidate(pieces, reported + kind, {clause.kind: 1.0, f"subject-{subject.form}": 1.0, **traits})
 
-    for who, form in _split(clause):
-        trait = {f"subject-{form}": 1.0}
-        group = singular(clause.group, clause.head) if form == "conjunct" else clause.group
-        bare = [unit.phrase.core for unit in must]  # without what may follow
-        base = [unit.phrase.all for unit in must]
-        whole = [*base, *(unit.phrase.all for unit in free)]
-        if conditional:  # what hangs on the condition cannot be told: only the whole clause is safe
-            whole = [*whole, *clause.pre]
-            yield from emit(_assembled(clause, who, whole, group), "full", **trait)
+    bare = [unit.phrase.core for unit in must]  # without what may follow
+    base = [unit.phrase.all for unit in must]
+    whole = [*base, *(unit.phrase.all for unit in free)]
+    if any(unit.conditional for unit in must):
+        # what hangs on the condition cannot be told: only the whole clause is safe
+        yield candidate("full", [*whole, *clause.pre])
+        return
+    if not any(unit.phrase.conjuncts for unit in must):
+        yield candidate("bare", bare, needs=float(len(must)))
+        yield candidate("base", base)
+    for k, unit in enumerate(must):
+        longer = [("post", sorted([*unit.phrase.core, *post])) for post in unit.phrase.posts]
+        for kind, part in [*(("conjunct", conjunct) for conjunct in unit.phrase.conjuncts), *longer]:
+            yield candidate(kind, [*bare[:k], part, *bare[k + 1 :]])
+    for j, unit in enumerate([] if alone else free):
+        if unit.kind == "advcl" and not _is_detail(unit, clause.head.doc):
             continue
-        if not any(unit.phrase.conjuncts for unit in must):
-            yield from emit(_assembled(clause, who, bare, group), "bare", **trait, needs=float(len(must)))
-            yield from emit(_assembled(clause, who, base, group), "base", **trait)
-        for k, unit in enumerate(must):
-            longer = [("post", sorted([*unit.phrase.core, *post])) for post in unit.phrase.posts]
-            for kind, part in [*(("conjunct", conjunct) for conjunct in unit.phrase.conjuncts), *longer]:
-                version = [*bare[:k], part, *bare[k + 1 :]]
-                yield from emit(_assembled(clause, who, version, group), kind, **trait)
-        for j, unit in enumerate(free if form != "conjunct" else []):
-            if unit.kind == "advcl" and not _is_detail(unit, tokens):
-                continue
-            about = {f"unit-{unit.kind}": 1.0, "place": float(j)}
-            versions = [("version-conjunct", conjunct) for conjunct in unit.phrase.conjuncts]
-            if not versions:  # where there are no posts, both are the same and told once
-                versions = [("version-core", unit.phrase.core), ("version-full", unit.phrase.all)]
-            for name, version in versions:
-                told = _assembled(clause, who, [*bare, version], group)
-                yield from emit(told, "detail", **trait, **about, **{name: 1.0})
-            if j:
-                prefix = [*base, *(u.phrase.all for u in free[: j + 1])]
-                yield from emit(_assembled(clause, who, prefix, group), "prefix", **trait, length=float(j + 1))
-        joins = float(any(unit.phrase.conjuncts for unit in (*must, *free)))
-        yield from emit(_assembled(clause, who, whole, group), "full", **trait, units=float(len(free)), joins=joins)
-        for pre in clause.pre:
-            for parts, kind in ((bare, "pre"), (whole, "pre-full")):
-                told = _assembled(clause, who, parts, group)
-                start = len(clause.source.before)
-                told[start:start] = pre
-                yield from emit(told, kind, **trait)
+        about = {f"unit-{unit.kind}": 1.0, "place": float(j)}
+        versions = [("version-conjunct", conjunct) for conjunct in unit.phrase.conjuncts]
+        for name, version in versions or [("version-core", unit.phrase.core), ("version-full", unit.phrase.all)]:
+            yield candidate("detail", [*bare, version], **about, **{name: 1.0})
+        if j:
+            yield candidate("prefix", [*base, *(u.phrase.all for u in free[: j + 1])], length=float(j + 1))
+    joins = float(any(unit.phrase.conjuncts for unit in (*must, *free)))
+    yield candidate("full", whole, units=float(len(free)), joins=joins)
+    for pre in clause.pre:
+        yield candidate("pre", bare, pre)
+        yield candidate("pre-full", whole, pre)
 
 
 def _is_detail(unit: Unit, tokens: Doc) -> bool:

@@ -120,7 +120,7 @@ def propose(passage: str, *, by_sentence: bool) -> Iterator[Proposal]:
             if well_formed(candidate, tokens):
                 text = write(candidate.pieces, tokens, resolution)
                 if _WORD.search(text):
-                    found.setdefault(text, candidate)
+                    found.setdefault(text, candidate)  # of several with one text the first
         if found:
             own = list(found.values())
             yield Proposal(tokens, own, list(found), describe(own, tokens, resolution))
