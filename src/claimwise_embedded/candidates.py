@@ -13,10 +13,12 @@ from spacy.tokens import Doc, Token
 from claimwise.words import PEOPLE
 from claimwise_embedded.clauses import TIES, Clause, Piece, Subject, Unit, clauses, singular
 from claimwise_embedded.decomposer_parsing import (
+    FINITE,
     REPORTING,
     VERBS,
     aside,
     base_form,
+    be,
     glued,
     is_name,
     noun_phrase,
@@ -197,11 +199,6 @@ def facts(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
     yield from _described(tokens, resolution)
 
 
-def _be(noun: Token, *, past: bool = False) -> str:
-    many = plural(noun)
-    return ("were" if many else "was") if past else ("are" if many else "is")
-
-
 def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     """ "David Gold, the chairman" -> "David Gold is the chairman"; "Kendall, 19" -> "Kendall is 19"."""
 
@@ -210,7 +207,7 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
 
     if description.text.isdigit():
         if is_name(name) and name.ent_type_ not in ("DATE", "TIME", "CARDINAL", "GPE", "LOC"):
-            yield Candidate([*who(), _be(name), description.i], "age", {"age": 1.0})
+            yield Candidate([*who(), be(many=plural(name)), description.i], "age", {"age": 1.0})
         return
     if not aside(description) or description.pos_ not in ("NOUN", "PROPN") or name.pos_ not in ("NOUN", "PROPN"):
         return
@@ -227,7 +224,7 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     if is_name(description) and any(c.dep_ == "poss" or c.tag_ == "CD" for c in name.lefts) and plural(name):
         return
     told = phrase.core if is_name(description) else phrase.all
-    yield Candidate([*who(), _be(name), *told], "apposition", {"name": float(is_name(name))})
+    yield Candidate([*who(), be(many=plural(name)), *told], "apposition", {"name": float(is_name(name))})
 
 
 def _bare(name: Token) -> list[int]:
@@ -297,7 +294,7 @@ def _belonging(noun: Token) -> Iterator[Candidate]:
         past = any(t.tag_ == "VBD" for t in (noun.head, *noun.head.children))
         words = [t.i for t in child.subtree]
         place = {f"place-{noun.dep_}": 1.0, f"belongs-{child.lower_}": 1.0, "loose": 1.0}
-        yield Candidate([*lead, _be(noun, past=past and not is_name(noun)), *words], "belonging", place)
+        yield Candidate([*lead, be(many=plural(noun), past=past and not is_name(noun)), *words], "belonging", place)
 
 
 def _described(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
@@ -400,7 +397,7 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
             return False
         if any(child.dep_ in _NEED and not _is_kept(child, kept) for child in token.children):
             return False
-        if token.tag_ in ("VBZ", "VBD", "VBP", "MD") and token.dep_ not in ("aux", "auxpass"):
+        if token.tag_ in FINITE and token.dep_ not in ("aux", "auxpass"):
             verbs += 1
             joints += base_form(token) in REPORTING
         joints += token.dep_ in ("cc", "mark") or token.tag_ in ("WDT", "WP", "WRB", "WP$", ",", ":")

@@ -9,6 +9,7 @@ from spacy.tokens import Token
 
 from claimwise.words import PEOPLE
 from claimwise_embedded.decomposer_parsing import (
+    FINITE,
     NOUNS,
     REPORTING,
     SUBJECTS,
@@ -16,9 +17,11 @@ from claimwise_embedded.decomposer_parsing import (
     Phrase,
     aside,
     base_form,
+    be,
     noun_phrase,
     picked,
     plural,
+    subject_of,
     subtree,
     verb_forms,
 )
@@ -121,7 +124,7 @@ def _clause(
     ``inherited`` is for a verb that names no subject, ``many`` whether that is several; ``also`` are complements that stand
     outside the clause.
     """
-    subject = next((c for c in head.children if c.dep_ in SUBJECTS), None)
+    subject = subject_of(head)
     subjects = inherited
     whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
     if subject is not None and not _relative(subject) and not whose:
@@ -132,7 +135,7 @@ def _clause(
     must += also
     known = bool(subjects) and group is not None
     reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
-    splits = reported is not None and _asserted(reported) and any(c.dep_ in SUBJECTS for c in reported.children)
+    splits = reported is not None and _asserted(reported) and subject_of(reported) is not None
     beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
     # Where a report that is no statement stands before the verb, what is left of the clause says nothing.
     if known and (splits or reported is None or reported.i > head.i):
@@ -167,7 +170,7 @@ def _clause(
 def _adverbial(child: Token, subjects: list[Subject], source: Source, many: bool) -> Iterator[Clause]:
     """An adverbial clause, where it is a fact of its own: with a subject, or a participle of the main subject."""
     marks = [c.lower_ for c in child.children if c.dep_ in ("mark", "advmod") and c.tag_ in ("IN", "WRB")]
-    if any(c.dep_ in SUBJECTS for c in child.children):
+    if subject_of(child) is not None:
         hedged = any(c.dep_ == "advmod" and c.tag_ == "RB" and c.i < child.i for c in child.children)
         if marks and all(mark in _ASSERTING for mark in marks) and not hedged:
             yield from _clause(child, "subordinate", [], source, False)
@@ -201,15 +204,15 @@ def _of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
     core = _meant(noun)
     many = noun.tag_ == "NNS" or noun.lower_ in ("people", "police")
     relative = next((c for c in head.children if _relative(c)), None)
+    subject = subject_of(head)
     if head.dep_ == "acl":
         speaks = head.tag_ == "VBG" and base_form(head) in REPORTING  # not the noun, but the subject says it
-        if head.tag_ in ("VBN", "VBG") and not speaks and not any(c.dep_ in SUBJECTS for c in head.children):
+        if head.tag_ in ("VBN", "VBG") and not speaks and subject is None:
             yield from _clause(head, "participial", [Subject(core, "noun")], source, many)
         return
     if relative is not None and relative.dep_ in ("nsubj", "nsubjpass"):
         yield from _clause(head, "relative", [Subject(core, "noun")], source, many)
         return
-    subject = next((c for c in head.children if c.dep_ in SUBJECTS), None)
     if subject is None:
         return
     whose = next((c for c in subject.children if c.tag_ == "WP$"), None)
@@ -282,8 +285,9 @@ def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
     None where that cannot be told.
     """
     own = [c for c in head.children if c.dep_ in ("aux", "auxpass", "neg", "prt")]
-    subject = next((c.i for c in head.children if c.dep_ in SUBJECTS), -1)
-    adverbs = (c for c in head.lefts if c.dep_ in ("advmod", "npadvmod") and c.i > subject and c.tag_ != "WRB")
+    subject = subject_of(head)
+    start = -1 if subject is None else subject.i
+    adverbs = (c for c in head.lefts if c.dep_ in ("advmod", "npadvmod") and c.i > start and c.tag_ != "WRB")
     if kind != "participial":
         own += [c for c in adverbs if not aside(c)]
     words: list[Piece] = sorted({i for c in own for i in ([c.i] if c.dep_ != "advmod" else subtree(c))} | {head.i})
@@ -298,14 +302,13 @@ def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
             return words  # taken for a participle: "hit a wall and stopped"
         if kind != "participial":
             return None
-    if head.tag_ in ("VBZ", "VBD", "VBP", "MD"):
+    if head.tag_ in FINITE:
         return words
     governor = next((t for t in head.ancestors if t.pos_ in VERBS), head.head)
     past = governor.tag_ == "VBD" or any(c.tag_ == "VBD" for c in _auxiliaries(governor))
     dated = any(_YEAR.fullmatch(t.text) for t in head.subtree)
-    be = ("were" if many else "was") if past or dated else ("are" if many else "is")
     if kind == "participial":
-        return [be, *words]
+        return [be(many=many, past=past or dated), *words]
     if kind == "gerund":
         forms = verb_forms().get(head.lower_)
         if forms is None or head.lower_ in ("being", "having"):

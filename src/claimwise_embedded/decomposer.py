@@ -35,7 +35,7 @@ from claimwise.reasons import Reason
 from claimwise.words import stem
 from claimwise_embedded.candidates import Candidate, candidates, well_formed, write
 from claimwise_embedded.checksums import WEIGHTS, checked
-from claimwise_embedded.decomposer_parsing import CONTENT, VERBS, sentences, span
+from claimwise_embedded.decomposer_parsing import CONTENT, FINITE, VERBS, sentences, span
 from claimwise_embedded.decomposer_references import Referents, Resolution
 
 _WORD = re.compile(r"\w", re.UNICODE)
@@ -54,7 +54,6 @@ _PREPOSITIONS = frozenset(
     "in on at for of with by from to into after before over about as against during since under between through "
     "without".split()
 )
-_FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))
 _UNCLEAR = frozenset("he she it they him them this these".split())
 
 
@@ -224,7 +223,7 @@ def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolutio
             "commas": float(sum(t.text == "," for t in told)),
             "conjunctions": float(sum(t.dep_ == "cc" for t in told)),
             "verbs": float(sum(t.pos_ in VERBS for t in told)),
-            "finite": float(sum(t.tag_ in _FINITE for t in told)),
+            "finite": float(sum(t.tag_ in FINITE for t in told)),
             "gaps": sum(b - a > 1 for a, b in pairwise(at)) / 3,
             "odd-quote": float(sum(t.is_quote for t in told) % 2),
             "unclear": float(

@@ -21,6 +21,8 @@ _MOST = 4000
 
 NOUNS = frozenset(("NOUN", "PROPN", "PRON", "NUM"))
 VERBS = frozenset(("VERB", "AUX"))
+#: Tags of verbs that have a tense of their own.
+FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))
 #: Classes of the words that say something.
 CONTENT = frozenset(("NOUN", "PROPN", "ADJ", "NUM", "VERB"))
 REPORTING = frozenset(
@@ -98,7 +100,7 @@ def _mended(tokens: Doc) -> Doc:
             after += 1
         verb = tokens[after] if after < len(tokens) else noun
         finite = verb.tag_ in ("VBD", "VBZ", "VBP") or any(c.dep_ == "aux" for c in verb.lefts)
-        if verb.pos_ in VERBS and finite and not any(c.dep_ in SUBJECTS for c in verb.children) and verb != noun.head:
+        if verb.pos_ in VERBS and finite and subject_of(verb) is None and verb != noun.head:
             noun.dep_, noun.head = "nsubj", verb
     return tokens
 
@@ -107,6 +109,11 @@ def span(tokens: Doc, first: int, last: int) -> tuple[int, int]:
     """Where tokens ``first`` to ``last`` stand in the summary."""
     offset = tokens.user_data["offset"]
     return offset + tokens[first].idx, offset + tokens[last].idx + len(tokens[last])
+
+
+def subject_of(verb: Token) -> Token | None:
+    """A verb's subject, which may be a clause; None where it has none of its own."""
+    return next((c for c in verb.children if c.dep_ in SUBJECTS), None)
 
 
 def is_name(token: Token) -> bool:
@@ -138,6 +145,11 @@ def base_form(token: Token) -> str:
     ['she', 'sign']
     """
     return verb_forms().get(token.lower_, (token.lower_,))[0]
+
+
+def be(*, many: bool, past: bool = False) -> str:
+    """The form of "be" for a subject in the third person."""
+    return ("were" if many else "was") if past else ("are" if many else "is")
 
 
 # -- noun phrases -------------------------------------------------------------------------------------------------------
