@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Evidence:
         claim: (67,) in the order of ``measure``.
         weight: (n_content,) how rare each content word is.
         special: (n_content,) whether it is a number or a name.
-        ranked: pieces of the index, best first; sentences of the document, once ``Reader`` has translated them.
+        ranked: sentences of the text that was indexed, best first; ``Reader`` keeps those of the document.
         content: (n_content,) positions of the content words in the claim.
         reading: what the word checkers see, where it was asked for.
         supported: (k,) log odds that the claim is supported, of each checker.
@@ -77,7 +77,11 @@ def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> E
         "top piece's position": top.first_word / index.n_words,
     }
     values = np.array(list(features.values()), dtype=np.float32)
-    ranked = [numbers[i] for i in passages.ranked]
+    wanted = frozenset(claim.stems) - FUNCTION_STEMS
+    by_piece = [index.pieces[numbers[i]].ranked(wanted) for i in passages.ranked]
+    # The best sentence of each piece comes before all others.
+    best, others = [s[:1] for s in by_piece], [s[1:] for s in by_piece]
+    ranked = list(dict.fromkeys(chain(*best, *others)))
     return Evidence(values, match.weight, match.numbers | match.names, ranked, match.content)
 
 
@@ -139,10 +143,8 @@ def _of_passages(match: Match, passages: Passages) -> dict[str, float]:
         "best piece": soft_cover.max(),
         "best three pieces": soft_sorted[:3].mean(),
         "best piece, exact": hard_cover.max(),
-        "best two neighbours": (share @ passages.pair_soft).max() if passages.pair_soft.size else soft_cover.max(),
-        "best two neighbours, exact": (
-            (share @ passages.pair_hard).max() if passages.pair_hard.size else hard_cover.max()
-        ),
+        "best two neighbours": (share @ passages.pair_soft).max(),
+        "best two neighbours, exact": (share @ passages.pair_hard).max(),
         "all pieces": share @ soft.max(1),
         "all above best piece": share @ soft.max(1) - soft_cover.max(),
         "all above best piece, exact": share @ hard.max(1) - hard_cover.max(),
@@ -320,7 +322,7 @@ class Passages:
 
     soft: np.ndarray  # (n_content, n_pieces) best match in each piece, as a degree in [0, 1]
     hard: np.ndarray  # whether the word itself is there
-    pair_soft: np.ndarray  # (n_content, n_neighbours)
+    pair_soft: np.ndarray  # (n_content, n_neighbours); the pieces themselves, if none are neighbours
     pair_hard: np.ndarray
     cosine: np.ndarray  # (n_pieces,) of whole vectors
     ranked: np.ndarray
@@ -340,7 +342,9 @@ def find_passages(claim: EncodedClaim, match: Match, pool: Mapping[int, Encoded]
     cosine = np.stack([encoded.whole for encoded in pool.values()]) @ claim.whole
     adjacent = np.flatnonzero(np.diff(np.array(list(pool))) == 1)
     rank = 0.5 * (match.share @ soft) + 0.2 * (match.share @ hard) + 0.3 * cosine
-    pair_soft, pair_hard = (np.maximum(one[:, adjacent], one[:, adjacent + 1]) for one in (soft, hard))
+    pair_soft, pair_hard = (
+        np.maximum(one[:, adjacent], one[:, adjacent + 1]) if len(adjacent) else one for one in (soft, hard)
+    )
     return Passages(soft, hard, pair_soft, pair_hard, cosine, np.argsort(-rank, kind="stable"))
 
 

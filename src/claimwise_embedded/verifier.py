@@ -22,7 +22,7 @@ from claimwise.reasons import Reason
 from claimwise_embedded.checker import Checker, Reading, Words, check
 from claimwise_embedded.checksums import WEIGHTS
 from claimwise_embedded.encoder import Encoded, shared_encoder
-from claimwise_embedded.evidence import FUNCTION_STEMS, Index, Piece, capitalised, pieces
+from claimwise_embedded.evidence import Index, Piece, capitalised, pieces
 from claimwise_embedded.features import EncodedClaim, Evidence, measure
 from claimwise_embedded.heads import Calibration, Heads
 
@@ -41,19 +41,6 @@ class _Question(NamedTuple):
     whole: str
     limit: int
     claim: str
-
-
-class _Plan(NamedTuple):
-    """What is encoded for questions about one document: the ``needed`` pieces of it, then the pieces of each claim.
-
-    ``chosen`` are the numbers of the document's pieces that a claim is read against; a claim that cannot be read has none.
-    """
-
-    document: str
-    index: Index
-    claims: dict[_Question, list[Piece]]
-    chosen: dict[_Question, list[int]]
-    needed: list[int]
 
 
 class Reader:
@@ -94,8 +81,8 @@ class Reader:
             for document, whole, own in zip(documents, joined, claims, strict=True)
         ]
         by_document: dict[tuple[str, str], dict[_Question, None]] = defaultdict(dict)
-        for document, whole, group in zip(documents, joined, questions, strict=True):
-            by_document[document, whole] |= dict.fromkeys(group)
+        for question in chain(*questions):
+            by_document[question.document, question.whole][question] = None
         found: dict[_Question, Evidence | str] = {}
         groups = list(by_document.values())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
@@ -114,45 +101,40 @@ class Reader:
 
     def _read_some(self, groups: Sequence[Sequence[_Question]]) -> Iterator[tuple[_Question, Evidence | str]]:
         """Encode the pieces of several documents and their claims together, then measure one by one; a group a document."""
-        plans: list[_Plan] = []
+        plans = []  # of each document its index, the numbers of the pieces that some claim needs, and the claims
         to_encode: list[Piece] = []
         for group in filter(None, groups):
-            document, whole, limit, _ = group[0]
-            index = Index(whole)
-            claims = {question: pieces(question.claim) if index.pieces else [] for question in group}
-            chosen = {
-                question: sorted(index.retrieve((s for piece in own for s in piece.stems), limit))
-                for question, own in claims.items()
-                if own
-            }
-            needed = sorted({number for numbers in chosen.values() for number in numbers})
-            plans.append(_Plan(document, index, claims, chosen, needed))
+            index = Index(group[0].whole)
+            reason = Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS
+            # Of each claim its pieces, and the numbers of the document's that it is read against.
+            claims: dict[_Question, tuple[list[Piece], list[int]]] = {}
+            for question in group:
+                if parts := pieces(question.claim) if index.pieces else []:
+                    stems = (stem for piece in parts for stem in piece.stems)
+                    claims[question] = parts, sorted(index.retrieve(stems, question.limit))
+                else:
+                    yield question, reason
+            needed = sorted({number for _, numbers in claims.values() for number in numbers})
+            plans.append((index, needed, claims))
             to_encode += [index.pieces[number] for number in needed]
-            to_encode += [piece for question in chosen for piece in claims[question]]
+            to_encode += [piece for parts, _ in claims.values() for piece in parts]
         # What is encoded comes back in the same order.
         encoded = iter(self._encoder.encode([p.text for p in to_encode], [p.spans for p in to_encode]))
-        for document, index, claims, chosen, needed in plans:
+        for index, needed, claims in plans:
             by_number = {number: next(encoded) for number in needed}
-            known, own_sentences = index.postings.keys(), len(text.sentences(document))
+            known = index.postings.keys()
             passages = {
                 number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)
                 for number, encoding in by_number.items()
             }
-            for question, numbers in chosen.items():
-                parts = claims[question]
+            for question, (parts, numbers) in claims.items():
                 claim = self._claim(parts, [next(encoded) for _ in parts], index)
                 evidence = measure(claim, index, {number: by_number[number] for number in numbers})
-                wanted = frozenset(claim.stems) - FUNCTION_STEMS
-                by_piece = [index.pieces[number].ranked(wanted) for number in evidence.ranked]
-                # The best sentence of each piece comes before all others.
-                best, others = [s[:1] for s in by_piece], [s[1:] for s in by_piece]
-                ranked = dict.fromkeys(chain(*best, *others))
-                evidence.ranked = [sentence for sentence in ranked if sentence < own_sentences]
+                own_sentences = len(text.sentences(question.document))
+                evidence.ranked = [sentence for sentence in evidence.ranked if sentence < own_sentences]
                 words = Words.of(claim.states, claim.stems, claim.names, known, claim.weights)
                 evidence.reading = Reading(words, tuple(passages[number] for number in numbers))
                 yield question, evidence
-            reason = Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS
-            yield from ((question, reason) for question in claims if question not in chosen)
 
     def _claim(self, parts: Sequence[Piece], encoded: Sequence[Encoded], index: Index) -> EncodedClaim:
         whole = np.sum([e.whole for e in encoded], axis=0)
