@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -84,10 +84,6 @@ class EmbeddedModel:
 
         return Verifier(self._options.folder)
 
-    def _supported(self, documents: Sequence[str], statements: Sequence[Sequence[str]]) -> list[list[Verdict]]:
-        """What edits are held against, whatever the prompt."""
-        return self.verifier.verify(documents, statements, prompts.load("acueval-verify-zeroshot"))
-
     def decompose(self, passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
         """See ``Model.decompose``."""
         from claimwise_embedded.decomposer import decompose
@@ -139,7 +135,9 @@ class EmbeddedModel:
         """See ``Model.revise``."""
         from claimwise_embedded import reviser
 
-        return reviser.revise(self._supported, documents, summaries, feedback)
+        # Whatever the prompt, edits are held against the document alone.
+        verify = partial(self.verifier.verify, prompt=prompts.load("acueval-verify-zeroshot"))
+        return reviser.revise(verify, documents, summaries, feedback)
 
     def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
         """See ``Model.summarise``: of each source the sentence nearest to the question, cited."""
