@@ -73,8 +73,7 @@ class Asked:
         """For each group of prompts (of a document) log odds, (n,), float32: of the probabilities of all spellings of Yes
         and of No."""
         inputs, ends = self._sharing.packed(groups)
-        with lora.half_precision(self.model):
-            states = self.model.base_model(**inputs, use_cache=False).last_hidden_state
+        states = lora.last_states(self.model, inputs)
         rows = [row for row, places in enumerate(ends) for _ in places]
         answers = states[rows, [place for places in ends for place in places]].float() @ self._answers.T
         odds = answers[:, : self._yes].logsumexp(-1) - answers[:, self._yes :].logsumexp(-1)

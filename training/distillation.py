@@ -106,8 +106,7 @@ class Writer:
             rows.append({"input_ids": asked + reply, "labels": [_NO_LOSS] * len(asked) + reply})
         inputs = DataCollatorForSeq2Seq(tokenizer)(rows)
         wanted = inputs.pop("labels")
-        with lora.half_precision(self.model):
-            states = self.model.base_model(**inputs.to(self.model.device), use_cache=False).last_hidden_state
+        states = lora.last_states(self.model, inputs.to(self.model.device))
         written = wanted[:, 1:] != _NO_LOSS  # the state before a token says which comes
         logits = self.model.get_output_embeddings()(states[:, :-1][written].to(self.model.dtype))
         return cross_entropy(logits.float(), wanted[:, 1:][written].to(logits.device))

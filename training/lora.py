@@ -5,7 +5,7 @@ they are learned. A killed run goes on from where it last saved.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeVar
@@ -40,9 +40,11 @@ def added(model: PreTrainedModel, rank: int) -> PeftModel:
         return get_peft_model(model, config)
 
 
-def half_precision(model: PreTrainedModel) -> AbstractContextManager:
-    """In it the model computes as its weights are stored, though its adapter's are float32."""
-    return torch.autocast(model.device.type, model.dtype, enabled=model.dtype != torch.float32)
+def last_states(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """States of the last layer, (rows, length, size), computed as the model's weights are stored, though its adapter's are
+    float32."""
+    with torch.autocast(model.device.type, model.dtype, enabled=model.dtype != torch.float32):
+        return model.base_model(**inputs, use_cache=False).last_hidden_state
 
 
 def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float], rate: float, folder: Path) -> None:
