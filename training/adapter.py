@@ -5,7 +5,7 @@
 
 A document and all statements about it are one packed row (``models.prefix``), so that it is read once. A supported
 summary is supported in all of its statements; of one that is not, the least probable statement is taught to be wrong. A killed
-run goes on from its last thousand documents.
+run goes on from its last 40 steps.
 """
 
 import argparse
@@ -118,9 +118,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the adapter goes")
     parser.add_argument("--model", default="qwen2.5-coder-1.5b", help="an entry of `models` in params.yaml")
     parser.add_argument("--without", nargs="*", default=[], help="how names of corpora begin that it does not see")
-    parser.add_argument("--most", type=int, help="packs that are read at most; all, if not given")
     given = parser.parse_args()
-    train(lora.options_of(given.model), without(read(given.packs), given.without)[: given.most], given.folder)
+    train(lora.options_of(given.model), without(read(given.packs), given.without), given.folder)
 
 
 if __name__ == "__main__":
