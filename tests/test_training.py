@@ -321,7 +321,7 @@ def test_training_writes_what_ships_and_measures_each_group_with_all_other_docum
         asked_of.append((group, {row.corpus for row in asked.rows}))
         return pd.DataFrame({"held_out_with": [group]})
 
-    monkeypatch.setattr(entry, "load", lambda name: None)
+    monkeypatch.setattr(entry, "all_corpora", dict)
     monkeypatch.setattr(entry, "gather", lambda corpora: rows)
     monkeypatch.setattr(entry, "read", lambda rows: materials.Material(rows, [[]] * len(rows), [[]] * len(rows)))
     monkeypatch.setattr(entry, "learn", learn)

@@ -14,8 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from claimwise_embedded import checksums
-from training.corpora import load
-from training.data import HELD_OUT, SHARES, TEST_SPLITS, TRAINING_SPLITS, ZERO_SHOT
+from training.data import HELD_OUT, SHARES, ZERO_SHOT, all_corpora
 from training.evaluation import ablation, edit_types, features_alone, held_out, judge_held_out
 from training.learning import Learned, learn
 from training.material import Material, gather, read
@@ -26,7 +25,7 @@ def main(folder: Path, tables: Path, partial: Path) -> None:
     measure. Both are made in ``partial``; what a killed run left there is written over."""
     made = partial / "weights"
     made.mkdir(parents=True, exist_ok=True)
-    material = read(gather({name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}))
+    material = read(gather(all_corpora()))
     full = learn(material)
     _write(full, material, made)
     measured = material.rows, full.table, full.logits, features_alone(full.table)

@@ -19,6 +19,7 @@ from claimwise.words import stem
 from claimwise_embedded.evidence import word_spans
 from claimwise_embedded.features import Evidence
 from claimwise_embedded.heads import document_hash
+from training.corpora import load
 from training.edits import Source, edits
 
 #: Corpora whose documents are reported on, and the splits of them that are; None stands for all of the corpus.
@@ -106,6 +107,11 @@ def each_summary(rows: Sequence[Row]) -> list[int]:
     for number, row in enumerate(rows):
         once.setdefault((row.corpus, row.document, row.summary), number)
     return list(once.values())
+
+
+def all_corpora() -> dict[str, Corpus]:
+    """Every corpus that is learned from or reported on, by name."""
+    return {name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}
 
 
 def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:

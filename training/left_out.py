@@ -30,8 +30,7 @@ from claimwise.models.weights import adapter_folder, learned_documents
 from claimwise.schema import document_id
 from training import lora
 from training.adapter import Asked, read_together
-from training.corpora import load
-from training.data import HELD_OUT, TEST_SPLITS, TRAINING_SPLITS, ZERO_SHOT, Row, each_summary, training_rows
+from training.data import HELD_OUT, ZERO_SHOT, Row, all_corpora, each_summary, training_rows
 from training.evaluation import as_table, interval, one_auc, pooled
 from training.packing import Pack, without
 from training.packing import read as read_packs
@@ -46,7 +45,7 @@ def rows_left_out(packs: Sequence[Pack]) -> Iterator[Row]:
 
     Corpora share articles, some cut short: a summary of which a version was learned from without its group is not among them.
     """
-    rows = training_rows({name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})})
+    rows = training_rows(all_corpora())
     for names in HELD_OUT.values():
         judged = [row for row in rows if row.corpus.startswith(names) and not row.synthetic]
         known = set().union(*(_runs(pack.document) for pack in without(packs, names)))

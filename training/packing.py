@@ -21,7 +21,7 @@ from claimwise.corpora import Corpus
 from claimwise.models.weights import learned_documents
 from claimwise_embedded.heads import document_hash
 from training.corpora import ENTAILMENT, load
-from training.data import EDITS, RETOLD, TEST_SPLITS, TRAINING_SPLITS, Row, documents_under_test, training_rows
+from training.data import EDITS, RETOLD, Row, all_corpora, documents_under_test, training_rows
 from training.material import told_rows
 
 _LONGEST = 1100  # words of a document that is learned from
@@ -124,7 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     given = parser.parse_args()
-    corpora = {name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}
+    corpora = all_corpora()
     forbidden = documents_under_test(corpora)
     pairs = [
         Row(name, example.document, example.summary, (example.summary,), int(example.label))
