@@ -13,14 +13,12 @@ from spacy.tokens import Doc, Token
 from claimwise import words as names
 from claimwise_embedded.decomposer_parsing import VERBS, Phrase, is_name, noun_phrase, plural
 
-_HE = frozenset("he him his".split())
-_SHE = frozenset("she her hers".split())
-_THEY = frozenset("they them their theirs".split())
-_IT = frozenset("it its".split())
+#: Pronouns of a man, a woman, a thing and several.
+_KINDS = {"m": "he him his", "f": "she her hers", "n": "it its", "plural": "they them their theirs"}
+_PRONOUNS = {pronoun: kind for kind, pronouns in _KINDS.items() for pronoun in pronouns.split()}
 _NOUNS = (("m", names.MALE_NOUNS), ("f", names.FEMALE_NOUNS))
 _FIRST_NAMES = (("m", names.MALE), ("f", names.FEMALE))
 _GROUPS = frozenset("people men women police children family staff couple team officers".split())
-PRONOUNS = _HE | _SHE | _THEY | _IT
 
 
 @dataclass(slots=True)
@@ -76,9 +74,8 @@ class Referents:
                 out.named = dict.fromkeys(subject_at, main) | out.named
         quoted = _quoted(tokens)
         for i, token in enumerate(tokens):
-            lower = token.lower_
-            if lower in PRONOUNS and i not in quoted:
-                entity = self._resolve(tokens, i, subject_at, main, out)
+            if token.lower_ in _PRONOUNS and i not in quoted:
+                entity = self._resolve(token, subject_at, main, out)
                 if entity is not None:
                     text = entity.text
                     if token.tag_ == "PRP$":
@@ -150,55 +147,58 @@ class Referents:
             text = ("" if many else "the ") + start + text[len(first.text) :]
         return Entity(text, "plural" if many else "singular", gender, frozenset(), self.sentence)
 
-    def _resolve(
-        self, tokens: Doc, i: int, subject_at: list[int], main: Entity | None, out: Resolution
-    ) -> Entity | None:
+    def _resolve(self, pronoun: Token, subject_at: list[int], main: Entity | None, out: Resolution) -> Entity | None:
         """Who a pronoun stands for; None where that is not sure."""
-        lower = tokens[i].lower_
-        is_subject = [i] == subject_at
-        previous = self.subject
-        earlier = [out.named[j] for j in range(i) if j in out.named]
-        if lower in _HE or lower in _SHE:
-            wanted = "m?" if lower in _HE else "f?"
-            rivals = {id(e) for e in earlier if e.gender in wanted or e.gender == "o"}
-            if not is_subject and len(rivals) > 1:
-                return None  # two people were named in this sentence
-            # Who it may stand for: names so far, and the subjects of the sentence before and of this one, where they fit.
-            known = [e for e in self.entities if e.gender in wanted and (e.last < self.sentence or e in earlier)]
-            fits = [e for e in (previous, main) if e is not None and e.gender in wanted and e.number == "singular"]
-            if previous in fits and previous not in self.entities:
-                known.append(previous)
-            follows = main is not None and subject_at[-1] < i  # a pronoun that is the subject has no ``main``
-            if follows and main in fits and main not in known:
-                known.append(main)
-            if main is not None and tokens[i - 1].dep_ == "cc" and lower in ("he", "she") and main.gender == wanted[0]:
-                return main  # "She lives in Oslo and she works there": subjects run on
-            if main is not None and main.gender == "n" and main.text.startswith("the "):
-                return None  # "the owner raised his hand": it may well be a person
-            if not is_subject and _person_between(tokens, i, out):
-                return None
-            if follows and main.gender == "o" and main in self.entities:
-                return None  # it may well be the subject
-            if len(known) == 1 and (is_subject or known[0].gender == wanted[0] or known[0] is main):
-                return known[0]
-            exact = [e for e in known if e.gender == wanted[0]]
-            if len(exact) == 1 and len(known) <= 2:
-                return exact[0]
-            if not known and is_subject and previous is not None and previous.gender == "o":
-                return previous
-            if follows and main in known:
-                return None if any(map(is_name, tokens[subject_at[-1] + 1 : i])) else main
-            if is_subject and previous is not None and previous in known:
-                return previous
+        kind, previous = _PRONOUNS[pronoun.lower_], self.subject
+        if kind in ("m", "f"):
+            return self._person(kind, pronoun, subject_at, main, out)
+        if [pronoun.i] != subject_at or previous is None:
             return None
-        if not is_subject or previous is None:
-            return None
-        if lower in _IT and previous.gender == "n" and previous.number == "singular":
-            after = tokens[i + 1].lower_ if i + 1 < len(tokens) else ""
-            window = [t.lower_ for t in tokens[i + 1 : i + 8]]
+        if kind == "n" and previous.gender == "n" and previous.number == "singular":
+            window = [t.lower_ for t in pronoun.doc[pronoun.i + 1 : pronoun.i + 8]]
+            after = window[0] if window else ""
             opens = after in ("is", "was", "'s", "will", "has") and ("that" in window or "to" in window)
             return None if opens else previous
-        return previous if lower in _THEY and previous.number == "plural" else None
+        return previous if kind == previous.number == "plural" else None
+
+    def _person(
+        self, gender: str, pronoun: Token, subject_at: list[int], main: Entity | None, out: Resolution
+    ) -> Entity | None:
+        """Whom "he" or "she" stands for; ``gender`` is m or f."""
+        tokens, i, previous = pronoun.doc, pronoun.i, self.subject
+        is_subject = [i] == subject_at
+        earlier = [out.named[j] for j in range(i) if j in out.named]
+        wanted = (gender, "?")
+        rivals = {id(e) for e in earlier if e.gender in wanted or e.gender == "o"}
+        if not is_subject and len(rivals) > 1:
+            return None  # two people were named in this sentence
+        # Who it may stand for: names so far, and the subjects of the sentence before and of this one, where they fit.
+        known = [e for e in self.entities if e.gender in wanted and (e.last < self.sentence or e in earlier)]
+        fits = [e for e in (previous, main) if e is not None and e.gender in wanted and e.number == "singular"]
+        if previous in fits and previous not in self.entities:
+            known.append(previous)
+        follows = main is not None and subject_at[-1] < i  # a pronoun that is the subject has no ``main``
+        if follows and main in fits and main not in known:
+            known.append(main)
+        runs_on = tokens[i - 1].dep_ == "cc" and pronoun.lower_ in ("he", "she")
+        if main is not None and runs_on and main.gender == gender:
+            return main  # "She lives in Oslo and she works there": subjects run on
+        if main is not None and main.gender == "n" and main.text.startswith("the "):
+            return None  # "the owner raised his hand": it may well be a person
+        if not is_subject and _person_between(tokens, i, out):
+            return None
+        if follows and main.gender == "o" and main in self.entities:
+            return None  # it may well be the subject
+        if len(known) == 1 and (is_subject or known[0].gender == gender or known[0] is main):
+            return known[0]
+        exact = [e for e in known if e.gender == gender]
+        if len(exact) == 1 and len(known) <= 2:
+            return exact[0]
+        if not known and is_subject and previous is not None and previous.gender == "o":
+            return previous
+        if follows and main in known:
+            return None if any(map(is_name, tokens[subject_at[-1] + 1 : i])) else main
+        return previous if is_subject and previous is not None and previous in known else None
 
 
 def _person_between(tokens: Doc, i: int, out: Resolution) -> bool:
