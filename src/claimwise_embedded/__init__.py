@@ -126,7 +126,7 @@ class EmbeddedModel:
 
         if prompt.reply == "critique-block":
             verdicts = self.verifier.verify(documents, [[statement] for statement in statements], prompt)
-            return reviser.of_claims(documents, statements, [verdict for [verdict] in verdicts])
+            return reviser.critique_claims(documents, statements, [verdict for [verdict] in verdicts])
         return reviser.critique(documents, statements, self.judge(documents, statements, prompt))
 
     def revise(

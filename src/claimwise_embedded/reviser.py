@@ -17,7 +17,7 @@ from claimwise.metrics.factored import citations
 from claimwise.models.base import Critique, Feedback, Judgement, Text, Verdict
 from claimwise.prompts.sources import joined, separated, stated
 from claimwise.words import FUNCTION_WORDS, stem
-from claimwise_embedded.decomposer_parsing import SUBJECTS, VERBS
+from claimwise_embedded.decomposer_parsing import VERBS, subject_of
 from claimwise_embedded.decomposer_parsing import sentences as parsed
 from claimwise_embedded.evidence import FUNCTION_STEMS
 
@@ -81,7 +81,8 @@ def revise(
     parts = [text.sentences(summary) for summary in summaries]
     places = [(k, i) for k, told in enumerate(feedback) for i in flagged(parts[k], told)]
     sentences = [parts[k][i].text for k, i in places]
-    edits = _edits(verify, [_shown(documents[k], s) for (k, _), s in zip(places, sentences, strict=True)], sentences)
+    shown = [_cited_part(documents[k], sentence) for (k, _), sentence in zip(places, sentences, strict=True)]
+    edits = _edits(verify, shown, sentences)
     new: list[dict[int, _Edit]] = [{} for _ in summaries]
     for (k, i), edit in zip(places, edits, strict=True):
         new[k][i] = edit
@@ -101,7 +102,7 @@ def _edits(verify: Verify, documents: Sequence[str], sentences: Sequence[str]) -
     return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
 
 
-def of_claims(documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
+def critique_claims(documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
     """A critique of each claim (a sentence that stands for itself) that was verified."""
     results = []
     for document, claim, verdict in zip(documents, claims, verdicts, strict=True):
@@ -125,7 +126,7 @@ def critique(documents: Sequence[str], statements: Sequence[str], judgements: Se
     ]
 
 
-def _shown(document: str, sentence: str) -> str:
+def _cited_part(document: str, sentence: str) -> str:
     """Of a document that is several papers those that a sentence cites; else all of it."""
     sources = separated(document)
     resolved = citations.resolve(sentence, [source.reference for source in sources]) if sources else []
@@ -191,7 +192,7 @@ def candidates(sentence: str, evidence: Sequence[str]) -> list[str]:
     >>> candidates("Rain fell in May, and two mills closed (Ling, 2009).", [])
     ['Two mills closed (Ling, 2009).', 'Rain fell in May (Ling, 2009).']
     """
-    cited, whole = _cited(sentence), _states(sentence)
+    cited, whole = _cited(sentence), _is_statement(sentence)
     last = _LAST_BRACKET.search(sentence)
     bracket = last if last and _cited(last[0]) else None
     body = sentence[: bracket.start()] + sentence[bracket.end() :] if bracket else sentence
@@ -199,7 +200,7 @@ def candidates(sentence: str, evidence: Sequence[str]) -> list[str]:
     edits.pop(body, None)
     kept = [_with_bracket(edit, bracket[0] if bracket else "") for edit in edits if len(content(edit)) > 1]
     # Of a sentence that the parser cannot read, whether a part stands for itself is not known: most of it has to stay.
-    fits = _states if whole else (lambda edit: 2 * len(content(edit)) > len(content(sentence)))
+    fits = _is_statement if whole else (lambda edit: 2 * len(content(edit)) > len(content(sentence)))
     return [edit for edit in kept if _cited(edit) == cited and fits(edit)][:MOST_CANDIDATES]
 
 
@@ -235,33 +236,35 @@ def _parted(sentence: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=4096)  # critic and reviser ask about the same edits
-def _states(sentence: str) -> bool:
+def _is_statement(sentence: str) -> bool:
     """Whether a main clause has a subject and a verb.
 
-    >>> _states("The mayor left."), _states("After the mayor left."), _states("Left the town.")
+    >>> _is_statement("The mayor left."), _is_statement("After the mayor left."), _is_statement("Left the town.")
     (True, False, False)
     """
     roots = [token for tokens in parsed(sentence) for token in tokens if token.dep_ == "ROOT" and token.pos_ in VERBS]
-    below = [{child.dep_ for child in root.children} for root in roots]
-    return any(found & set(SUBJECTS) and "mark" not in found for found in below)
+    main = [root for root in roots if all(child.dep_ != "mark" for child in root.children)]
+    return any(subject_of(root) is not None for root in main)
 
 
 def _replaced(sentence: str, evidence: Sequence[str]) -> Iterator[str]:
     source = " ".join(evidence)
     for kind in (_NUMBER, _NAME):
-        offered = dict.fromkeys(match.group() for line in evidence for match in kind.finditer(line) if _names(match))
-        for match in kind.finditer(sentence):
-            if match.group() in source or not _names(match):
+        offered = dict.fromkeys(match.group() for line in evidence for match in _found(kind, line))
+        for match in _found(kind, sentence):
+            if match.group() in source:
                 continue
             for other in offered:
                 if other not in sentence and other.lower() not in FUNCTION_WORDS:
                     yield sentence[: match.start()] + other + sentence[match.end() :]
 
 
-def _names(match: re.Match) -> bool:
-    """Whether a match is a number or a name: the first word of a sentence has its capital for another reason."""
-    found = match.group()
-    return found[0].isdigit() or " " in found or not _OPENING.search(match.string[: match.start()])
+def _found(kind: re.Pattern, passage: str) -> Iterator[re.Match]:
+    """The numbers or names of a passage: the first word of a sentence has its capital for another reason."""
+    for match in kind.finditer(passage):
+        found = match.group()
+        if found[0].isdigit() or " " in found or not _OPENING.search(passage[: match.start()]):
+            yield match
 
 
 def _shortened(sentence: str) -> Iterator[str]:
