@@ -82,7 +82,7 @@ def candidates(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
     yield Candidate(whole, "sentence", traits)
     for clause in found:
         if not clause.told:
-            for subject in _split(clause):
+            for subject in _subjects_told(clause):
                 yield from _of_clause(clause, subject)
         elif any(unit.kind == "ccomp" for unit in clause.must):
             parts = [unit.phrase.all for unit in (*clause.must, *clause.free)]
@@ -169,7 +169,7 @@ def _is_detail(unit: Unit, tokens: Doc) -> bool:
     return not aside(first) and (first.dep_ in ("mark", "aux", "advmod", "prep") or first.tag_ in ("IN", "TO", "WRB"))
 
 
-def _split(clause: Clause) -> list[Subject]:
+def _subjects_told(clause: Clause) -> list[Subject]:
     """The subjects, without the single ones where they only do it together."""
     attributes = [unit for unit in clause.must if unit.kind in ("attr", "dobj", "acomp")]
     kin = any(unit.kind == "attr" and clause.head.doc[unit.phrase.core[-1]].tag_ == "NNS" for unit in attributes)
@@ -203,7 +203,7 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     """ "David Gold, the chairman" -> "David Gold is the chairman"; "Kendall, 19" -> "Kendall is 19"."""
 
     def who() -> list[int]:  # late: in a line without end every word may be an apposition of the one before
-        return [i for i in _bare(name) if i != description.i]
+        return [i for i in _without_title(name) if i != description.i]
 
     if description.text.isdigit():
         if is_name(name) and name.ent_type_ not in ("DATE", "TIME", "CARDINAL", "GPE", "LOC"):
@@ -227,7 +227,7 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     yield Candidate([*who(), be(many=plural(name)), *told], "apposition", {"name": float(is_name(name))})
 
 
-def _bare(name: Token) -> list[int]:
+def _without_title(name: Token) -> list[int]:
     """A name without the title before it; of a common noun all that is told with it."""
     core = noun_phrase(name).core
     if not is_name(name):

@@ -108,7 +108,7 @@ def clauses(root: Token, missing: str | None) -> Iterator[Clause]:
         restored = [Subject([missing], "restored")] if missing else []
         yield from _clause(root, "main", restored, Source(), False)
     else:
-        yield from _within(root, Source())
+        yield from _relative_clauses(root, Source())
 
 
 def _clause(
@@ -128,7 +128,7 @@ def _clause(
     subjects = inherited
     whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
     if subject is not None and not _relative(subject) and not whose:
-        subjects = list(_named(subject))
+        subjects = list(_subjects(subject))
         many = plural(subject)
     group = _verb_group(head, kind, many)
     must, free, pre = _complements(head, subject)
@@ -164,7 +164,7 @@ def _clause(
         elif child.dep_ == "advcl" and known:
             yield from _adverbial(child, subjects, source, many)
         elif child.dep_ in ("prep", "pcomp", "agent", "xcomp", "acomp", *_OBJECTS, *SUBJECTS) and not conditional:
-            yield from _within(child, source)
+            yield from _relative_clauses(child, source)
 
 
 def _adverbial(child: Token, subjects: list[Subject], source: Source, many: bool) -> Iterator[Clause]:
@@ -180,17 +180,17 @@ def _adverbial(child: Token, subjects: list[Subject], source: Source, many: bool
         yield from _clause(child, "gerund" if child.tag_ == "VBG" else "participial", subjects[:1], source, many)
 
 
-def _within(token: Token, source: Source) -> Iterator[Clause]:
+def _relative_clauses(token: Token, source: Source) -> Iterator[Clause]:
     """Relative clauses and participles of the nouns in a phrase: what they say of the noun is a fact of its own."""
     for child in token.children:
         told = token.pos_ in ("NOUN", "PROPN") and child.dep_ in ("relcl", "acl") and child.pos_ in VERBS
         if told and not picked(token):
-            yield from _of_noun(child, token, source)
+            yield from _told_of_noun(child, token, source)
         elif child.dep_ in ("prep", "pobj", "dobj", "appos", "conj", "attr", "pcomp", "xcomp"):
-            yield from _within(child, source)
+            yield from _relative_clauses(child, source)
 
 
-def _of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
+def _told_of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
     """The clause of a relative clause's or participle's verb, the noun being its subject, owner or object."""
     several = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
     if several and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
@@ -248,7 +248,7 @@ def _single(noun: Token) -> list[int]:
     return [i for i in own if isinstance(i, int)]
 
 
-def _named(subject: Token) -> Iterator[Subject]:
+def _subjects(subject: Token) -> Iterator[Subject]:
     if subject.dep_ in ("csubj", "csubjpass"):
         yield Subject(subtree(subject), "clause")
         return

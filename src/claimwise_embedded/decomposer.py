@@ -145,10 +145,10 @@ def select(group: Sequence[Proposal], selector: Selector, seen: set[frozenset[st
     content = np.array([_is_content(t) for p in group for t in p.tokens], dtype=np.float32)
     fit, worth = selector.values(selector.matrix([found for p in group for found in p.features]))
     chosen = [choices[i] for i in choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)]
-    return [_claim(*choice) for choice in chosen if not _told(choice, chosen)]
+    return [_claim(*choice) for choice in chosen if not _told_by_others(choice, chosen)]
 
 
-def _told(choice: _Choice, chosen: Sequence[_Choice]) -> bool:
+def _told_by_others(choice: _Choice, chosen: Sequence[_Choice]) -> bool:
     """Whether a whole sentence says nothing that its other claims do not say."""
     proposal, candidate, _ = choice
     if candidate.kind != "sentence":

@@ -171,19 +171,19 @@ class Phrase:
 
 def subtree(token: Token) -> list[int]:
     """All that hangs on a token, with hyphens' neighbours."""
-    return _whole([t.i for t in token.subtree], token.doc)
+    return _with_glued([t.i for t in token.subtree], token.doc)
 
 
 def noun_phrase(head: Token) -> Phrase:
     """The phrase of a noun: with its "of", without relative clauses and asides."""
-    own = _own(head)
+    own = _noun_words(head)
     if not (chain := _joined(head)):
         return Phrase(own, _posts(head, own, ("prep", "acl", "relcl", "advmod", "npadvmod", "amod", "nummod")))
     heads = [head, *chain]
-    every = sorted({i for noun in heads for i in _own(noun)})
-    core = _whole(list(range(every[0], every[-1] + 1)), head.doc)
-    last = [post for noun in chain for post in _posts(noun, _own(noun), ("prep", "acl", "relcl"))]
-    return Phrase(core, last, [] if _together(head) else [_share(noun, head) for noun in heads])
+    every = sorted({i for noun in heads for i in _noun_words(noun)})
+    core = _with_glued(list(range(every[0], every[-1] + 1)), head.doc)
+    last = [post for noun in chain for post in _posts(noun, _noun_words(noun), ("prep", "acl", "relcl"))]
+    return Phrase(core, last, [] if _together(head) else [_one_joined(noun, head) for noun in heads])
 
 
 def _posts(head: Token, own: Sequence[int], kinds: Sequence[str]) -> list[list[int]]:
@@ -226,7 +226,7 @@ def plural(head: Token) -> bool:
     return bool(_joined(head)) or head.lower_ in _MANY or head.tag_ == "NNS"
 
 
-def _own(head: Token) -> list[int]:
+def _noun_words(head: Token) -> list[int]:
     """A noun's words without those of nouns that are joined to it and without posts."""
     found = {head.i}
     for child in head.children:
@@ -235,15 +235,15 @@ def _own(head: Token) -> list[int]:
                 continue
             found.update(t.i for t in child.subtree)
         elif child.dep_ == "appos" and child.i > head.i and not aside(child):
-            found.update(_own(child))  # "fourth seed Stan Wawrinka"
+            found.update(_noun_words(child))  # "fourth seed Stan Wawrinka"
         elif child.dep_ == "acl" and any(c.dep_ == "mark" for c in child.children):
             found.update(t.i for t in child.subtree)  # "the fact that they are in reach"
         elif child.dep_ == "prep" and child.lower_ in ("of", "per") and child.i > head.i and not aside(child):
-            found.update(_of(child))
-    return _whole(sorted(found), head.doc)
+            found.update(_of_phrase(child))
+    return _with_glued(sorted(found), head.doc)
 
 
-def _of(preposition: Token) -> set[int]:
+def _of_phrase(preposition: Token) -> set[int]:
     """An "of" or "per" and what it brings, without the posts of that."""
     found = {preposition.i}
     for child in preposition.children:
@@ -254,9 +254,9 @@ def _of(preposition: Token) -> set[int]:
     return found
 
 
-def _share(noun: Token, first: Token) -> list[int | str]:
+def _one_joined(noun: Token, first: Token) -> list[int | str]:
     """One of several joined nouns: a later one takes the article or owner of the first."""
-    core: list[int | str] = [i for i in _own(noun) if noun.doc[i].lower_ not in ("both", "all", "either")]
+    core: list[int | str] = [i for i in _noun_words(noun) if noun.doc[i].lower_ not in ("both", "all", "either")]
     if noun.pos_ != "NOUN" or first.pos_ != "NOUN":
         return core
     if any(c.dep_ in ("det", "poss", "nummod") or c.lower_ == "of" for c in noun.children):
@@ -271,7 +271,7 @@ def _share(noun: Token, first: Token) -> list[int | str]:
     return [*(t.i for t in owner[0].subtree), *core]
 
 
-def _whole(at: Sequence[int], tokens: Doc) -> list[int]:
+def _with_glued(at: Sequence[int], tokens: Doc) -> list[int]:
     """The same with what is written in one with it."""
     found = set(at)
     for i in at:
