@@ -140,41 +140,60 @@ def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame) -> list[str]:
     """What scored rows are called where no threshold is known: faithful, not faithful, not sure, or nothing.
 
     Nothing without a score, and of texts in another language, for the bounds were fitted on English. No score makes a row
-    faithful of which a claim (``output.claim_table``) has a support under one half, or has a "not" where its nearest
-    sentence has none, or the other way round.
+    faithful of whose claims (``output.claim_table``) none is called supported, or one has a support under one half, or a
+    "not" where its nearest sentence has none, or the other way round.
 
     >>> rows = pd.DataFrame({"id": ["a", "b", "c", "d"], "score": 0.95})
     >>> rows = rows.assign(document=["It rained."] * 3 + ["雨が降った。"], summary="It rained.")
-    >>> claims = pd.DataFrame({"example_id": ["a", "b", "c"], "support": [0.6, 0.4, 0.9], "one_denies": [False, False, True]})
+    >>> claims = pd.DataFrame({"example_id": ["a", "a", "b", "b", "c"], "support": [0.9, 0.6, 0.9, 0.4, 0.8]})
+    >>> claims = claims.assign(verdict=["supported", "not sure", "supported", "not sure", "not sure"], one_denies=False)
     >>> verdicts(rows, Band(0.2, 0.9), claims)
     ['faithful', 'not sure', 'not sure', '']
     """
     known = rows["score"].where(in_english(rows))
-    doubted = rows["id"].isin(claims.loc[(probability(claims) < SUPPORTED) | claims["one_denies"], "example_id"])
+    doubts = (probability(claims) < SUPPORTED) | claims["one_denies"]
+    doubted = rows["id"].isin(claims.loc[doubts, "example_id"])
+    supported = rows["id"].isin(claims.loc[claims["verdict"] == SUPPORT[0], "example_id"])
+    doubted |= rows["id"].isin(claims["example_id"]) & ~supported
     words = (band.word(score, YES, NO) for score in known)
     return [NOT_SURE if word == YES and doubt else word for word, doubt in zip(words, doubted, strict=True)]
 
 
-def band_report(words: Sequence[str], band: Band) -> str:
+def held_back(words: Sequence[str], scores: Sequence[float], band: Band) -> int:
+    """How many rows would be faithful by their score alone, and are not for their claims (``verdicts``)."""
+    return sum(word == NOT_SURE and score >= band.high for word, score in zip(words, scores, strict=True))
+
+
+def band_report(words: Sequence[str], scores: Sequence[float], band: Band) -> str:
     """How many verdicts there are of each kind, where their bounds come from, and how right they were there.
 
     ``words`` are those of the rows that have a score; one without a word is not in English.
 
-    >>> print(band_report(["faithful", "not sure", ""], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
+    >>> print(band_report(["faithful", "not sure", ""], [0.95, 0.92, 0.5], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
       verdicts: 1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure
+      1 of these from 0.9 on: a claim of it has a support under one half, or none is supported, or only one of a claim and
+      its nearest sentence has a "not"
       1 without a verdict: they seem not to be English, which is all that the embedded model reads
       These bounds are the embedded model's, from 1722 public validation rows. On a corpus left out they decided 50 % of
       the rows, 70 % of these rightly (a coin: 50). For texts of your own kind give labels, or --threshold
     """
     count = Counter(words)
     below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
+    held = held_back(words, scores, band)
+    doubted = (
+        f"  {held} of these from {band.high:g} on: a claim of it has a support under one half, or none is supported, or only "
+        'one of a claim and\n  its nearest sentence has a "not"\n'
+        if held
+        else ""
+    )
     foreign = (
         f"  {count['']} without a verdict: they seem not to be English, which is all that the embedded model reads\n"
         if count[""]
         else ""
     )
     return (
-        f"  verdicts: {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n{foreign}"
+        f"  verdicts: {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n"
+        f"{doubted}{foreign}"
         f"  These bounds are the embedded model's, from {band.n} public validation rows. On a corpus left out they decided "
         f"{100 * band.decided:.0f} % of\n  the rows, {100 * band.right:.0f} % of these rightly (a coin: 50). For texts of "
         "your own kind give labels, or --threshold"

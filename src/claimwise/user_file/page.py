@@ -16,7 +16,7 @@ import pandas as pd
 from claimwise import text
 from claimwise.metrics.verify import probability
 from claimwise.models.base import WordMarker
-from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band
+from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band, held_back
 from claimwise.user_file.output import none_for_nan
 
 #: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
@@ -88,6 +88,7 @@ def render(
         claim_band=claim_band,
         band=band,
         decided=scored["decision"].value_counts().to_dict(),
+        held_back=held_back(scored["decision"], scored["score"], band) if band else 0,
         no_verdict=int(((scored["decision"] == "") & scored["score"].notna()).sum()),
         threshold=threshold,
         words_measured=marker.words_measured if marker else "",

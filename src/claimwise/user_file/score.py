@@ -177,14 +177,14 @@ def score(
     what, several = ("row", "rows") if with_claims else ("summary", "summaries")
     say(f"{shown}: {counted(len(scores), what)}{by}, {mean}{unscored.sum()} without a score")
     decided = why_none if cut is None else decisions.report(rows, cut, tuned=threshold is None)
-    said = scores.loc[scores["score"].notna(), decisions.VERDICT].tolist() if band else []
+    said = scores.dropna(subset="score") if band else scores[:0]
     for line in (
         *(f"  {count} x {reason}" for reason, count in unscored.items()),
         *(f"  {count} scored, but: {reason}" for reason, count in doubtful.items()),
         *decisions.by_system(rows),
         *decisions.ranking(rows),
         *([decided] if decided else []),
-        *([decisions.band_report(said, band)] if said else []),
+        *([decisions.band_report(said[decisions.VERDICT], said["score"], band)] if len(said) else []),
         *([decisions.NO_BOUNDS] if asked and not band and not decided else []),
         *(decisions.claim_report(claim_band) if len(judged) and (claims or page or nested) else []),
         *([f"  also written: {', '.join(map(str, beside))}"] if beside else []),
