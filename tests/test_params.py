@@ -252,7 +252,11 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
             "zeroshot",
             "models.embedded: kind embedded: option 'weights': found 'zeroshot'; Input should be 'supervised' or",
         ),
-        ("models.embedded.kind", "embeded", "models.embedded: unknown kind of model 'embeded'; expected embedded, "),
+        (
+            "models.embedded.kind",
+            "embeded",
+            "models.embedded: unknown kind of model 'embeded'; did you mean 'embedded'? expected ",
+        ),
         ("sed", "zero", "sed: unknown key, found 'zero'"),
         ("metrik", "many", "metrik: unknown key; did you mean 'metrics'? found 'many'"),
         ("metrics.acueval.aggregate", "men", "metrics.acueval: metric 'acueval' in the settings: aggregate: Input"),

@@ -119,6 +119,10 @@ class Settings(WithSections):
     @model_validator(mode="after")
     def _names_are_listed(self) -> Settings:
         """What stands in one list only would be scored nowhere, and nobody would say so."""
+        for name in self.sections:
+            if name not in SECTIONS and name not in self.notebooks:
+                expected = f"expected one of {', '.join(SECTIONS)}, or a notebook of yours that `notebooks` names"
+                raise ValueError(f"{name}: unknown section{near(name, SECTIONS) or ';'} {expected}")
         listed(self.model, self.models, "`models`", "model")
         listed(self.data, self.datasets, "`datasets`", "data")
         for name in (*self.datasets, *self.metrics, *self.notebooks):
@@ -241,7 +245,8 @@ def read(path: str | Path) -> Settings:
     except ValidationError as error:
         lines = [_said(one, content) for one in error.errors()]
     else:
-        lines = list(dict.fromkeys([*_wrong_entries(result), *_wrong_sections(result)]))
+        # A wrong metric is wrong in every section that names it: it is said once, where it stands.
+        lines = list(dict.fromkeys(_wrong_entries(result))) or list(dict.fromkeys(_wrong_sections(result)))
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result
@@ -265,12 +270,9 @@ def _wrong_entries(settings: Settings) -> Iterator[str]:
 
 
 def _wrong_sections(settings: Settings) -> Iterator[str]:
-    """Sections that no notebook has, and wrong values in those of the notebooks that are run on the chosen dataset."""
+    """Wrong values in the sections of the notebooks that are run on the chosen dataset."""
     for name in settings.sections:
-        if name not in SECTIONS and name not in settings.notebooks:
-            expected = f"expected one of {', '.join(SECTIONS)}, or a notebook of yours that `notebooks` names"
-            yield f"{name}: unknown section{near(name, SECTIONS) or ';'} {expected}"
-        elif name in settings.notebooks and name in settings.dataset.sections:
+        if name in settings.notebooks and name in settings.dataset.sections:
             yield from settings.wrong_parameters(name)
 
 

@@ -191,10 +191,12 @@ def read_kind(
     >>> read_kind("example", {"kind": "plane"}, {"plain": Options, "other": Options})
     Traceback (most recent call last):
     ...
-    claimwise.models.options.ModelError: unknown kind of example 'plane'; expected plain or other
+    claimwise.models.options.ModelError: unknown kind of example 'plane'; did you mean 'plain'? expected plain or other
     """
     kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
     if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
         *others, last = kinds
-        raise error(f"unknown kind of {part} {kind!r}; expected {', '.join(others)} or {last}")
+        raise error(
+            f"unknown kind of {part} {kind!r}{near(str(kind), kinds) or ';'} expected {', '.join(others)} or {last}"
+        )
     return kinds[kind].read(kind if part == "model" else f"{kind} ({part})", options)
