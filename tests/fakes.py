@@ -1,14 +1,16 @@
-"""A model that plays every role by rules one can work out by hand, and counts its calls."""
+"""Models whose answers one can work out by hand, and those of servers and checkpoints that tests make."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from claimwise import models, text
 from claimwise.models.base import NAN, Claim, Critique, Decomposition, Feedback, Judgement, Source, Text, Verdict
 from claimwise.models.cache import ResponseCache
+from claimwise.models.cost import Usage
 from claimwise.models.language import PromptedModel
-from claimwise.prompts import Prompt
+from claimwise.models.replies import LanguageModel, Reply
+from claimwise.prompts import Decoding, Prompt
 
 #: A claim or summary with this word gets a reply that cannot be read.
 MUMBLE = "mumble"
@@ -102,11 +104,49 @@ class FakeModel:
         ]
 
 
-def openai_model(cache: ResponseCache, **options: Any) -> PromptedModel:
+class Scripted:
+    """A language model that answers by a function of the prompt; one character is one token, two are spent on a reply."""
+
+    name = fingerprint = "scripted"
+
+    def __init__(self, answer: Callable[[str], Reply | str], context: int | None = None, fail_after: int | None = None):
+        self.answer, self.context, self.fail_after = answer, context, fail_after
+        self.tally, self.asked = Usage(), []
+
+    def replies(self, asked: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
+        for index in reversed(range(len(asked))):  # any order is allowed
+            if self.fail_after is not None and len(self.asked) >= self.fail_after:
+                raise ConnectionError("the server is gone")
+            self.asked.append(asked[index])
+            self.tally += Usage(calls=1, prompt_tokens=10, reply_tokens=2)
+            reply = self.answer(asked[index])
+            yield index, reply if isinstance(reply, Reply) else Reply(reply)
+
+    def fits(self, prompt: str, how: Decoding) -> bool:
+        return self.context is None or self.count(prompt) <= self.context - how.max_tokens
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+    def longest_reply(self, how: Decoding) -> int:
+        return 1 if how.choices else how.max_tokens
+
+
+def by_claim(replies: Mapping[str, Reply | str]) -> Callable[[str], Reply | str]:
+    """An answer that depends on the claim which a prompt asks about."""
+    return lambda prompt: next(reply for claim, reply in replies.items() if f"Statement: {claim}" in prompt)
+
+
+def prompted(language_model: LanguageModel, cache: ResponseCache | None = None, *more: Any) -> PromptedModel:
+    """A model of prompts and parsers, with finished calls in memory where no other place is given."""
+    return PromptedModel(language_model, cache or ResponseCache(":memory:"), *more)
+
+
+def openai_model(cache: ResponseCache | None = None, **options: Any) -> PromptedModel:
     """The model behind an OpenAI-compatible server."""
     return models.load({"kind": "openai", **options}, cache)
 
 
-def transformers_model(cache: ResponseCache, **options: Any) -> PromptedModel:
+def transformers_model(**options: Any) -> PromptedModel:
     """A checkpoint on this machine."""
-    return models.load({"kind": "transformers", **options}, cache)
+    return models.load({"kind": "transformers", **options})

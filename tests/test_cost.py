@@ -2,41 +2,25 @@
 
 import pandas as pd
 import pytest
-from fakes import MUMBLE, FakeModel, openai_model
-from test_language import Scripted
+from fakes import MUMBLE, FakeModel, Scripted, by_claim, openai_model, prompted
 
 from claimwise import metrics, models, prompts
 from claimwise.models import cost
 from claimwise.models.cache import ResponseCache
 from claimwise.models.caching import CachedModel
 from claimwise.models.cost import CLAIMS, Usage
-from claimwise.models.language import PromptedModel, dry_run
+from claimwise.models.language import dry_run
 from claimwise.models.options import Prices
 from claimwise.models.replies import Reply
 
 ZERO = prompts.load("acueval-verify-zeroshot")
 DECOMPOSE = prompts.load("acueval-decompose-5shot")
+NOBODY = "http://localhost:9/v1"
 
 
 @pytest.fixture(autouse=True)
 def _nothing_asked_yet(monkeypatch):
     monkeypatch.setattr(cost, "_USAGE", {})
-
-
-class Counting(Scripted):
-    """Ten tokens a prompt, two a reply."""
-
-    def replies(self, asked, how):
-        for index, reply in super().replies(asked, how):
-            self.tally += Usage(prompt_tokens=10, reply_tokens=2)
-            yield index, reply
-
-
-def answering(replies, **options):
-    """A language model whose reply depends on the claim."""
-    return Counting(
-        lambda prompt: next(r for claim, r in replies.items() if f"Statement: {claim}" in prompt), **options
-    )
 
 
 def asked():
@@ -46,7 +30,7 @@ def asked():
 
 def test_a_language_models_calls_tokens_cost_and_unread_replies(capsys):
     replies = {"A.": "Yes", "B.": "Yes", "C.": "Hm."}
-    model = PromptedModel(answering(replies), ResponseCache(":memory:"), Prices(prompt=10, reply=1e6))
+    model = prompted(Scripted(by_claim(replies)), None, Prices(prompt=10, reply=1e6))
     model.verify(["D."], [["A."]], ZERO)
     with cost.watched("stage", model, None) as own_bar:
         model.verify(["D."], [["A.", "B.", "B.", "C."]], ZERO)
@@ -66,7 +50,7 @@ def test_a_language_models_calls_tokens_cost_and_unread_replies(capsys):
 
 def test_what_is_asked_again_anyway_needs_no_advice(capsys):
     replies = {"A.": Reply(reason="content filter"), "B.": Reply(" \n"), "C.": Reply("Yes")}
-    model = PromptedModel(answering(replies), ResponseCache(":memory:"))
+    model = prompted(Scripted(by_claim(replies)))
     with cost.watched("stage", model, None):
         model.verify(["D."], [list(replies)], ZERO)
     assert (asked()["scripted", "verify"].unparsed, asked()["scripted", "verify"].unread) == (2, 0)
@@ -82,7 +66,7 @@ def test_other_models_are_counted_by_value():
 
 
 def test_what_was_spent_before_a_failure_is_counted_and_told(capsys):
-    model = PromptedModel(Counting(lambda prompt: "Yes", fail_after=2), ResponseCache(":memory:"))
+    model = prompted(Scripted(lambda prompt: "Yes", fail_after=2))
     with pytest.raises(ConnectionError), cost.watched("stage", model, cost.Estimate(Usage(calls=3))):
         model.verify(["D."], [["A.", "B.", "C."]], ZERO)
     assert (asked()["scripted", "verify"].calls, asked()["scripted", "verify"].prompt_tokens) == (2, 20)
@@ -105,15 +89,14 @@ def test_prices_are_checked_before_anything_is_asked():
 
 
 def test_the_prices_of_an_entry_are_those_of_its_model():
-    address = "http://localhost:9/v1"  # nobody is asked
-    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, prices={"prompt": 0, "reply": 1e6})
+    model = openai_model(model="m", base_url=NOBODY, prices={"prompt": 0, "reply": 1e6})
     dry = dry_run(model)
     dry.verify(["D."], [["A.", "B."]], ZERO)
     assert dry.cache.usage.cost == 2
 
 
 def test_a_dry_run_counts_the_calls_and_tokens_of_the_run_and_asks_and_stores_nothing():
-    model = PromptedModel(Scripted(lambda prompt: pytest.fail("asked")), ResponseCache(":memory:"))
+    model = prompted(Scripted(lambda prompt: pytest.fail("asked")))
     dry = dry_run(model)
     dry.verify(["D."], [["A.", "B.", "A."]], ZERO)
     dry.verify(["D."], [["B."]], ZERO)
@@ -137,8 +120,7 @@ def test_a_dry_run_counts_the_calls_and_tokens_of_the_run_and_asks_and_stores_no
     ],
 )
 def test_an_estimate_has_the_longest_reply_that_a_request_allows(options, reply_tokens):
-    cache, address = ResponseCache(":memory:"), "http://localhost:9/v1"
-    dry = dry_run(openai_model(cache, model="m", base_url=address, token_limit="max_completion_tokens", **options))
+    dry = dry_run(openai_model(model="m", base_url=NOBODY, token_limit="max_completion_tokens", **options))
     dry.verify(["D."], [["A."]], ZERO)
     assert dry.cache.usage.reply_tokens == reply_tokens
     dry.decompose(["D."], DECOMPOSE)
@@ -147,7 +129,7 @@ def test_an_estimate_has_the_longest_reply_that_a_request_allows(options, reply_
 
 
 def test_what_is_cached_is_not_counted():
-    model = PromptedModel(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0))), ResponseCache(":memory:"))
+    model = prompted(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0))))
     model.verify(["D."], [["A."]], ZERO)
     dry = dry_run(model)
     dry.verify(["D."], [["A.", "B."]], ZERO)
@@ -167,7 +149,7 @@ def test_of_no_calls_nothing_is_assumed():
     ],
 )
 def test_claims_are_assumed_where_they_are_asked_for(metric, assumed):
-    model = PromptedModel(Scripted(None), ResponseCache(":memory:"))
+    model = prompted(Scripted(None))
     examples = pd.DataFrame({"id": ["a"], "document": ["It rained."], "summary": ["It rained."]})
     estimated = metrics.estimate(metrics.specification("m", {"m": metric}), model, [(examples, None)])
     assert estimated.usage.calls > 0
@@ -176,7 +158,7 @@ def test_claims_are_assumed_where_they_are_asked_for(metric, assumed):
 
 @pytest.mark.parametrize("name", prompts.names("decompose"))
 def test_a_decomposition_has_the_assumed_claims_and_no_two_summaries_share_one(name):
-    dry = dry_run(PromptedModel(Scripted(None), ResponseCache(":memory:")))
+    dry = dry_run(prompted(Scripted(None)))
     first, second = dry.decompose(["It rained.", "It poured."], prompts.load(name))
     assert len(first.claims) == CLAIMS
     assert not {claim.text for claim in first.claims} & {claim.text for claim in second.claims}
@@ -184,7 +166,7 @@ def test_a_decomposition_has_the_assumed_claims_and_no_two_summaries_share_one(n
 
 def test_the_chunks_of_a_long_document_are_counted():
     document = " ".join(f"Sentence number {k} says little." for k in range(60))
-    dry = dry_run(PromptedModel(Scripted(None, context=900), ResponseCache(":memory:")))
+    dry = dry_run(prompted(Scripted(None, context=900)))
     dry.verify([document], [["A."]], ZERO)
     assert dry.cache.usage.calls > 2
 
@@ -192,7 +174,7 @@ def test_the_chunks_of_a_long_document_are_counted():
 def test_a_metric_says_what_it_asks_of_a_language_model_and_counts_it(capsys):
     examples = pd.DataFrame({"document": ["It rained."], "summary": ["It rained. It poured."]})
     spec = metrics.specification("sentences", metrics.DEFAULT_METRICS)
-    model = PromptedModel(Counting(lambda prompt: "Yes"), ResponseCache(":memory:"))
+    model = prompted(Scripted(lambda prompt: "Yes"))
     scores = metrics.evaluate("sentences", spec, model, examples).scores
     assert scores["score"].tolist() == [1.0]
     first, last = capsys.readouterr().err.splitlines()

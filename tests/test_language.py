@@ -5,53 +5,23 @@ from dataclasses import asdict
 
 import pandas as pd
 import pytest
+from fakes import Scripted, by_claim, prompted
 
 from claimwise import prompts
 from claimwise.metrics import evaluate, specification
 from claimwise.models import chunks
 from claimwise.models.base import Claim, Feedback, Source, Text, Verdict
 from claimwise.models.cache import ResponseCache
-from claimwise.models.cost import Usage
-from claimwise.models.language import PromptedModel
 from claimwise.models.replies import RecordedReplies, Reply
 from claimwise.prompts import parsers, sources
 from claimwise.reasons import Parsed, Reason
 
-
-class Scripted:
-    """Answers by a function of the prompt; one character is one token."""
-
-    name = fingerprint = "scripted"
-
-    def __init__(self, answer, context=None, fail_after=None):
-        self.answer, self.context, self.fail_after = answer, context, fail_after
-        self.tally, self.asked = Usage(), []
-
-    def replies(self, asked, how):
-        for index in reversed(range(len(asked))):  # any order is allowed
-            if self.fail_after is not None and len(self.asked) >= self.fail_after:
-                raise ConnectionError("the server is gone")
-            self.asked.append(asked[index])
-            self.tally += Usage(calls=1)
-            reply = self.answer(asked[index])
-            yield index, reply if isinstance(reply, Reply) else Reply(reply)
-
-    def fits(self, prompt, how):
-        return self.context is None or self.count(prompt) <= self.context - how.max_tokens
-
-    def count(self, text):
-        return len(text)
-
-    def longest_reply(self, how):
-        return 1 if how.choices else how.max_tokens
-
-
-def model(answer, **options):
-    return PromptedModel(Scripted(answer, **options), ResponseCache(":memory:"))
-
-
 ZERO = prompts.load("acueval-verify-zeroshot")
 ONE_CLAIM = {"one claim": {"decompose": "summary", "verify": ZERO.name, "aggregate": "mean"}}
+
+
+def model(answer, cache=None, **options):
+    return prompted(Scripted(answer, **options), cache)
 
 
 def test_a_language_model_is_asked_about_hundreds_of_summaries_at_once():
@@ -62,7 +32,7 @@ def test_a_language_model_is_asked_about_hundreds_of_summaries_at_once():
             steps.append(len(asked))
             return super().replies(asked, how)
 
-    counting = PromptedModel(Counting(lambda prompt: Reply(probabilities=(0.6, 0.2))), ResponseCache(":memory:"))
+    counting = prompted(Counting(lambda prompt: Reply(probabilities=(0.6, 0.2))))
     examples = pd.DataFrame({"document": [f"Document {n}." for n in range(200)], "summary": "It rained."})
     found = evaluate("one claim", specification("one claim", ONE_CLAIM), counting, examples, progress=False)
     assert (steps, set(found.scores["score"].round(6))) == ([200], {0.75})
@@ -78,7 +48,7 @@ def test_expected_rating_is_rescaled():
 
 def test_without_probabilities_the_verdict_is_sampled_and_an_unread_one_is_nan():
     replies = {"It rained.": "Yes.", "We left.": "No, it does not.", "Odd.": "Perhaps."}
-    judged = model(lambda prompt: next(text for claim, text in replies.items() if f"Statement: {claim}" in prompt))
+    judged = model(by_claim(replies))
     yes, no, odd = judged.verify(["Doc."], [list(replies)], ZERO)[0]
     assert (yes.support, yes.reason) == (1.0, "sampled")
     assert (no.support, no.reason) == (0.0, "sampled")
@@ -94,9 +64,7 @@ def test_neither_answer_in_reach_is_nan():
 
 def test_improbable_answers_are_marked_and_told_of_once(caplog):
     shares = {"A.": (0.06, 0.03), "B.": (0.02, 0.06), "C.": (0.08, 0.03)}  # of C more than a tenth of the probability
-    judged = model(
-        lambda prompt: Reply(probabilities=next(p for c, p in shares.items() if f"Statement: {c}" in prompt))
-    )
+    judged = model(by_claim({claim: Reply(probabilities=share) for claim, share in shares.items()}))
     found = judged.verify(["D."], [list(shares)], ZERO)[0]
     assert [verdict.support for verdict in found] == pytest.approx([2 / 3, 0.25, 8 / 11])
     assert [verdict.reason for verdict in found] == ["improbable", "improbable", None]
@@ -140,11 +108,11 @@ def test_a_better_parser_needs_no_new_call(monkeypatch):
 
 def test_a_failure_is_not_remembered_but_what_was_finished_is():
     cache = ResponseCache(":memory:")
-    broken = PromptedModel(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0)), fail_after=3), cache)
+    broken = model(lambda prompt: Reply(probabilities=(1.0, 0.0)), cache, fail_after=3)
     claims = [[f"Claim {k}." for k in range(5)]]
     with pytest.raises(ConnectionError):
         broken.verify(["D."], claims, ZERO)
-    repaired = PromptedModel(Scripted(lambda prompt: Reply(probabilities=(1.0, 0.0))), cache)
+    repaired = model(lambda prompt: Reply(probabilities=(1.0, 0.0)), cache)
     assert [v.support for v in repaired.verify(["D."], claims, ZERO)[0]] == [1.0] * 5
     assert len(repaired.language_model.asked) == 2
 
@@ -160,7 +128,7 @@ def test_a_failure_is_not_remembered_but_what_was_finished_is():
 )
 def test_what_is_stored_and_no_model_replies_is_asked_again(stored):
     cache = ResponseCache(":memory:")
-    asked = PromptedModel(Scripted(lambda prompt: "Yes"), cache)
+    asked = model(lambda prompt: "Yes", cache)
     asked.verify(["D."], [["C."]], ZERO)
     [key] = asked._keys(asked.language_model.asked, ZERO)
     cache.prune()
@@ -173,7 +141,7 @@ def test_what_is_stored_and_no_model_replies_is_asked_again(stored):
 def test_a_blank_reply_is_asked_again_in_a_later_run_also_where_an_earlier_version_stored_it():
     cache, blank = ResponseCache(":memory:"), " \n\t "
     for _ in range(2):
-        asked = PromptedModel(Scripted(lambda prompt: blank), cache)
+        asked = model(lambda prompt: blank, cache)
         verdict = asked.verify(["D."], [["C."]], ZERO)[0][0]
         assert math.isnan(verdict.support)
         assert verdict.reason == "empty reply"
@@ -196,16 +164,14 @@ def test_a_refusal_by_the_model_itself_is_remembered_as_one_that_cannot_be_read(
 def test_a_reply_that_cannot_be_read_is_kept_until_it_is_dropped_alone():
     cache = ResponseCache(":memory:")
     replies = {"A.": "Yes.", "B.": "Hm.", "C.": Reply(probabilities=(0.0, 0.0)), "D.": Reply(reason="content filter")}
-    asked = PromptedModel(
-        Scripted(lambda prompt: next(text for claim, text in replies.items() if f"Statement: {claim}" in prompt)), cache
-    )
+    asked = model(by_claim(replies), cache)
     for calls in (4, 5):  # the refused one again
         first = asked.verify(["P."], [list(replies)], ZERO)[0]
         assert [verdict.support == verdict.support for verdict in first] == [True, False, False, False]
         assert len(asked.language_model.asked) == calls
     assert sorted(row[:3] for row in cache.stats()) == [("scripted", "verify", 1), ("scripted:unread", "verify", 2)]
     assert cache.prune("scripted:unread") == 2
-    mended = PromptedModel(Scripted(lambda prompt: "No."), cache)
+    mended = model(lambda prompt: "No.", cache)
     assert [verdict.support for verdict in mended.verify(["P."], [list(replies)], ZERO)[0]] == [1.0, 0.0, 0.0, 0.0]
     assert len(mended.language_model.asked) == 3
 
@@ -326,7 +292,7 @@ def test_the_claim_of_most_tokens_decides_what_fits_not_that_of_most_characters(
             return len(text) // 4 + sum(character.isdigit() for character in text)
 
     document = "It rained and nobody said a word about that. " * 60
-    read = PromptedModel(Digits(lambda prompt: "Yes", context=400), ResponseCache(":memory:"))
+    read = prompted(Digits(lambda prompt: "Yes", context=400))
     read.verify([document], [["1234567890" * 10, "It rained and nobody said a word. " * 4]], ZERO)
     assert max(map(read.language_model.count, read.language_model.asked)) <= 400 - ZERO.max_tokens
 
@@ -337,7 +303,7 @@ def test_a_document_leaves_room_for_what_the_model_adds_to_a_prompt(frame):
         def count(self, text):
             return len(text) + frame
 
-    read = PromptedModel(Framed(lambda prompt: "Yes", context=2100), ResponseCache(":memory:"))
+    read = prompted(Framed(lambda prompt: "Yes", context=2100))
     read.verify(["It rained. " * 100], [["A claim."]], ZERO)
     assert [len(read.language_model.asked) == 1, len(read.language_model.asked) > 1] == [frame == 0, frame > 0]
     assert max(map(read.language_model.count, read.language_model.asked)) <= 2100 - ZERO.max_tokens
@@ -356,7 +322,7 @@ class Late(ResponseCache):
 
 
 def test_of_two_processes_that_ask_at_once_both_read_the_reply_that_was_stored_first():
-    read = PromptedModel(Scripted(lambda prompt: "Yes"), Late(":memory:", asdict(Reply("No"))))
+    read = model(lambda prompt: "Yes", Late(":memory:", asdict(Reply("No"))))
     for _ in range(2):
         assert [v.support for v in read.verify(["D."], [["A.", "B."]], ZERO)[0]] == [0.0, 0.0]
     assert len(read.language_model.asked) == 2
@@ -364,7 +330,7 @@ def test_of_two_processes_that_ask_at_once_both_read_the_reply_that_was_stored_f
 
 
 def test_a_first_reply_that_cannot_be_read_is_kept_for_both_too():
-    read = PromptedModel(Scripted(lambda prompt: "Yes"), Late(":memory:", asdict(Reply("Hm."))))
+    read = model(lambda prompt: "Yes", Late(":memory:", asdict(Reply("Hm."))))
     assert math.isnan(read.verify(["D."], [["A."]], ZERO)[0][0].support)
     assert [row[:3] for row in read.cache.stats()] == [("scripted:unread", "verify", 1)]
 
@@ -407,7 +373,7 @@ def test_recorded_replies_take_the_same_path():
     replies = {"S.": "It is fine. Final score: 4", "T.": "Final score: none"}
     asked = {prompt.render(Document="D.", Summary=summary): reply for summary, reply in replies.items()}
     recorded = RecordedReplies("gpt-4", asked)
-    found = PromptedModel(recorded, ResponseCache(":memory:")).judge(["D."] * 3, ["S.", "T.", "U."], prompt)
+    found = prompted(recorded).judge(["D."] * 3, ["S.", "T.", "U."], prompt)
     assert [f.reason for f in found] == ["sampled", "no rating in the reply", "no recorded reply"]
     assert found[0].score == 0.75
 

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from fakes import FakeModel
+from fakes import FakeModel, Scripted, prompted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_language import Scripted
 
 from claimwise import models, prompts, schema
 from claimwise import paths as store
@@ -16,8 +15,6 @@ from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
 from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.models.base import Verdict, needs_language_model
-from claimwise.models.cache import ResponseCache
-from claimwise.models.language import PromptedModel
 
 ACUEVAL = MetricSpec(**DEFAULT_METRICS["acueval"])
 FACTORED = MetricSpec(**DEFAULT_METRICS["factored"])
@@ -229,7 +226,7 @@ def test_a_model_that_cannot_do_what_a_prompt_asks_was_not_asked(examples_table,
 
 
 def test_what_does_not_fit_into_the_context_was_not_asked(examples_table):
-    model = PromptedModel(Scripted(lambda prompt: "Yes", context=10), ResponseCache(":memory:"))
+    model = prompted(Scripted(lambda prompt: "Yes", context=10))
     scores = run(MetricSpec(decompose="sentences", verify=ACUEVAL.verify), examples_table({}), model).scores
     assert scores["reason"].tolist() == ["longer than the model's context"]
     assert (scores["n_claims"].tolist(), scores["n_unparsed"].tolist()) == ([1], [0])
@@ -243,7 +240,7 @@ def test_sentences_that_a_language_model_made_no_claims_of_are_counted(examples_
             return "Yes."
         return "- The cat sat." if prompt.endswith("The cat sat.") else "I'm sorry, I cannot do that."
 
-    model = PromptedModel(Scripted(answer), ResponseCache(":memory:"))
+    model = prompted(Scripted(answer))
     spec = MetricSpec(decompose="factscore-decompose-sentence", verify=ACUEVAL.verify)
     table = examples_table(
         {"summary": "The cat sat. A dog barked. A bird sang."},

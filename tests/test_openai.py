@@ -32,8 +32,7 @@ ZERO = prompts.load("acueval-verify-zeroshot")
 
 
 def connect(server, cache=None, **options) -> PromptedModel:
-    cache = cache or ResponseCache(":memory:")
-    return openai_model(cache, model="m", **{"base_url": server.url, **options})
+    return openai_model(cache, **{"model": "m", "base_url": server.url, **options})
 
 
 def test_support_is_read_from_log_probabilities(serve):
@@ -369,7 +368,7 @@ def test_a_body_that_is_too_large_for_the_server_is_a_prompt_that_is(serve):
 @pytest.mark.parametrize("retries", [1, 8])
 def test_a_server_that_is_not_there_is_known_after_few_attempts(waits, caplog, retries):
     address = nowhere()
-    model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, concurrency=1, retries=retries)
+    model = openai_model(model="m", base_url=address, concurrency=1, retries=retries)
     with pytest.raises(
         ModelError, match=r"no connection: ConnectionRefusedError: .*Start the server, or corr"
     ) as caught:
@@ -407,7 +406,7 @@ def test_a_server_that_takes_no_connection_in_time_is_said_so(waits, monkeypatch
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
         address = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
-        model = openai_model(ResponseCache(":memory:"), model="m", base_url=address, concurrency=1)
+        model = openai_model(model="m", base_url=address, concurrency=1)
         with pytest.raises(ModelError, match="cannot be used: no connection: timed out, after 2 retries"):
             model.verify(["D."], [["A."]], ZERO)
 
@@ -541,7 +540,7 @@ def test_a_key_does_not_change_or_enter_the_fingerprint(serve, monkeypatch):
 def test_the_vendor_needs_a_key(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match="environment variable OPENAI_API_KEY holds no key"):
-        openai_model(ResponseCache(":memory:"), model="gpt")
+        openai_model(model="gpt")
 
 
 @pytest.mark.parametrize(("budget", "calls"), [({"max_calls": 4}, 4), ({"max_total_tokens": 25}, 3)])
@@ -815,4 +814,4 @@ def kept(path):
 )
 def test_a_wrong_option_is_told_of_before_anything_is_asked(option, found, message):
     with pytest.raises(ModelError, match=rf"kind openai: option '{option}\S*: .*{message}"):
-        openai_model(ResponseCache(":memory:"), **{"model": "m", "base_url": "http://localhost/v1", option: found})
+        openai_model(**{"model": "m", "base_url": "http://localhost/v1", option: found})

@@ -19,7 +19,6 @@ from transformers import AutoModelForCausalLM
 from typer.testing import CliRunner
 
 from claimwise import cli, prompts
-from claimwise.models.cache import ResponseCache
 from claimwise.models.options import TransformersOptions
 from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.prompts import Decoding
@@ -67,12 +66,11 @@ def address(start):
 
 
 def local(folder, **options):
-    return transformers_model(ResponseCache(":memory:"), model=folder, device="cpu", dtype="float32", **options)
+    return transformers_model(model=folder, device="cpu", dtype="float32", **options)
 
 
 def served(address, **options):
-    options = {"model": "tiny", "base_url": address, "concurrency": 4, **options}
-    return openai_model(ResponseCache(":memory:"), **options)
+    return openai_model(**{"model": "tiny", "base_url": address, "concurrency": 4, **options})
 
 
 def supports(model):

@@ -21,7 +21,7 @@ OUT = "Its calls are asked elsewhere"
 
 def connect(servers, cache=None, **options):
     addresses = [server if isinstance(server, str) else server.url for server in servers]
-    return openai_model(cache or ResponseCache(":memory:"), **{"model": "m", "base_url": addresses, **options})
+    return openai_model(cache, **{"model": "m", "base_url": addresses, **options})
 
 
 def work(documents, claims=3, first=0):
@@ -52,7 +52,7 @@ def test_a_list_answers_to_the_same_keys_as_its_first_address():
     one, two, three = "http://a.invalid/v1", "http://b.invalid/v1", "http://c.invalid/v1"
 
     def fingerprint(base_url, **options):
-        return openai_model(ResponseCache(":memory:"), model="m", base_url=base_url, **options).fingerprint
+        return openai_model(model="m", base_url=base_url, **options).fingerprint
 
     assert fingerprint(one) == fingerprint([one]) == fingerprint([one, two]) == fingerprint([one, three, two])
     assert fingerprint([two, one]) == fingerprint(two) != fingerprint(one)
@@ -275,7 +275,7 @@ def test_a_wrong_model_name_at_one_server_stops_the_run_and_names_it(serve):
 def test_a_password_in_a_wrong_address_is_not_shown(wrong):
     for base_url in (wrong, ["https://a.invalid/v1", wrong]):
         with pytest.raises(ModelError, match="option 'base_url'") as error:
-            openai_model(ResponseCache(":memory:"), model="m", base_url=base_url)
+            openai_model(model="m", base_url=base_url)
         assert "eim" not in str(error.value)
 
 

@@ -9,7 +9,6 @@ from servers import running
 from tiny_checkpoints import make
 
 from claimwise import prompts
-from claimwise.models.cache import ResponseCache
 from claimwise.prompts import Decoding
 
 pytest.importorskip("fastapi", reason="transformers[serving] is not installed")
@@ -30,8 +29,8 @@ def address(folder, tmp_path_factory):
 
 
 def test_replies_are_those_of_the_checkpoint_itself(folder, address):
-    served = openai_model(ResponseCache(":memory:"), model=folder, base_url=address, concurrency=2)
-    local = transformers_model(ResponseCache(":memory:"), model=folder, device="cpu", dtype="float32")
+    served = openai_model(model=folder, base_url=address, concurrency=2)
+    local = transformers_model(model=folder, device="cpu", dtype="float32")
     asked = ["It rained.", "Ann won the race.\n\nYes or No?"]
     replies = dict(served.language_model.replies(asked, Decoding(8)))
     expected = dict(local.language_model.replies(asked, Decoding(8)))
@@ -43,7 +42,7 @@ def test_replies_are_those_of_the_checkpoint_itself(folder, address):
 
 
 def test_a_server_that_ignores_logprobs_is_noticed(folder, address, caplog):
-    served = openai_model(ResponseCache(":memory:"), model=folder, base_url=address)
+    served = openai_model(model=folder, base_url=address)
     with caplog.at_level(logging.WARNING):
         verdicts = served.verify(
             ["It rained."], [["It rained.", "It poured."]], prompts.load("acueval-verify-zeroshot")

@@ -126,7 +126,7 @@ def test_sharing_in_bfloat16_is_no_further_from_float32_than_one_prompt_at_a_tim
     exact = torch.tensor(supports(model))
     low = options(smollm2, dtype="bfloat16")
     alone, shared = (
-        transformers_model(ResponseCache(":memory:"), **low, share_prefix=share, batch_tokens=tokens)
+        transformers_model(**low, share_prefix=share, batch_tokens=tokens)
         for share, tokens in ((False, 1), (True, None))
     )
     assert shared.language_model.engine._shared is not None  # the self-check lets a real checkpoint pass
@@ -176,7 +176,7 @@ def address(smollm2, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def served(address):
-    return openai_model(ResponseCache(":memory:"), model="smollm2", base_url=address, concurrency=1)
+    return openai_model(model="smollm2", base_url=address, concurrency=1)
 
 
 def test_a_server_s_probabilities_are_ours_as_far_as_its_arithmetic_goes(model, served):

@@ -24,7 +24,6 @@ from transformers import (
 
 from claimwise import prompts
 from claimwise.models import ModelError, continuous, transformers_engine
-from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.options import TransformersOptions
 from claimwise.models.replies import Reply
@@ -50,7 +49,7 @@ def flat(groups):
 
 
 def load(folder, **options) -> PromptedModel:
-    return transformers_model(ResponseCache(":memory:"), model=folder, device="cpu", dtype="float32", **options)
+    return transformers_model(model=folder, device="cpu", dtype="float32", **options)
 
 
 def test_sharing_the_document_does_not_change_support(folders):
@@ -331,7 +330,7 @@ def test_a_word_without_a_token_is_written_and_read(folders, caplog):
 
 def test_the_fingerprint_follows_what_changes_replies(folders, tmp_path):
     def fingerprint(folder, **options):
-        return transformers_model(ResponseCache(":memory:"), model=folder, **options).fingerprint
+        return transformers_model(model=folder, **options).fingerprint
 
     base = fingerprint(folders())
     assert fingerprint(str(shutil.copytree(folders(), tmp_path / "elsewhere"))) == base
@@ -406,7 +405,7 @@ def test_an_answer_is_read_after_a_blank_that_is_a_token_of_its_own(blank_first,
 
 def test_low_precision_stays_close(folders):
     exact = load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
-    low = transformers_model(ResponseCache(":memory:"), model=folders(), device="cpu", dtype="bfloat16")
+    low = transformers_model(model=folders(), device="cpu", dtype="bfloat16")
     for one, other in zip(flat(exact), flat(low.verify(DOCUMENTS, CLAIMS, ZERO)), strict=True):
         assert not math.isnan(other.support)
         assert one.support == pytest.approx(other.support, abs=0.2)
@@ -414,7 +413,7 @@ def test_low_precision_stays_close(folders):
 
 def test_layers_can_be_spread(folders):
     pytest.importorskip("accelerate", reason="device: spread needs accelerate")
-    spread = transformers_model(ResponseCache(":memory:"), model=folders(), device="spread", dtype="float32")
+    spread = transformers_model(model=folders(), device="spread", dtype="float32")
     found, expected = spread.verify(DOCUMENTS, CLAIMS, ZERO), load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
     assert [v.support for v in flat(found)] == pytest.approx([v.support for v in flat(expected)], abs=1e-3)
 
@@ -469,7 +468,7 @@ def test_a_folder_without_a_tokenizer_is_one_line(folders, tmp_path):
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="this machine has an accelerator")
 @pytest.mark.parametrize("device", ["cuda", "cuda:7", "no-such-device"])
 def test_a_device_that_is_not_there_is_one_line(folders, device):
-    model = transformers_model(ResponseCache(":memory:"), model=folders(), device=device)
+    model = transformers_model(model=folders(), device=device)
     with pytest.raises(ModelError, match=rf"`device: {device}` cannot be used.*`device: auto`"):
         model.verify(DOCUMENTS, CLAIMS, ZERO)
 

@@ -4,14 +4,13 @@ import math
 
 import pandas as pd
 import pytest
-from fakes import FakeModel
-from test_language import Scripted
+from fakes import FakeModel, Scripted, prompted
 
 from claimwise import models, prompts
 from claimwise.metrics import MetricSpec, estimate, evaluate
 from claimwise.models.base import Verdict, needs_language_model
 from claimwise.models.cache import ResponseCache
-from claimwise.models.language import Decomposer, PromptedModel, Verifier, dry_run
+from claimwise.models.language import Decomposer, Verifier, dry_run
 from claimwise.models.options import ModelError
 from claimwise.models.replies import Reply
 
@@ -33,9 +32,15 @@ def answers():
     return Scripted(reply)
 
 
+def verifier(language_model=None, other=None, cache=None, **options):
+    """What such a model is: the answers of the one, what the other does, and finished calls."""
+    cache = cache or ResponseCache(":memory:")
+    return Verifier(language_model or answers(), cache, None, other or FakeModel(), **options)
+
+
 @pytest.fixture
 def model():
-    return Verifier(answers(), ResponseCache(":memory:"), None, FakeModel())
+    return verifier()
 
 
 def test_it_verifies_and_the_other_names_the_evidence(model):
@@ -52,13 +57,8 @@ def test_a_summary_is_judged_as_one_claim(model):
 
 @pytest.mark.parametrize("name", ["chatgpt-judge-cot", "factored-judge-single", "halueval-judge-fewshot"])
 def test_what_asks_a_whole_summary_for_more_than_a_verdict_has_a_reason(model, name):
-    judged = evaluate(
-        "m",
-        MetricSpec(judge=name),
-        model,
-        pd.DataFrame({"document": [DOCUMENT], "summary": CLAIMS[:1]}),
-        progress=False,
-    )
+    examples = pd.DataFrame({"document": [DOCUMENT], "summary": CLAIMS[:1]})
+    judged = evaluate("m", MetricSpec(judge=name), model, examples, progress=False)
     reason = needs_language_model(prompts.load(name))
     [row] = judged.scores.itertuples()
     assert (math.isnan(row.score), row.reason, row.n_unparsed) == (True, reason, 0)
@@ -79,17 +79,17 @@ def test_the_other_decomposes_and_nothing_of_that_is_asked_of_the_language_model
 
 def test_it_answers_from_the_same_finished_calls_as_the_language_model_alone():
     store = ResponseCache(":memory:")
-    PromptedModel(answers(), store).verify([DOCUMENT], [CLAIMS], ZERO)
-    model = Verifier(answers(), store, None, FakeModel())
+    prompted(answers(), store).verify([DOCUMENT], [CLAIMS], ZERO)
+    model = verifier(cache=store)
     model.verify([DOCUMENT], [CLAIMS], ZERO)
     assert model.language_model.asked == []
 
 
 def test_log_odds_are_calibrated_and_nothing_is_asked_anew():
     store = ResponseCache(":memory:")
-    plain = Verifier(answers(), store, None, FakeModel())
+    plain = verifier(cache=store)
     plain.verify([DOCUMENT], [CLAIMS], ZERO)
-    model = Verifier(answers(), store, None, FakeModel(), (2.0, 1.0))
+    model = verifier(cache=store, calibration=(2.0, 1.0))
     [supports] = [[verdict.support for verdict in group] for group in model.verify([DOCUMENT], [CLAIMS], ZERO)]
     # odds of 9 and 1/4, squared and times e
     assert supports == pytest.approx([81 * math.e / (1 + 81 * math.e), math.e / 16 / (1 + math.e / 16)])
@@ -109,21 +109,17 @@ def test_options_of_a_model_that_only_verifies_go_with_that_alone(option):
         models.check(ENTRY | option)
 
 
-def averaged():
-    return Verifier(answers(), ResponseCache(":memory:"), None, FakeModel(), averaged=True)
-
-
 def test_two_models_log_odds_are_averaged():
     [[theirs, others]] = FakeModel().verify([DOCUMENT], [CLAIMS], ZERO)
     assert (theirs.support, others.support) == (1.0, 0.5)
-    [[rained, snowed]] = averaged().verify([DOCUMENT], [CLAIMS], ZERO)
+    [[rained, snowed]] = verifier(averaged=True).verify([DOCUMENT], [CLAIMS], ZERO)
     assert snowed.support == pytest.approx(1 / 3)  # odds of 1/4 and 1, whose geometric mean is 1/2
     assert rained.support == pytest.approx(1 / (1 + math.exp(-(math.log(9) + 14) / 2)))  # certainty counts as 14
     assert rained.evidence == theirs.evidence
 
 
 def test_a_summary_as_one_claim_is_averaged_with_the_other_ones_judgement():
-    [judgement] = averaged().judge([DOCUMENT], [" ".join(CLAIMS)], JUDGE)
+    [judgement] = verifier(averaged=True).judge([DOCUMENT], [" ".join(CLAIMS)], JUDGE)
     [other] = FakeModel().judge([DOCUMENT], [" ".join(CLAIMS)], JUDGE)
     odds = math.sqrt(0.3 / 0.7 * other.score / (1 - other.score))
     assert judgement.score == pytest.approx(odds / (1 + odds))
@@ -134,17 +130,17 @@ def test_what_one_of_two_averaged_models_cannot_say_has_no_mean():
         def verify(self, documents, claims, prompt, extras=None):
             return [[Verdict(math.nan, "no words") for _ in group] for group in claims]
 
-    model = Verifier(answers(), ResponseCache(":memory:"), None, Silent(), averaged=True)
+    model = verifier(other=Silent(), averaged=True)
     [[verdict]] = model.verify([DOCUMENT], [CLAIMS[:1]], ZERO)
     assert math.isnan(verdict.support)
     assert verdict.reason == "no words"
-    written = Verifier(Scripted(lambda prompt: Reply("Yes.")), ResponseCache(":memory:"), None, Silent(), averaged=True)
+    written = verifier(Scripted(lambda prompt: "Yes."), Silent(), averaged=True)
     [[verdict]] = written.verify([DOCUMENT], [CLAIMS[:1]], ZERO)
     assert verdict.reason == "no words"  # why there is none, not how the other one answered
 
 
 def test_a_written_verdict_does_not_silence_the_other_model():
-    sure = Verifier(Scripted(lambda prompt: Reply("Yes.")), ResponseCache(":memory:"), None, FakeModel(), averaged=True)
+    sure = verifier(Scripted(lambda prompt: "Yes."), averaged=True)
     [[rained, snowed]] = sure.verify([DOCUMENT], [CLAIMS], ZERO)
     [[theirs, others]] = FakeModel().verify([DOCUMENT], [CLAIMS], ZERO)
     assert (rained.support > snowed.support) == (theirs.support > others.support)
@@ -171,7 +167,7 @@ def test_with_other_finished_calls_neither_it_nor_the_other_keeps_the_first_ones
 
 
 def test_its_fingerprint_depends_on_both():
-    made = {Verifier(answers(), ResponseCache(":memory:"), None, FakeModel(name)).fingerprint for name in "ab"}
+    made = {verifier(other=FakeModel(name)).fingerprint for name in "ab"}
     assert len({*made, "scripted"}) == 3
 
 
@@ -184,9 +180,7 @@ def test_an_entry_of_any_language_model_may_only_verify():
 
 
 def test_a_model_that_only_decomposes_reads_the_bare_summary_and_the_other_verifies():
-    model = Decomposer(
-        Scripted(lambda prompt: Reply("It rained. It snowed.")), ResponseCache(":memory:"), None, FakeModel()
-    )
+    model = Decomposer(Scripted(lambda prompt: "It rained. It snowed."), ResponseCache(":memory:"), None, FakeModel())
     examples = pd.DataFrame({"document": [DOCUMENT], "summary": ["Rain, then snow."]})
     found = evaluate("a", MetricSpec(decompose=DECOMPOSE.name, verify=ZERO.name), model, examples, progress=False)
     assert found.claims["claim"].tolist() == CLAIMS
@@ -216,7 +210,7 @@ def test_what_it_would_ask_is_counted_without_a_verdict_on_claims_that_nobody_ma
         def verify(self, *_):
             raise AssertionError("asked for a verdict")
 
-    model = Decomposer(Scripted(lambda prompt: Reply("It rained.")), ResponseCache(":memory:"), None, Unasked())
+    model = Decomposer(Scripted(lambda prompt: "It rained."), ResponseCache(":memory:"), None, Unasked())
     dry = dry_run(model)
     claims = [[claim.text for claim in found.claims] for found in dry.decompose(["It rained."], DECOMPOSE)]
     assert all(math.isnan(verdict.support) for verdict in dry.verify([DOCUMENT], claims, ZERO)[0])
