@@ -105,6 +105,34 @@ def waits(monkeypatch):
 
 
 @pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """Makes folders with tiny random checkpoints of an architecture, with a chat template or without, each once."""
+    from tiny_checkpoints import make  # which imports torch
+
+    @functools.cache
+    def folder(architecture="llama", chat=False):
+        return make(tmp_path_factory.mktemp(architecture), architecture, chat)
+
+    return folder
+
+
+@pytest.fixture(scope="session", params=["llama", "qwen2", "mistral"])
+def decoder(request, folders):
+    """Such a checkpoint as transformers loads it, of each architecture that can share a prefix."""
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(folders(request.param)).eval()
+
+
+@pytest.fixture(scope="session")
+def nli_checkpoint(tmp_path_factory):
+    """A folder with a tiny random NLI checkpoint."""
+    from tiny_nli import make
+
+    return make(tmp_path_factory.mktemp("nli"))
+
+
+@pytest.fixture(scope="session")
 def smollm2():
     """Options of SmolLM2-135M-Instruct, a language model of 98 MB that answers, as params.yaml has them."""
     try:

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-import transformers
-from tiny_checkpoints import PROBE, make
+from tiny_checkpoints import PROBE
 
 from claimwise.models import continuous
 from claimwise.models.prefix import SharedPrefix
@@ -26,12 +25,6 @@ CASES = {
 }
 LONGEST = 12
 ENDS = list(range(3, 600, 11))  # one token in eleven ends a reply, so that lengths differ
-
-
-@pytest.fixture(scope="module", params=["llama", "qwen2", "mistral"])
-def decoder(request, tmp_path_factory):
-    folder = make(tmp_path_factory.mktemp(request.param), request.param)
-    return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
 def alone(decoder, prompts):

@@ -16,11 +16,6 @@ PAIRS = [
 ] * 3
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("nli"))
-
-
 def _literal(folder, premise, hypothesis):
     """One pair by transformers alone, in the order of the checkpoint's own labels."""
     import torch
@@ -33,47 +28,47 @@ def _literal(folder, premise, hypothesis):
     return {model.config.id2label[i]: float(found[i]) for i in range(3)}
 
 
-def test_columns_are_those_that_the_config_names_whatever_their_order(checkpoint):
-    rows = SequenceClassifier(checkpoint).entail(*zip(*PAIRS, strict=True))
+def test_columns_are_those_that_the_config_names_whatever_their_order(nli_checkpoint):
+    rows = SequenceClassifier(nli_checkpoint).entail(*zip(*PAIRS, strict=True))
     assert np.ptp(rows[:3], axis=0).max() > 0.05  # the random model does tell pairs apart
     for (premise, hypothesis), row in zip(PAIRS[:3], rows, strict=False):
-        expected = _literal(checkpoint, premise, hypothesis)
+        expected = _literal(nli_checkpoint, premise, hypothesis)
         assert row == pytest.approx([expected["entailment"], expected["neutral"], expected["contradiction"]], abs=1e-6)
 
 
-def test_the_size_of_batches_changes_nothing(checkpoint):
-    together = SequenceClassifier(checkpoint).entail(*zip(*PAIRS, strict=True))
-    alone = SequenceClassifier(checkpoint, batch_tokens=1).entail(*zip(*PAIRS, strict=True))
+def test_the_size_of_batches_changes_nothing(nli_checkpoint):
+    together = SequenceClassifier(nli_checkpoint).entail(*zip(*PAIRS, strict=True))
+    alone = SequenceClassifier(nli_checkpoint, batch_tokens=1).entail(*zip(*PAIRS, strict=True))
     np.testing.assert_allclose(together, alone, atol=1e-6)
     np.testing.assert_allclose(together.sum(axis=1), 1)
     np.testing.assert_allclose(together[:3], together[3:6], atol=1e-6)
 
 
-def test_float32_on_a_processor_has_linear_layers_laid_out_for_onednn_and_other_types_theirs(checkpoint):
+def test_float32_on_a_processor_has_linear_layers_laid_out_for_onednn_and_other_types_theirs(nli_checkpoint):
     import torch
 
     if not torch.backends.mkldnn.is_available():
         pytest.skip("this torch has no oneDNN")
-    packed, plain = (SequenceClassifier(checkpoint, dtype=dtype) for dtype in ("float32", "bfloat16"))
+    packed, plain = (SequenceClassifier(nli_checkpoint, dtype=dtype) for dtype in ("float32", "bfloat16"))
     kinds = [{type(m) is torch.nn.Linear for m in c._model.modules() if hasattr(m, "weight")} for c in (packed, plain)]
     assert all(layer.weight.is_mkldnn for layer in packed._model.modules() if type(layer).__name__ == "Packed")
     assert kinds == [{False}, {False, True}]
 
 
-def test_a_control_token_in_a_text_is_text(checkpoint):
-    assert SequenceClassifier(checkpoint).count(["[SEP]"])[0] > 1
+def test_a_control_token_in_a_text_is_text(nli_checkpoint):
+    assert SequenceClassifier(nli_checkpoint).count(["[SEP]"])[0] > 1
 
 
-def test_no_pair_and_no_text(checkpoint):
-    model = SequenceClassifier(checkpoint)
+def test_no_pair_and_no_text(nli_checkpoint):
+    model = SequenceClassifier(nli_checkpoint)
     assert model.entail([], []).shape == (0, 3)
     assert model.count([]) == []
 
 
-def test_the_limit_counts_two_texts_without_the_special_tokens_and_nothing_is_truncated(checkpoint):
-    model = SequenceClassifier(checkpoint)
+def test_the_limit_counts_two_texts_without_the_special_tokens_and_nothing_is_truncated(nli_checkpoint):
+    model = SequenceClassifier(nli_checkpoint)
     assert model.limit == 128 - 3
-    assert SequenceClassifier(checkpoint, max_tokens=64).limit == 64 - 3
+    assert SequenceClassifier(nli_checkpoint, max_tokens=64).limit == 64 - 3
     assert model.count(["ann won", "zq"]) == [4, 2]  # "won" and "zq" in letters
     fitting = "rain " * 120
     assert model.entail([fitting], ["the red team win ."]).shape == (1, 3)
@@ -100,19 +95,19 @@ def test_names_of_labels_are_read_by_their_beginning():
     assert label_order({0: "entail", 1: "contradictory", 2: "Neutral"}, "m") == [0, 2, 1]
 
 
-def test_a_fingerprint_follows_the_weights_and_the_precision(checkpoint, tmp_path):
+def test_a_fingerprint_follows_the_weights_and_the_precision(nli_checkpoint, tmp_path):
     other = make(tmp_path / "other", seed=4)
     prints = {
-        SequenceClassifier(checkpoint).fingerprint,
+        SequenceClassifier(nli_checkpoint).fingerprint,
         SequenceClassifier(other).fingerprint,
-        SequenceClassifier(checkpoint, dtype="bfloat16").fingerprint,
-        SequenceClassifier(checkpoint, max_tokens=64).fingerprint,
+        SequenceClassifier(nli_checkpoint, dtype="bfloat16").fingerprint,
+        SequenceClassifier(nli_checkpoint, max_tokens=64).fingerprint,
     }
     assert len(prints) == 4
-    assert SequenceClassifier(checkpoint).fingerprint in prints
+    assert SequenceClassifier(nli_checkpoint).fingerprint in prints
 
 
-def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_device(checkpoint, monkeypatch):
+def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_device(nli_checkpoint, monkeypatch):
     import transformers
 
     commits = iter(["aaa", "bbb", "aaa", None])
@@ -121,10 +116,10 @@ def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_de
         load = kind.from_pretrained
 
         def from_hub(name, **options):
-            if name == checkpoint:  # asked by transformers itself
+            if name == nli_checkpoint:  # asked by transformers itself
                 return load(name, **options)
             assert (name, options.pop("revision")) == ("someone/some-nli", "main")
-            found = load(checkpoint, **options)
+            found = load(nli_checkpoint, **options)
             if kind is transformers.AutoConfig:
                 found._commit_hash = next(commits)
             return found
@@ -139,7 +134,7 @@ def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_de
     assert unknown not in (first, moved)
     assert "main" in unknown
     monkeypatch.undo()
-    here, elsewhere = (SequenceClassifier(checkpoint, device=device).fingerprint for device in ("cpu", "meta"))
+    here, elsewhere = (SequenceClassifier(nli_checkpoint, device=device).fingerprint for device in ("cpu", "meta"))
     assert here != elsewhere
 
 
@@ -174,13 +169,13 @@ def test_a_wrong_option_names_itself(entry, told):
         load({"checkpoint": "x", **entry} if entry["kind"] == "transformers" else entry)
 
 
-def test_a_defect_within_transformers_is_no_wrong_option(checkpoint, monkeypatch):
+def test_a_defect_within_transformers_is_no_wrong_option(nli_checkpoint, monkeypatch):
     def defect(*_, **__):
         raise TypeError("a bug")
 
     monkeypatch.setattr("transformers.AutoConfig.from_pretrained", defect)
     with pytest.raises(TypeError, match=r"^a bug$"):
-        load({"kind": "transformers", "checkpoint": checkpoint, "batch_tokens": 77})
+        load({"kind": "transformers", "checkpoint": nli_checkpoint, "batch_tokens": 77})
 
 
 @pytest.fixture(scope="module")
@@ -188,8 +183,8 @@ def embedded():
     return load({"kind": "embedded"})
 
 
-def test_equal_settings_share_one_model(checkpoint):
-    entry = {"kind": "transformers", "checkpoint": checkpoint}
+def test_equal_settings_share_one_model(nli_checkpoint):
+    entry = {"kind": "transformers", "checkpoint": nli_checkpoint}
     assert load(entry) is load(dict(reversed(entry.items())))
     assert load(entry) is not load({**entry, "max_tokens": 64})
 
@@ -260,7 +255,7 @@ def test_of_a_model_for_entailment_options_are_checked():
 
 
 def test_a_verifying_model_is_loaded_once_whatever_remembers_its_calls(tmp_path):
-    """Variants of an ablation share a checkpoint, and each evaluation may bring a cache of its own."""
+    """Variants of an ablation share a nli_checkpoint, and each evaluation may bring a cache of its own."""
     entry = {"kind": "model", "model": {"kind": "embedded"}}
     caches = [ResponseCache(tmp_path / name) for name in ("a.sqlite", "b.sqlite")]
     first, second = (load(entry, cache)._model for cache in caches)

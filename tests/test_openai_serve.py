@@ -6,7 +6,6 @@ import sys
 import pytest
 from fakes import openai_model, transformers_model
 from servers import running
-from tiny_checkpoints import make
 
 from claimwise import prompts
 from claimwise.prompts import Decoding
@@ -16,8 +15,8 @@ pytest.importorskip("uvicorn", reason="transformers[serving] is not installed")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("served"), chat=True)
+def folder(folders):
+    return folders(chat=True)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import logging
 import math
 import shutil
 from datetime import datetime
-from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +11,6 @@ import torch
 from fakes import transformers_model
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_checkpoints import make
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
@@ -33,15 +31,6 @@ from claimwise.prompts import Decoding
 ZERO = prompts.load("acueval-verify-zeroshot")
 DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
 CLAIMS = [["It rained.", "Ann won.", "Ann lost the race in 2001."], ["The tram line was approved.", "It rained."]]
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    @cache
-    def folder(architecture="llama", chat=False):
-        return make(tmp_path_factory.mktemp(architecture), architecture, chat)
-
-    return folder
 
 
 def flat(groups):

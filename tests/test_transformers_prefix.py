@@ -5,7 +5,7 @@ import torch
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_checkpoints import PROBE, make
+from tiny_checkpoints import PROBE
 
 from claimwise.models.prefix import SharedPrefix, UnsupportedArchitecture, tree
 
@@ -36,16 +36,6 @@ def test_a_full_tree_computes_every_shared_token_once(prompts):
     # every distinct beginning, and the last token of every prompt, which a leaf keeps to itself
     beginnings = {tuple(p[:n]) for p in prompts for n in range(1, len(p))}
     assert tree(prompts, 1).size(prompts) == len(beginnings) + len(prompts)
-
-
-def model(tmp_path_factory, architecture):
-    folder = make(tmp_path_factory.mktemp(architecture), architecture)
-    return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-
-
-@pytest.fixture(scope="module", params=["llama", "qwen2", "mistral"])
-def decoder(request, tmp_path_factory):
-    return model(tmp_path_factory, request.param)
 
 
 def random_prompts(draw, instructions, documents):
@@ -107,11 +97,10 @@ def test_logits_of_any_prompts(prompts):
         torch.testing.assert_close(found[i].log_softmax(-1), expected, atol=1e-4, rtol=0)
 
 
-def test_instructions_are_computed_once_for_the_whole_run(tmp_path_factory):
-    decoder = model(tmp_path_factory, "llama")
+def test_instructions_are_computed_once_for_the_whole_run(decoder):
     engine = SharedPrefix(decoder, PROBE)
     seen = []
-    decoder.model.register_forward_hook(
+    hook = decoder.model.register_forward_hook(
         lambda module, args, kwargs, out: seen.append(out[0].shape[1]), with_kwargs=True
     )
     draw = torch.Generator().manual_seed(6)
@@ -120,6 +109,7 @@ def test_instructions_are_computed_once_for_the_whole_run(tmp_path_factory):
     assert sum(seen) == 200 + 50 + 60 + 4 * 5
     seen.clear()
     list(engine.logits(prompts[4:]))
+    hook.remove()
     assert sum(seen) == 70 + 80 + 4 * 5
 
 
