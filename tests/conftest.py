@@ -52,6 +52,14 @@ def no_hub(monkeypatch, tmp_path):
     return asked
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty working folder, without settings and with a cache there: the user's would answer for an earlier model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def examples_table():
     """Makes a table of schema ``examples`` from rows that say only what matters."""

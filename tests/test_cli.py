@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from files import changed_params, write_jsonl
 from servers import odd
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
@@ -37,10 +38,8 @@ COLUMNS = "id metric scorer score min_support n_claims n_unsupported n_unparsed 
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
-    """A folder with a params.yaml of its own, and the caches there: the user's would answer for an earlier server."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
+def project(folder):
+    """A folder with a params.yaml of its own."""
     params = {
         "data": "sample",
         "model": "embedded",
@@ -52,13 +51,10 @@ def project(tmp_path, monkeypatch):
         "score": {"metrics": []},
     }
     Path("params.yaml").write_text(yaml.safe_dump(params))
-    return tmp_path
 
 
 def write(rows, name="mine.jsonl"):
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return name
+    return str(write_jsonl((json.dumps(row, ensure_ascii=False) for row in rows), name))
 
 
 def run(*arguments, **options):
@@ -213,9 +209,9 @@ def test_a_wrong_argument_is_a_message_and_exit_code_2(monkeypatch, capsys, argu
 def served(project, serve):
     """params.yaml with a model behind a loopback server that says yes to everything."""
     server = serve(lambda prompt: "- The cat sat." if "breakdown" in prompt else ("Yes", {"Yes": 0.75, "No": 0.25}))
-    params = yaml.safe_load(Path("params.yaml").read_text())
     entry = {"kind": "openai", "model": "m", "base_url": server.url, "prices": {"prompt": 1e5, "reply": 0}}
-    Path("params.yaml").write_text(yaml.safe_dump(params | {"models": params["models"] | {"served": entry}}))
+    with changed_params() as params:
+        params["models"]["served"] = entry
     return server
 
 
@@ -309,9 +305,8 @@ def test_several_servers_of_one_model_share_the_work(served, serve):
 
 
 def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
-    params = yaml.safe_load(Path("params.yaml").read_text())
-    params["metrics"]["yes"] = DEFAULT_METRICS["sentences"] | {"model": "served"}
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    with changed_params() as params:
+        params["metrics"]["yes"] = DEFAULT_METRICS["sentences"] | {"model": "served"}
     run("score", write(GOOD[:1]), "--metric", "yes")
     found = pd.read_csv("mine.yes.served.csv").loc[0]
     assert (found["scorer"], found["score"]) == ("served", 0.75)
@@ -320,10 +315,9 @@ def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
 
 
 def test_half_an_entry_of_params_yaml_is_listed_or_named(project, monkeypatch, capsys):
-    params = yaml.safe_load(Path("params.yaml").read_text())
-    params["metrics"]["mine"] = {"judge": "word-overlap", "model": None}
-    params["models"] = {"served": {"kind": "openai"}, "embedded": {"kind": "embedded"}}
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    with changed_params() as params:
+        params["metrics"]["mine"] = {"judge": "word-overlap", "model": None}
+        params["models"] = {"served": {"kind": "openai"}, "embedded": {"kind": "embedded"}}
     listed = run("metrics").output.splitlines()
     assert listed[-1].split() == ["mine", "word-overlap"]
     assert "params.yaml, models.served: kind openai: option 'model' is missing" in fail(monkeypatch, capsys, "models")
@@ -623,9 +617,8 @@ def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkey
 
 def test_settings_may_name_a_prompt_by_its_path(served):
     Path("mine.txt").write_text(PROMPT)
-    params = yaml.safe_load(Path("params.yaml").read_text())
-    params["metrics"]["own"] = {"decompose": "sentences", "verify": "mine.txt"}
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    with changed_params() as params:
+        params["metrics"]["own"] = {"decompose": "sentences", "verify": "mine.txt"}
     run("score", write(GOOD[:1]), "--model", "served", "--metric", "own")
     assert pd.read_csv("mine.own.served.csv")["score"].tolist() == [0.75]
 
@@ -639,9 +632,8 @@ def test_the_embedded_model_warns_of_summaries_in_another_script(metric, warned)
 
 
 def test_an_unknown_corpus_is_said_before_any_is_written(monkeypatch, capsys):
-    params = yaml.safe_load(Path("params.yaml").read_text())
-    params["datasets"]["sample"] = {"corpora": ["sample", "sampel"]}
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    with changed_params() as params:
+        params["datasets"]["sample"] = {"corpora": ["sample", "sampel"]}
     assert "no corpus named 'sampel'; did you mean 'sample'?" in fail(monkeypatch, capsys, "corpora")
     assert not Path("data").exists()
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
+from files import write_jsonl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,9 +19,7 @@ GOOD = {"id": "a", "document": "It rained.", "summary": "Rain.", "label": 1}
 
 
 def jsonl(folder, *rows):
-    file = folder / "mine.jsonl"
-    file.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows) + "\n")
-    return file
+    return write_jsonl(rows, folder / "mine.jsonl")
 
 
 def write_table(table, file):

@@ -255,7 +255,7 @@ def test_of_a_model_for_entailment_options_are_checked():
 
 
 def test_a_verifying_model_is_loaded_once_whatever_remembers_its_calls(tmp_path):
-    """Variants of an ablation share a nli_checkpoint, and each evaluation may bring a cache of its own."""
+    """Variants of an ablation share a checkpoint, and each evaluation may bring a cache of its own."""
     entry = {"kind": "model", "model": {"kind": "embedded"}}
     caches = [ResponseCache(tmp_path / name) for name in ("a.sqlite", "b.sqlite")]
     first, second = (load(entry, cache)._model for cache in caches)

@@ -13,6 +13,7 @@ import tiny_gguf
 import torch
 import yaml
 from fakes import openai_model, transformers_model
+from files import write_jsonl
 from servers import llama_cpp
 from tiny_checkpoints import make
 from transformers import AutoModelForCausalLM
@@ -120,7 +121,7 @@ def test_json_is_held_to_its_schema(address):
 
 def test_a_file_is_scored_and_a_second_run_asks_nothing(address, tmp_path):
     rows = [{"id": f"e{k}", "document": d, "summary": f"It rained on day {k}."} for k, d in enumerate(DOCUMENTS * 2)]
-    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(rows, tmp_path / "mine.jsonl")
 
     def score(**server):
         server = {"kind": "openai", "model": "tiny", "concurrency": 4, "identity": "tiny", **server}

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from files import write_jsonl
 from typer.testing import CliRunner
 
 import claimwise
@@ -127,8 +128,7 @@ def test_a_part_whose_rows_have_no_claims_is_scored_too(tmp_path):
         {"document": "It rained in Rome.", "claims": ["It rained."]},
         {"document": "Ann slept all day long.", "claims": []},
     ]
-    own = tmp_path / "own.jsonl"
-    own.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    own = write_jsonl(rows, tmp_path / "own.jsonl")
     scored(own, tmp_path / "s", metric="acueval", part_tokens=1)
     found = pd.read_parquet(tmp_path / "s").sort_values("row")
     assert found["score"].fillna(-1).tolist() == [1, -1]
@@ -161,8 +161,7 @@ def test_merged_rows_stand_as_in_the_files(file, tmp_path):
 def test_reasons_for_no_score_are_counted_over_all_parts(good, mean, tmp_path, capsys):
     rows = [{"document": f"It rained on day {i}.", "summary": " "} for i in range(3)]
     rows += [{"document": "", "summary": "It rained."}, *[{"document": "Ann slept.", "summary": "Ann slept."}] * good]
-    own = tmp_path / "own.jsonl"
-    own.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    own = write_jsonl(rows, tmp_path / "own.jsonl")
     if good:
         scored(own, tmp_path / "s", part_tokens=1)
     else:
@@ -253,7 +252,7 @@ def test_files_of_any_kind_are_read_in_steps_as_at_once(tmp_path):
 
 def test_a_label_under_another_name_may_stand_in_a_few_rows(tmp_path):
     rows = [{"document": "D.", "summary": "S."} | ({"gold": 1} if number == 4 else {}) for number in range(8)]
-    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(rows, tmp_path / "mine.jsonl")
     steps = read_in_steps([tmp_path / "mine.jsonl"], {"label": "gold"}, size=3)
     assert [step.examples["label"].tolist().count(1) for step in steps] == [0, 1, 0]
     with pytest.raises(TableError, match="no column 'golt', which 'label' is said to be; did you mean 'gold'"):
@@ -272,7 +271,7 @@ def test_a_parquet_file_is_never_held_whole(tmp_path):
 
 def test_rows_that_get_claims_later_are_refused(tmp_path):
     rows = [{"document": "D.", "summary": "S."}] * 3 + [{"document": "D.", "claims": ["C."]}]
-    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(rows, tmp_path / "mine.jsonl")
     with pytest.raises(TableError, match=r"mine.jsonl, line 4: .*claims"):
         list(read_in_steps([tmp_path / "mine.jsonl"], size=3))
 

@@ -10,6 +10,7 @@ import papermill
 import pytest
 import yaml
 from fakes import FakeModel
+from files import changed_params
 from imports import ROOT
 from nbformat.v4 import new_code_cell, new_notebook
 from typer.testing import CliRunner
@@ -31,9 +32,8 @@ c,The ferry stopped.,A ferry.,,one,
 
 
 @pytest.fixture
-def settings(tmp_path, monkeypatch):
+def settings(folder):
     """An empty project; returns a function that writes its params.yaml and reads it."""
-    monkeypatch.chdir(tmp_path)
     Path("notebooks").mkdir()
 
     def write(data="sample", toy=None, **dataset):
@@ -295,19 +295,18 @@ def test_metrics_that_are_cut_leave_out_what_a_model_of_any_of_them_learned_from
 def test_a_metric_with_a_model_of_its_own_is_scored_by_it_beside_the_others(settings):
     prepare("one", 2)
     settings(corpora=["one"])
-    content = yaml.safe_load(Path("params.yaml").read_text())
-    content["models"]["words"] = {"kind": "lexical"}
-    content["metrics"]["mine"] = DEFAULT_METRICS["sentences"] | {"model": "words"}
-    content["score"]["metrics"] = ["mine"]
-    content["datasets"]["sample"]["score"] = {"one": {"metrics": ["mine"]}}
-    Path("params.yaml").write_text(yaml.safe_dump(content))
+    with changed_params() as content:
+        content["models"]["words"] = {"kind": "lexical"}
+        content["metrics"]["mine"] = DEFAULT_METRICS["sentences"] | {"model": "words"}
+        content["score"]["metrics"] = ["mine"]
+        content["datasets"]["sample"]["score"] = {"one": {"metrics": ["mine"]}}
     [folder] = stages.score(project.settings(), "mine")
     assert folder == paths.scores_folder("sample", "embedded", "mine") / "one"
     assert json.loads((folder / "run.json").read_text())["model"] == models.describe({"kind": "lexical"})
     assert Evaluation.read(folder).scores["score"].tolist() == pytest.approx([1, 0.5] * 2)  # shares of words
 
-    content["metrics"]["mine"]["model"] = "wrods"
-    Path("params.yaml").write_text(yaml.safe_dump(content))
+    with changed_params() as content:
+        content["metrics"]["mine"]["model"] = "wrods"
     with pytest.raises(params.ParamsError, match=r"metrics.mine: .*no entry 'wrods'; did you mean 'words'"):
         project.settings()
 

@@ -1,6 +1,5 @@
 """What a user is told to do where nothing could be scored, by the reasons; and that a stopped run can go on."""
 
-import json
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from files import changed_params, write_jsonl
 from typer.testing import CliRunner
 
 from claimwise import cli
@@ -51,14 +51,13 @@ def test_of_a_prompt_that_is_too_long_a_shorter_one_is_named():
 
 
 @pytest.fixture
-def served(tmp_path, monkeypatch, serve):
+def served(folder, serve):
     """A file of six rows and a model behind a loopback server."""
-    monkeypatch.chdir(tmp_path)
     server = serve(lambda prompt: "- It rained." if "breakdown" in prompt else ("Yes", {"Yes": 0.75, "No": 0.25}))
     entry = {"kind": "openai", "model": "m", "base_url": server.url, "concurrency": 1}
     params = {"model": "served", "models": {"served": entry}, "cache": "calls.sqlite"}
     Path("params.yaml").write_text(yaml.safe_dump(params))
-    Path("mine.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    write_jsonl(ROWS)
     return server
 
 
@@ -73,9 +72,8 @@ def test_a_model_that_refuses_is_not_the_files_fault(served):
 
 
 def test_a_context_that_the_prompt_does_not_fit_is_told_of(served):
-    params = yaml.safe_load(Path("params.yaml").read_text())
-    params["models"]["served"]["context"] = 400
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    with changed_params() as params:
+        params["models"]["served"]["context"] = 400
     with pytest.raises(
         ClaimwiseError, match=r"demonstrations, must fit: .*`context`.*--prompt acueval-decompose-0shot"
     ):

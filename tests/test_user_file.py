@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from fakes import FakeModel
+from files import write_jsonl as write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
@@ -33,20 +34,14 @@ from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file import score as user_file
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 ROWS = [
     {"id": "a", "document": "The cat sat on the mat.", "summary": "The cat sat.", "label": 1},
     {"id": "b", "document": "The cat sat on the mat.", "summary": "The dog ran off.", "label": 0},
     {"id": "c", "document": "It rained in Rome.", "summary": "It rained hard.", "label": 0},
     {"id": "d", "document": "It rained.", "summary": "", "label": 1},
 ]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """An empty working folder, without settings and with a cache of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pooch.os_cache", lambda name: Path("cache", name))
-    return tmp_path
 
 
 COLUMNS = "id metric scorer score min_support n_claims n_unsupported n_unparsed reason".split()
@@ -71,10 +66,6 @@ SPLIT = [
 
 def score(file="mine.jsonl", metric="word-overlap", *, model=None, out=None, claims=None, page=None, **options):
     return user_file.score([Path(file)], metric, model, out, claims, page, Path("params.yaml"), **options)
-
-
-def write(rows, name="mine.jsonl"):
-    Path(name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
 def test_claims_of_the_users_own_are_not_written_over_by_the_report_on_them():

@@ -10,13 +10,9 @@ from claimwise.metrics import DEFAULT_METRICS
 from claimwise.params import ParamsError
 from claimwise.user_settings import DEFAULT_MODELS, read_settings
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 GPT = {"gpt": {"kind": "openai", "model": "m"}}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pooch.os_cache", lambda name: Path("home", name))
 
 
 def read(content=None):
