@@ -64,14 +64,15 @@ SPLIT = [
 ]
 
 
-def score(file="mine.jsonl", metric="word-overlap", *, model=None, out=None, claims=None, page=None, **options):
-    return user_file.score([Path(file)], metric, model, out, claims, page, Path("params.yaml"), **options)
+def score(*files, metric="word-overlap", model=None, out=None, claims=None, page=None, **options):
+    files = [Path(file) for file in files or ["mine.jsonl"]]
+    return user_file.score(files, metric, model, out, claims, page, Path("params.yaml"), **options)
 
 
 def test_claims_of_the_users_own_are_not_written_over_by_the_report_on_them():
     Path("own.claims.csv").write_text("document,claims\nIt rained.,It rained.\n", encoding="utf-8")
     with pytest.raises(ClaimwiseError, match=r"own\.claims\.csv: the claims would be written over the examples"):
-        score("own.claims.csv", "acueval", model="lexical", out=Path("own.csv"))
+        score("own.claims.csv", metric="acueval", model="lexical", out=Path("own.csv"))
     assert Path("own.claims.csv").read_text(encoding="utf-8").startswith("document,claims\n")
 
 
@@ -86,15 +87,17 @@ def test_claims_of_the_users_own_are_not_written_over_by_the_report_on_them():
         ({"out": "x", "page": "./x"}, "the page would be written over the scores"),
         ({"claims": "x", "page": "x"}, "the page would be written over the claims"),
         ({"page": "mine.word-overlap.csv"}, "the page would be written over the scores"),
+        ({"out": "params.yaml"}, "params.yaml: the scores would be written over the settings"),
+        ({"out": "calls"}, "calls: the scores would be written over the finished calls"),
     ],
 )
-def test_nothing_is_written_over_the_examples_or_another_result(folder, names, message, dry_run):
+def test_nothing_is_written_over_the_examples_the_settings_or_another_result(folder, names, message, dry_run):
     write(ROWS)
-    before = Path("mine.jsonl").read_bytes()
+    Path("params.yaml").write_text("cache: calls\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(ClaimwiseError, match=message):
         score(**{key: Path(name.format(here=folder.name)) for key, name in names.items()}, dry_run=dry_run)
-    assert Path("mine.jsonl").read_bytes() == before
-    assert [path.name for path in folder.iterdir()] == ["mine.jsonl"]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_the_result_stands_beside_a_gzipped_file():
@@ -533,46 +536,39 @@ def test_without_labels_to_report_on_nothing_is_said_of_accuracy(capsys):
     assert "how right that is only labelled rows of another split can say" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("rows", [SPLIT[4:], [SPLIT[0], SPLIT[1], *SPLIT[4:]]])
-def test_nothing_is_decided_without_validation_rows_of_both_labels(rows, capsys):
+NO_SPLIT = "no threshold: to tune one give some labelled rows of both kinds the split 'validation' (or"
+FOUND = "labelled rows found: 3 of split 'test', 1 of split "
+NOT_SEPARATED = "  no threshold: the scores do not separate your 4 labelled validation rows "
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (SPLIT[4:], [NO_SPLIT, FOUND]),
+        ([*SPLIT[:2], *SPLIT[4:]], [NO_SPLIT, FOUND]),
+        (
+            [row | {"label": 1 - row["label"]} for row in SPLIT[:8]],
+            [f"{NOT_SEPARATED}(AUC 0.000); label 1 means faithful: are the labels the other way round?\n"],
+        ),
+        ([row | {"summary": "one two"} for row in SPLIT], [f"{NOT_SEPARATED}(AUC 0.500); give more of them"]),
+    ],
+    ids=["no validation rows", "one label", "labels the wrong way round", "equal scores"],
+)
+def test_nothing_is_decided_without_validation_rows_that_their_scores_separate(rows, said, capsys):
     write(rows)
-    assert "faithful" not in score()
-    printed = capsys.readouterr().out
-    assert "above the threshold" not in printed
-    assert "no threshold: to tune one give some labelled rows of both kinds the split 'validation' (or" in printed
-    assert "labelled rows found: 3 of split 'test', 1 of split " in printed
-
-
-def test_labels_the_wrong_way_round_decide_nothing_and_that_is_asked(capsys):
-    write([row | {"label": 1 - row["label"]} if row["label"] is not None else row for row in SPLIT])
     assert "faithful" not in score(page=Path("page.html"))
     printed = capsys.readouterr().out
     assert "above the threshold" not in printed
-    assert (
-        "  no threshold: the scores do not separate your 4 labelled validation rows (AUC 0.000); label 1 means faithful: "
-        "are the labels the other way round?\n" in printed
-    )
-
-
-def test_equal_scores_decide_nothing(capsys):
-    write([row | {"summary": "one two"} for row in SPLIT])
-    assert "faithful" not in score()
-    assert "do not separate your 4 labelled validation rows (AUC 0.500); give more of them" in capsys.readouterr().out
+    assert all(part in printed for part in said), printed
     assert "faithful" in score(threshold=0.5)  # one that is given is taken
 
 
 def test_how_right_a_tuned_threshold_is_on_its_own_rows_is_said(capsys):
-    write(
-        [
-            row | {"label": int(row["id"] in "ad")} if row["split"] in ("validation", "dev", "val", "valid") else row
-            for row in SPLIT
-        ]
-    )
+    write([row | {"label": int(row["id"] in "ad")} for row in SPLIT[:4]] + SPLIT[4:])
     score()
     right = 100 * balanced_accuracy_score([1, 0, 0, 1], [1, 0, 0, 0])
-    assert (
-        f"tuned on 4 labelled validation rows (balanced accuracy on these {right:.1f} %; for" in capsys.readouterr().out
-    )
+    told = f"tuned on 4 labelled validation rows (balanced accuracy on these {right:.1f} %; for"
+    assert told in capsys.readouterr().out
 
 
 def test_two_prompts_for_one_role_are_refused(folder):
@@ -723,7 +719,7 @@ def test_what_else_was_written_is_said(capsys):
 def test_results_are_no_examples_whatever_their_names(given, folder, capsys):
     write(ROWS)
     score(metric="acueval", model="lexical", claims=folder / "c.csv")
-    found = user_file.score([Path(name) for name in given], "word-overlap", None, None, None, None, Path("params.yaml"))
+    found = score(*given)
     assert found["id"].tolist() == [row["id"] for row in ROWS]
     assert "left out, results of earlier runs by their records (*.run.json): " in capsys.readouterr().err
 
@@ -733,10 +729,7 @@ def test_what_somebody_else_calls_a_record_leaves_nothing_out(record):
     write(ROWS[:2], "a.jsonl")
     write(ROWS[2:], "b.jsonl")
     Path("a.jsonl.run.json").write_text(record)
-    found = user_file.score(
-        [Path("a.jsonl"), Path("b.jsonl")], "word-overlap", None, None, None, None, Path("params.yaml")
-    )
-    assert len(found) == len(ROWS)
+    assert len(score("a.jsonl", "b.jsonl")) == len(ROWS)
 
 
 def test_a_folder_of_scores_is_no_folder_of_examples():
@@ -880,11 +873,3 @@ def test_a_word_for_nothing_is_warned_of(capsys):
     write([{"document": "It rained.", "summary": "NaN"}, {"document": "It rained.", "summary": "It rained."}])
     score(metric="sentences", model="lexical")
     assert "warning: 1 summary is a word for nothing (NaN, None, null)" in capsys.readouterr().err
-
-
-def test_nothing_is_written_over_the_settings_or_the_finished_calls():
-    write(ROWS)
-    Path("params.yaml").write_text("cache: calls\n")
-    for name, what in (("params.yaml", "the settings"), ("calls", "the finished calls")):
-        with pytest.raises(ClaimwiseError, match=f"{name}: the scores would be written over {what}"):
-            score(out=Path(name))
