@@ -68,17 +68,21 @@ def score(*arguments):
     return CliRunner().invoke(cli.app, ["score", *arguments, "--metric", "word-overlap"])
 
 
-def fail(monkeypatch, capsys, *arguments):
-    """Run the program as a shell would; returns its error message."""
-    monkeypatch.setattr(sys, "argv", ["claimwise", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    printed = capsys.readouterr().err
-    assert caught.value.code == 2
-    assert "Traceback" not in printed
-    error = printed[printed.index("error: ") :]  # a forecast, a warning of repeated calls may come before
-    assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: "))
-    return error
+@pytest.fixture
+def fail(monkeypatch, capsys):
+    """Runs the program as a shell would; returns its error message."""
+
+    def told(*arguments):
+        monkeypatch.setattr(sys, "argv", ["claimwise", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        printed = capsys.readouterr().err
+        assert caught.value.code == 2
+        assert "Traceback" not in printed
+        assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: "))
+        return printed[printed.index("error: ") :]  # a forecast, a warning of repeated calls may come before
+
+    return told
 
 
 def test_scores_of_a_file_and_what_the_screen_says():
@@ -97,19 +101,16 @@ def test_scores_of_a_file_and_what_the_screen_says():
     assert table["reason"].fillna("").tolist() == ["", "", "empty summary", "empty document", ""]
 
 
-def test_a_file_with_other_column_names_and_no_ids():
-    rows = [{"article": row["document"], "highlights": row["summary"], "label": row["label"]} for row in GOOD]
+def test_a_file_with_other_column_names():
+    file = write({"article": row["document"], "highlights": row["summary"]} for row in GOOD)
     named = ["--column", "document=article", "--column", "summary=highlights"]
-    result = score(write(rows), *named)
-    assert result.exit_code == 0, result.output
-    table = pd.read_csv("mine.word-overlap.csv")
-    assert list(table.columns) == [*COLUMNS, "label"]
-    assert table["id"].tolist() == [1, 2, 3, 4, 5]
-    assert table["score"].tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
+    run("score", file, "--metric", "word-overlap", *named)
+    found = pd.read_csv("mine.word-overlap.csv")["score"]
+    assert found.tolist() == pytest.approx([1, 0.25, np.nan, np.nan, 0], nan_ok=True)
 
 
-def test_a_file_without_a_single_score_is_written_and_fails(monkeypatch, capsys):
-    error = fail(monkeypatch, capsys, "score", write([GOOD[2]]), "--metric", "word-overlap")
+def test_a_file_without_a_single_score_is_written_and_fails(fail):
+    error = fail("score", write([GOOD[2]]), "--metric", "word-overlap")
     assert error == (
         "error: mine.word-overlap.csv: none of 1 summaries could be scored, for the reasons above; correct mine.jsonl\n"
     )
@@ -158,21 +159,14 @@ def test_rows_without_a_score_count_as_zero_for_the_least_mean():
     )
 
 
-def test_claims_of_a_judge_are_an_empty_table():
-    result = score(write(GOOD), "--claims", "claims.csv")
+def test_the_folder_of_the_result_is_made_and_claims_of_a_judge_are_an_empty_table():
+    result = score(write(GOOD), "--out", "deep/down/scores.csv", "--claims", "deep/claims.csv")
     assert result.exit_code == 0, result.output
-    assert len(pd.read_csv("claims.csv")) == 0
-
-
-def test_the_folder_of_the_result_is_made():
-    assert score(write(GOOD), "--out", "deep/down/scores.csv", "--claims", "deep/claims.csv").exit_code == 0
     assert len(pd.read_csv("deep/down/scores.csv")) == 5
+    assert len(pd.read_csv("deep/claims.csv")) == 0
 
 
-def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys):
-    error = fail(monkeypatch, capsys, "score", write([GOOD[0], GOOD[0]]), "--metric", "word-overlap")
-    assert error == "error: mine.jsonl, line 2, column 'id': 'a' stands in line 1 too; make it unique\n"
-    assert not list(Path().glob("*.csv"))
+LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
 
 
 @pytest.mark.parametrize(
@@ -195,14 +189,32 @@ def test_a_wrong_file_is_a_message_and_exit_code_2(monkeypatch, capsys):
         (["score", "mine.txt"], ["mine.txt", "expected a name that ends in .jsonl"]),
         (["evaluate", "acuevel"], ["unknown metric 'acuevel'"]),
         (["score", "mine.jsonl", "--params", "absent.yaml"], ["absent.yaml is not there"]),
+        (
+            ["score", "twice.jsonl"],
+            ["error: twice.jsonl, line 2, column 'id': 'a' stands in line 1 too; make it unique\n"],
+        ),
+        (["score", "none"], ["none: no file of examples in this folder; expected .jsonl"]),
+        # options that do not go together
+        ([*LEXICAL, "--out", "s/", "--workers", "2"], ["--workers is for --engine dask"]),
+        ([*LEXICAL, "--out", "s.jsonl", "--safe-csv"], ["--safe-csv is for csv"]),
+        ([*LEXICAL, "--engine", "dask"], ["a folder has a slash at its end"]),
+        ([*LEXICAL, "--out", "x.csv", "--shard", "1/2"], ["a folder has a slash at its end"]),
+        ([*LEXICAL, "--out", "s/", "--page", "x.html"], ["--page is for scores in a file; s/ is a folder"]),
+        (
+            [*LEXICAL, "--out", "s/", "--shard", "3/2"],
+            ["--shard: expected I/N with I from 1 to N, as in 2/5, got '3/2'"],
+        ),
     ],
 )
-def test_a_wrong_argument_is_a_message_and_exit_code_2(monkeypatch, capsys, arguments, parts):
+def test_a_wrong_argument_is_a_message_and_exit_code_2(fail, arguments, parts):
     write(GOOD)
     write(GOOD, "mine.txt")
-    error = fail(monkeypatch, capsys, *arguments)
+    write(GOOD[:1] * 2, "twice.jsonl")
+    Path("none").mkdir()
+    error = fail(*arguments)
     assert all(part in error for part in parts), error
     assert not list(Path().glob("*.csv"))
+    assert not Path("s").exists()
 
 
 @pytest.fixture
@@ -314,13 +326,13 @@ def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
     assert "sentences, acueval-verify-zeroshot, mean, by model served" in run("metrics").output
 
 
-def test_half_an_entry_of_params_yaml_is_listed_or_named(project, monkeypatch, capsys):
+def test_half_an_entry_of_params_yaml_is_listed_or_named(project, fail):
     with changed_params() as params:
         params["metrics"]["mine"] = {"judge": "word-overlap", "model": None}
         params["models"] = {"served": {"kind": "openai"}, "embedded": {"kind": "embedded"}}
     listed = run("metrics").output.splitlines()
     assert listed[-1].split() == ["mine", "word-overlap"]
-    assert "params.yaml, models.served: kind openai: option 'model' is missing" in fail(monkeypatch, capsys, "models")
+    assert "params.yaml, models.served: kind openai: option 'model' is missing" in fail("models")
 
 
 def test_a_name_takes_the_place_of_the_one_in_the_settings(served):
@@ -328,11 +340,11 @@ def test_a_name_takes_the_place_of_the_one_in_the_settings(served):
     assert {body["model"] for _, body, _ in served.requests} == {"other"}
 
 
-def test_a_prompt_is_printed_as_it_stands_to_copy_and_edit(monkeypatch, capsys):
+def test_a_prompt_is_printed_as_it_stands_to_copy_and_edit(fail):
     printed = run("prompts", "acueval-verify-fewshot").output
     Path("mine.txt").write_text(printed, encoding="utf-8")
     assert load("./mine.txt").fingerprint == load("acueval-verify-fewshot").fingerprint
-    assert "did you mean 'acueval-verify-fewshot'" in fail(monkeypatch, capsys, "prompts", "acueval-verify-fewshots")
+    assert "did you mean 'acueval-verify-fewshot'" in fail("prompts", "acueval-verify-fewshots")
 
 
 def test_what_there_is_is_listed_a_line_each():
@@ -422,28 +434,12 @@ def test_the_program_itself_writes_utf_8_whatever_the_terminal_is():
     assert b"standard input: 1 summary" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--out", "s/", "--workers", "2"], "--workers is for --engine dask"),
-        (["--out", "s.jsonl", "--safe-csv"], "--safe-csv is for csv"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(monkeypatch, capsys, arguments, said):
-    assert said in fail(monkeypatch, capsys, "score", write(GOOD), *arguments)
-
-
 @pytest.mark.parametrize("stage", [["corpora"], ["evaluate", "acueval"], ["notebook", "leaderboard"]])
-def test_a_stage_outside_of_a_project_is_refused(monkeypatch, capsys, tmp_path, stage):
+def test_a_stage_outside_of_a_project_is_refused(fail, monkeypatch, tmp_path, stage):
     Path("params.yaml").unlink()
-    assert "no params.yaml in" in fail(monkeypatch, capsys, *stage)
+    assert "no params.yaml in" in fail(*stage)
     monkeypatch.setattr("claimwise.paths.root", lambda: tmp_path)  # as where the package is installed without a project
-    assert "params.yaml is not there; run from the project's folder" in fail(monkeypatch, capsys, *stage)
-
-
-def test_a_folder_without_examples_is_refused(monkeypatch, capsys):
-    Path("none").mkdir()
-    assert "none: no file of examples in this folder; expected .jsonl" in fail(monkeypatch, capsys, "score", "none")
+    assert "params.yaml is not there; run from the project's folder" in fail(*stage)
 
 
 def test_a_folder_leaves_out_no_file_whose_name_only_goes_on():
@@ -508,9 +504,9 @@ def test_a_column_of_claims_beside_other_texts_is_named():
     assert pd.read_csv("mine.acueval.lexical.claims.csv")["claim"].tolist() == ["It rained. Ann slept."]
 
 
-def test_a_server_that_is_not_there_is_a_message_within_seconds(served, monkeypatch, capsys):
+def test_a_server_that_is_not_there_is_a_message_within_seconds(served, fail):
     served.kill()
-    error = fail(monkeypatch, capsys, "score", write(GOOD), "--model", "served")
+    error = fail("score", write(GOOD), "--model", "served")
     assert f"m at {served.url} cannot be used: no connection" in error
     assert "correct the model's `base_url`" in error
     assert "params.yaml" not in error
@@ -524,12 +520,12 @@ def test_cache_stats_and_prune():
     assert run("cache", "stats").output == "no calls\n"
 
 
-def test_exported_calls_are_read_back_and_a_wrong_name_empties_no_file(monkeypatch, capsys):
+def test_exported_calls_are_read_back_and_a_wrong_name_empties_no_file(fail):
     ResponseCache("calls.sqlite").put({"k": {"text": "é"}}, model="embedded", role="verify")
     ResponseCache("calls.sqlite").put({"other": 1}, model="lexical", role="verify")
     export = ["cache", "export"]
     assert run(*export, "embedded", "kept/e.jsonl").output == "kept/e.jsonl: 1 calls\n"
-    assert "no calls of a model 'embeded'" in fail(monkeypatch, capsys, *export, "embeded", "kept/e.jsonl")
+    assert "no calls of a model 'embeded'" in fail(*export, "embeded", "kept/e.jsonl")
     again = ResponseCache(":memory:")
     again.read(Path("kept/e.jsonl"))
     assert again.get(["k", "other"]) == {"k": {"text": "é"}}
@@ -547,11 +543,11 @@ def test_exported_calls_are_read_back_and_a_wrong_name_empties_no_file(monkeypat
         ),
     ],
 )
-def test_nothing_is_deleted_that_was_not_named(monkeypatch, capsys, arguments, message):
+def test_nothing_is_deleted_that_was_not_named(fail, arguments, message):
     files = ("calls.sqlite", "home/claimwise/calls.sqlite")
     for file in files:
         ResponseCache(file).put({"k": "v"}, model="embedded", role="verify")
-    assert message in fail(monkeypatch, capsys, "cache", "prune", *arguments)
+    assert message in fail("cache", "prune", *arguments)
     assert all(ResponseCache(file).get(["k"]) == {"k": "v"} for file in files)
 
 
@@ -583,10 +579,10 @@ def test_without_settings_the_cache_is_that_of_score():
     assert pruned.output == f"{Path('home/claimwise/calls.sqlite')}: 1 calls deleted\n"
 
 
-def test_a_cache_that_is_a_folder_is_a_message(monkeypatch, capsys):
+def test_a_cache_that_is_a_folder_is_a_message(fail):
     Path("calls.sqlite").mkdir()
     for command in (["cache", "stats"], ["score", write(GOOD), "--metric", "sentences"]):
-        assert "calls.sqlite: expected the file of finished calls" in fail(monkeypatch, capsys, *command)
+        assert "calls.sqlite: expected the file of finished calls" in fail(*command)
 
 
 PROMPT = """---
@@ -598,7 +594,7 @@ Is it so? {{ Document }} / {{ ACU }} Yes or No?
 """
 
 
-def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkeypatch, capsys):
+def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, fail):
     Path("prompts").mkdir()
     Path("prompts/mine.txt").write_text(PROMPT)
     command = ["score", write(GOOD[:1]), "--model", "served"]
@@ -611,7 +607,7 @@ def test_a_prompt_of_the_users_own_takes_the_place_of_the_metrics(served, monkey
         "mine.acueval.served.mine.csv",
     ]
     assert "Is it so? The cat sat on the mat. / The cat sat. Yes or No?" in json.dumps(served.requests[-1])
-    error = fail(monkeypatch, capsys, *command, "--metric", "holistic", "--prompt", "prompts/mine.txt")
+    error = fail(*command, "--metric", "holistic", "--prompt", "prompts/mine.txt")
     assert "prompt 'prompts/mine.txt' is for verify; metric 'holistic' has judge" in error
 
 
@@ -631,10 +627,10 @@ def test_the_embedded_model_warns_of_summaries_in_another_script(metric, warned)
     assert len(pd.read_csv(f"mine.{metric}.csv")) == 3
 
 
-def test_an_unknown_corpus_is_said_before_any_is_written(monkeypatch, capsys):
+def test_an_unknown_corpus_is_said_before_any_is_written(fail):
     with changed_params() as params:
         params["datasets"]["sample"] = {"corpora": ["sample", "sampel"]}
-    assert "no corpus named 'sampel'; did you mean 'sample'?" in fail(monkeypatch, capsys, "corpora")
+    assert "no corpus named 'sampel'; did you mean 'sample'?" in fail("corpora")
     assert not Path("data").exists()
 
 

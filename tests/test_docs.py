@@ -47,7 +47,9 @@ def test_snippets_are_entries_that_can_be_read(found):
         assert not spec.alignment or spec.alignment.entailment["kind"] in ("embedded", "transformers")
 
 
-@pytest.mark.parametrize("page", [*DOCS, ROOT / "data/own/README.md"], ids=lambda page: page.parent.name + page.stem)
+@pytest.mark.parametrize(
+    "page", [*DOCS, ROOT / "README.md", ROOT / "data/own/README.md"], ids=lambda page: page.parent.name + page.stem
+)
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
     for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)", text):

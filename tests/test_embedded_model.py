@@ -53,31 +53,6 @@ def test_variants_judge_by_their_own_weights_and_never_share_finished_calls(mode
     assert one != other
 
 
-def test_unknown_weights_are_an_error_that_names_the_known():
-    with pytest.raises(models.ModelError, match="'supervised' or 'zero-shot'"):
-        models.load({"kind": "embedded", "weights": "zeroshot"})
-    with pytest.raises(models.ModelError, match="did you mean 'weights'"):
-        models.load({"kind": "embedded", "weight": "zero-shot"})
-
-
-def test_a_copied_claim_is_more_probable_than_one_about_something_else(model):
-    prompt = prompts.load("acueval-verify-zeroshot")
-    claims = ["The council of Harrow Vale approved a tram line.", "A volcano erupted in Iceland and closed airports."]
-    [[copied, other]] = model.verify([DOCUMENT], [claims], prompt)
-    assert copied.support > 0.5 > other.support
-    assert text.sentences(DOCUMENT)[copied.evidence[0]].text.startswith("The council of Harrow Vale")
-
-
-def test_the_judge_prefers_a_faithful_summary_to_one_about_something_else(model):
-    prompt = prompts.load("belugaeval-judge-consistency")
-    summaries = [
-        "The council approved a tram line that will cost 84 million pounds.",
-        "A volcano closed airports in Iceland.",
-    ]
-    faithful, other = model.judge([DOCUMENT] * 2, summaries, prompt)
-    assert faithful.score > other.score
-
-
 def test_a_revision_mends_the_flagged_sentence_and_leaves_the_others_alone(model):
     summary = "The line will cost 94 million pounds and open in 2031. Mayor Owen Dunn called it a good day."
     feedback = Feedback(unsupported=("The line will cost 94 million pounds",))
@@ -207,22 +182,6 @@ def test_a_summary_of_sources_cites_them_and_copies_from_them(model):
     [found] = model.summarise([sources], ["Does creatine improve memory?"], prompts.load("factored-summarise"))
     assert "Ling (2009) reports: " in found.text
     assert "Benton (2010) reports: Creatine did not change memory in omnivores." in found.text
-
-
-@pytest.mark.parametrize(
-    ("document", "summary", "reason"),
-    [
-        ("", "It rained.", "empty document"),
-        (DOCUMENT, "  ", "empty summary"),
-        (DOCUMENT, "...", "no"),
-    ],
-)
-def test_what_cannot_be_scored_is_nan_with_a_reason(model, examples_table, document, summary, reason):
-    examples = examples_table({"document": document, "summary": summary})
-    for name in ("acueval", "holistic"):
-        scores = metrics.evaluate(name, specification(name, DEFAULT_METRICS), model, examples, progress=False).scores
-        assert np.isnan(scores.loc[0, "score"])
-        assert reason in scores.loc[0, "reason"]
 
 
 def test_another_script_and_a_hundred_thousand_words_are_scored(model, examples_table):

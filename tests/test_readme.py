@@ -271,8 +271,3 @@ def test_a_template_takes_numbers_and_intervals_out_of_tables(tmp_path):
     assert results.render(template, tmp_path) == "0.50, 0.75 (0.70 to 0.80)"
     with pytest.raises(results.ResultsError, match="t has no column 'f1'; it has metric, auc, auc_low, auc_high"):
         results.render("{{ value('t', 'f1', metric='a') }}", tmp_path)
-
-
-def test_links_lead_somewhere():
-    for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", README):
-        assert (ROOT / target).exists(), target

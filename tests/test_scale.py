@@ -135,10 +135,13 @@ def test_a_part_whose_rows_have_no_claims_is_scored_too(tmp_path):
     assert found["reason"].fillna("").tolist() == ["", "no claims"]
 
 
-def test_a_metric_that_looks_claims_up_is_refused_where_no_row_has_any(file, tmp_path):
-    for dry_run in (True, False):
-        with pytest.raises(ClaimwiseError, match="claims that the examples have to bring"):
-            scored(file, tmp_path / "s", model="embedded", metric="fenice-t5", dry_run=dry_run)
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("metric", ["given", "fenice-t5"])
+def test_a_metric_that_looks_claims_up_is_refused_where_no_row_has_any(file, tmp_path, metric, dry_run):
+    given = {"decompose": "recorded:given", "verify": "acueval-verify-zeroshot"}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"metrics": {"given": given}}))
+    with pytest.raises(ClaimwiseError, match=rf"^'{metric}' names claims that the examples have to bring"):
+        scored(file, tmp_path / "s", metric=metric, params=tmp_path / "params.yaml", dry_run=dry_run)
 
 
 def test_merged_rows_stand_as_in_the_files(file, tmp_path):
@@ -444,14 +447,6 @@ def command(*arguments):
     )
 
 
-def test_claims_that_should_be_there_are_asked_for_before_a_part_is_scored(file, tmp_path):
-    given = {"decompose": "recorded:given", "verify": "acueval-verify-zeroshot"}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"metrics": {"given": given}}))
-    for more in ({}, {"dry_run": True}):
-        with pytest.raises(ClaimwiseError, match=r"^'given' names claims that the examples have to bring"):
-            score_folder([file], "given", "lexical", tmp_path / "s", tmp_path / "params.yaml", **more)
-
-
 def test_a_killed_run_goes_on_where_it_was(tmp_path, served, serve):
     examples(40, 20).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
     served.latency = 0.4
@@ -562,24 +557,7 @@ def test_workers_that_cannot_do_the_work_say_so_before_any_is_done(file, tmp_pat
 # -- the command line ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--engine", "dask"], "a folder has a slash at its end"),
-        (["--out", "x.csv", "--shard", "1/2"], "a folder has a slash at its end"),
-        (["--out", "s/", "--page", "x.html"], "--page is for scores in a file; s/ is a folder"),
-        (["--out", "s/", "--shard", "3/2"], "--shard: expected I/N with I from 1 to N, as in 2/5, got '3/2'"),
-    ],
-)
-def test_what_does_not_go_together_is_said(file, monkeypatch, tmp_path, arguments, said):
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["score", str(file), "--model", "lexical", *arguments])
-    assert said in str(result.exception)
-    assert not (tmp_path / "s").exists()
-
-
-def test_a_folder_is_free_again_where_the_examples_could_not_be_read(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_is_free_again_where_the_examples_could_not_be_read(folder):
     Path("mine.csv").write_text("article,summary\nIt rained.,It rained.\n")
     asked = ["score", "mine.csv", "--model", "lexical", "--out", "s/"]
     assert "column 'document' is missing" in str(CliRunner().invoke(app, asked).exception)
