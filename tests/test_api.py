@@ -65,14 +65,6 @@ def test_another_language_is_warned_of_as_in_a_file():
         claimwise.score(german, german, "word-overlap")
 
 
-def test_a_frame_of_documents_and_summaries_is_enough():
-    frame = pd.DataFrame({"document": [RAIN, CAT], "summary": ["It rained.", "A dog barked."]}, index=[7, 7])
-    found = metrics.evaluate(
-        "m", metrics.specification("sentences", metrics.DEFAULT_METRICS), FakeModel(), frame, progress=False
-    )
-    assert found.scores[["example_id", "score"]].to_numpy().tolist() == [["1", 1.0], ["2", 0.0]]
-
-
 def test_contexts_in_the_place_of_a_document_are_read_as_one():
     contexts = [RAIN, CAT]
     assert claimwise.score(contexts, "The cat sat in Rome.", model=FakeModel()) == 1

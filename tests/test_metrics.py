@@ -294,9 +294,12 @@ def test_a_judges_lost_reply_is_counted(examples_table):
     assert found["reason"].tolist() == [None, "no rating in the reply"]
 
 
-def test_a_frame_of_ones_own_needs_id_document_and_summary_only(examples_table):
+def test_a_frame_of_ones_own_needs_document_and_summary_only(examples_table):
     table = examples_table({"summary": "The cat sat."}, {"document": "A dog."}, {"summary": "A dog barked."})
-    pd.testing.assert_frame_equal(run(ACUEVAL, table[["id", "document", "summary"]]).scores, run(ACUEVAL, table).scores)
+    expected = run(ACUEVAL, table).scores
+    pd.testing.assert_frame_equal(run(ACUEVAL, table[["id", "document", "summary"]]).scores, expected)
+    bare = run(ACUEVAL, table[["document", "summary"]].set_axis([7, 7, 7])).scores
+    pd.testing.assert_frame_equal(bare, expected.assign(example_id=["1", "2", "3"]))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import yaml
 from fakes import openai_model, transformers_model
 from files import write_jsonl
 from servers import llama_cpp
-from tiny_checkpoints import make
+from tiny_checkpoints import CLAIMS, DOCUMENTS, ZERO, make, supports
 from transformers import AutoModelForCausalLM
 from typer.testing import CliRunner
 
@@ -24,9 +24,6 @@ from claimwise.models.options import TransformersOptions
 from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.prompts import Decoding
 
-ZERO = prompts.load("acueval-verify-zeroshot")
-DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
-CLAIMS = [["It rained.", "Ann won.", "Ann lost the race in 2001."], ["The tram line was approved.", "It rained."]]
 # Two implementations in fp32 that sum in different orders.
 TOLERANCE = 1e-4
 
@@ -72,10 +69,6 @@ def local(folder, **options):
 
 def served(address, **options):
     return openai_model(**{"model": "tiny", "base_url": address, "concurrency": 4, **options})
-
-
-def supports(model):
-    return [verdict.support for group in model.verify(DOCUMENTS, CLAIMS, ZERO) for verdict in group]
 
 
 @pytest.mark.parametrize(("api", "template"), [("chat", "auto"), ("completions", "none")])

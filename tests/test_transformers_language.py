@@ -11,6 +11,7 @@ import torch
 from fakes import transformers_model
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_checkpoints import CLAIMS, DOCUMENTS, ZERO, supports
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
@@ -28,25 +29,15 @@ from claimwise.models.replies import Reply
 from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.prompts import Decoding
 
-ZERO = prompts.load("acueval-verify-zeroshot")
-DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
-CLAIMS = [["It rained.", "Ann won.", "Ann lost the race in 2001."], ["The tram line was approved.", "It rained."]]
-
-
-def flat(groups):
-    return [verdict for group in groups for verdict in group]
-
 
 def load(folder, **options) -> PromptedModel:
     return transformers_model(model=folder, device="cpu", dtype="float32", **options)
 
 
 def test_sharing_the_document_does_not_change_support(folders):
-    shared = load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
-    padded = load(folders(), share_prefix=False).verify(DOCUMENTS, CLAIMS, ZERO)
-    for one, other in zip(flat(shared), flat(padded), strict=True):
-        assert one.support == pytest.approx(other.support, abs=1e-4)
-    assert len({round(v.support, 3) for v in flat(shared)}) > 2
+    shared = supports(load(folders()))
+    assert shared == pytest.approx(supports(load(folders(), share_prefix=False)), abs=1e-4)
+    assert len({round(support, 3) for support in shared}) > 2
 
 
 def test_support_is_what_the_logits_say(folders):
@@ -134,7 +125,7 @@ def test_memory_that_does_not_suffice_for_one_reply_is_an_error(folders, monkeyp
 
 
 def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, monkeypatch):
-    expected = flat(load(folders()).verify(DOCUMENTS, CLAIMS, ZERO))
+    expected = supports(load(folders()))
     model = load(folders())
     assert model.language_model.engine._shared is not None  # its check of sharing is done
     forward = type(model.language_model.engine.checkpoint.model.model).forward
@@ -145,8 +136,7 @@ def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, mo
         return forward(self, input_ids=input_ids, **options)
 
     monkeypatch.setattr(type(model.language_model.engine.checkpoint.model.model), "forward", small)
-    found = flat(model.verify(DOCUMENTS, CLAIMS, ZERO))
-    assert [v.support for v in found] == pytest.approx([v.support for v in expected], abs=1e-4)
+    assert supports(model) == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_reply_ends_before_a_stop_text_and_says_where_it_was_cut(folders):
@@ -195,14 +185,14 @@ def test_a_sequence_to_sequence_checkpoint_writes_what_it_writes_alone(folders, 
 
 def test_an_architecture_that_cannot_share_warns_and_runs_padded(folders, caplog):
     with caplog.at_level(logging.WARNING):
-        together = load(folders("bloom")).verify(DOCUMENTS, CLAIMS, ZERO)
+        together = supports(load(folders("bloom")))
     assert "BloomForCausalLM cannot share a prefix" in caplog.text
     alone = [
-        [load(folders("bloom")).verify([d], [[c]], ZERO)[0][0] for c in g]
-        for d, g in zip(DOCUMENTS, CLAIMS, strict=True)
+        load(folders("bloom")).verify([document], [[claim]], ZERO)[0][0].support
+        for document, claims in zip(DOCUMENTS, CLAIMS, strict=True)
+        for claim in claims
     ]
-    for one, other in zip(flat(together), flat(alone), strict=True):
-        assert one.support == pytest.approx(other.support, abs=1e-4)
+    assert together == pytest.approx(alone, abs=1e-4)
 
 
 def test_the_chat_template_frames_a_prompt_as_the_tokenizer_does(folders):
@@ -393,18 +383,14 @@ def test_an_answer_is_read_after_a_blank_that_is_a_token_of_its_own(blank_first,
 
 
 def test_low_precision_stays_close(folders):
-    exact = load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
     low = transformers_model(model=folders(), device="cpu", dtype="bfloat16")
-    for one, other in zip(flat(exact), flat(low.verify(DOCUMENTS, CLAIMS, ZERO)), strict=True):
-        assert not math.isnan(other.support)
-        assert one.support == pytest.approx(other.support, abs=0.2)
+    assert supports(low) == pytest.approx(supports(load(folders())), abs=0.2)
 
 
 def test_layers_can_be_spread(folders):
     pytest.importorskip("accelerate", reason="device: spread needs accelerate")
     spread = transformers_model(model=folders(), device="spread", dtype="float32")
-    found, expected = spread.verify(DOCUMENTS, CLAIMS, ZERO), load(folders()).verify(DOCUMENTS, CLAIMS, ZERO)
-    assert [v.support for v in flat(found)] == pytest.approx([v.support for v in flat(expected)], abs=1e-3)
+    assert supports(spread) == pytest.approx(supports(load(folders())), abs=1e-3)
 
 
 def test_a_relative_folder_is_one_of_the_working_folder_or_of_the_project(monkeypatch, tmp_path):

@@ -7,6 +7,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from claimwise import prompts
+from claimwise.models.base import Model
 
 SHAPE = {
     "hidden_size": 32,
@@ -20,6 +21,10 @@ CHAT = (
     "{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
+#: What they are asked about.
+DOCUMENTS = ["It rained all day.\nAnn won the race in 1999.", "The council approved the tram line. " * 12]
+CLAIMS = [["It rained.", "Ann won.", "Ann lost the race in 2001."], ["The tram line was approved.", "It rained."]]
+ZERO = prompts.load("acueval-verify-zeroshot")
 #: Prompts to try a shared prefix on: two documents under common instructions, two claims after each; the smallest vocabulary
 #: has eight tokens.
 PROBE = [
@@ -27,6 +32,11 @@ PROBE = [
     for document in ([5, 6, 3] * 11, [6, 4, 4, 7] * 6)
     for claim in ([4, 3, 6, 5, 7], [7, 5, 3])
 ]
+
+
+def supports(model: Model) -> list[float]:
+    """The support of each claim in turn."""
+    return [verdict.support for group in model.verify(DOCUMENTS, CLAIMS, ZERO) for verdict in group]
 
 
 def tokenizer(chat: bool = False) -> transformers.PreTrainedTokenizerFast:
