@@ -48,34 +48,13 @@ def test_a_relative_clause_is_not_given_what_stands_in_itself():
     assert not any(claim.startswith("Bo") for claim in found)
 
 
-def test_an_ambiguous_pronoun_is_left_as_it_is():
-    found = claims("John Marsh and Peter Lowe met in Oslo . Fans were told that he had left .")
-    assert found
-    assert not any(("Marsh had left" in c) or ("Lowe had left" in c) for c in found)
+def test_a_hedged_reason_is_never_claimed_without_its_hedge():
+    found = claims("Bats hunted beneath the white lamps, probably because the lamps draw moths.")
+    assert "Bats hunted beneath the white lamps" in found
+    assert not [c for c in found if "because" in c and "probably" not in c]
 
 
-def test_a_reported_fact_keeps_its_attribution():
-    found = claims("The mayor claims that the bridge is unsafe .")
-    assert found
-    assert all(c.startswith("The mayor claims") for c in found)
-
-
-def test_an_attribution_after_the_facts_holds_for_all_of_them():
-    found = claims("The van hit a wall but nobody was hurt , police said .")
-    assert found
-    assert all("police said" in c.lower() for c in found)
-
-
-def test_a_condition_is_never_dropped():
-    found = claims("Tobias will drive to Oslo on Friday if his brother brings back the car .")
-    assert found
-    assert all("if his brother" in c for c in found)
-
-
-def test_a_negation_is_never_dropped():
-    found = claims("Hannah did n't give Betty the number because Betty was rude .")
-    assert any("n't" in c for c in found)
-    assert not any(c.startswith("Hannah did give") or c.startswith("Hannah give") for c in found)
+NEGATED = "Hannah did n't give Betty the number because Betty was rude ."
 
 
 @pytest.mark.parametrize(
@@ -101,6 +80,18 @@ def test_a_negation_is_never_dropped():
         ("The tram ran at dawn but not in the evening.", "^The tram ran in the evening"),
         # a clause under "before" or "if" is not asserted
         ("Jo will ring the hall before the agent hears of it.", "^The agent hears"),
+        # a reported fact keeps its attribution, which holds for all facts before it, a condition stays
+        ("The mayor claims that the bridge is unsafe .", "^(?!The mayor claims)"),
+        ("The van hit a wall but nobody was hurt , police said .", "(?i)^(?!.*police said)"),
+        ("Tobias will drive to Oslo on Friday if his brother brings back the car .", "^(?!.*if his brother)"),
+        # a negation is never dropped
+        (NEGATED, "^Hannah( did)? give"),
+        # a pronoun is left alone where two people were named
+        ("John Marsh and Peter Lowe met in Oslo . Fans were told that he had left .", "(Marsh|Lowe) had left"),
+        (
+            "Robert Wells was charged with assault on Karl Haug , and police said that he was armed .",
+            "(Wells|Haug) was armed",
+        ),
     ],
 )
 def test_no_claim_is_made_that_the_sentence_does_not_state(summary, wrong):
@@ -127,22 +118,11 @@ def test_no_claim_is_made_that_the_sentence_does_not_state(summary, wrong):
         ("The report also mentions that Delton, which lost twice, will face Ashby.", "will face Ashby"),
         ("Meanwhile, the council sold the mill.", "The council sold the mill"),
         ("Doctors say the fall bruised her leg and arm.", "bruised her arm"),
+        (NEGATED, "n't"),
     ],
 )
 def test_facts_joined_in_a_summary_are_told_apart(summary, expected):
     assert any(expected in c for c in claims(summary))
-
-
-def test_a_hedged_reason_is_never_claimed_without_its_hedge():
-    found = claims("Bats hunted beneath the white lamps, probably because the lamps draw moths.")
-    assert "Bats hunted beneath the white lamps" in found
-    assert not [c for c in found if "because" in c and "probably" not in c]
-
-
-def test_a_pronoun_is_left_alone_where_two_people_were_named():
-    found = claims("Robert Wells was charged with assault on Karl Haug , and police said that he was armed .")
-    assert found
-    assert not [c for c in found if "Wells was armed" in c or "Haug was armed" in c]
 
 
 def test_a_sentence_whose_verb_cannot_be_found_is_kept_whole():

@@ -439,20 +439,13 @@ def workers_here():
     return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
-def command(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "claimwise", "score", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-
-
 def test_a_killed_run_goes_on_where_it_was(tmp_path, served, serve):
     examples(40, 20).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
     served.latency = 0.4
-    asked = [tmp_path / "mine.jsonl", "--metric", "sentences", "--model", "openai", "--name", "m"]
-    asked += ["--base-url", served.url, "--part-tokens", TINY, "--out", f"{tmp_path / 's'}/"]
-    first = command(*asked)
+    command = [sys.executable, "-m", "claimwise", "score", tmp_path / "mine.jsonl", "--metric", "sentences"]
+    command += ["--model", "openai", "--name", "m", "--base-url", served.url]
+    command += ["--part-tokens", str(TINY), "--out", f"{tmp_path / 's'}/"]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     while len(times(tmp_path / "s")) < 3:
         assert first.poll() is None, first.stdout.read()
         time.sleep(0.05)
