@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -56,6 +55,16 @@ def integrity(path):
         return connection.execute("PRAGMA integrity_check").fetchone()[0]
 
 
+@pytest.fixture
+def cache():
+    return ResponseCache(":memory:")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "calls.sqlite"
+
+
 # ---------------------------------------------------------------- keys
 
 
@@ -83,20 +92,17 @@ def test_what_was_put_is_got(values):
     assert cache.get([*values, "no such key\x01"]) == values
 
 
-def test_nan_comes_back_as_nan():
-    cache = ResponseCache(":memory:")
+def test_nan_comes_back_as_nan(cache):
     cache.put({"k": {"support": math.nan}}, model="m", role="verify")
     assert math.isnan(cache.get(["k"])["k"]["support"])
 
 
-def test_more_keys_than_a_statement_takes():
-    cache = ResponseCache(":memory:")
+def test_more_keys_than_a_statement_takes(cache):
     cache.put({str(i): i for i in range(3000)}, model="m", role="r")
     assert len(cache.get([str(i) for i in range(3000)])) == 3000
 
 
-def test_a_put_is_all_or_nothing():
-    cache = ResponseCache(":memory:")
+def test_a_put_is_all_or_nothing(cache):
     with pytest.raises(TypeError):
         cache.put({"a": 1, "b": object()}, model="m", role="r")
     with pytest.raises(sqlite3.IntegrityError):
@@ -115,8 +121,8 @@ def test_a_file_and_its_folder_are_made_and_outlive_the_process(tmp_path):
     assert ResponseCache(path).get(["k"]) == {"k": "v"}
 
 
-def test_stats_and_prune(tmp_path):
-    cache = ResponseCache(tmp_path / "calls.sqlite")
+def test_stats_and_prune(file):
+    cache = ResponseCache(file)
     cache.put({"a": "x" * 100, "b": "x" * 100}, model="one", role="verify")
     cache.put({"c": "x"}, model="two", role="judge")
     assert cache.stats() == [("one", "verify", 2, 204), ("two", "judge", 1, 3)]
@@ -126,8 +132,7 @@ def test_stats_and_prune(tmp_path):
     assert cache.stats() == []
 
 
-def test_unread_replies_go_alone_or_with_all_of_their_model():
-    cache = ResponseCache(":memory:")
+def test_unread_replies_go_alone_or_with_all_of_their_model(cache):
     for _ in range(2):
         cache.put({"a": "Yes", "b": "Hm."}, model="one", role="verify")
         cache.put({"b": "Hm."}, model=unread_name("one"), role="verify")
@@ -142,8 +147,7 @@ def test_unread_replies_go_alone_or_with_all_of_their_model():
 # ---------------------------------------------------------------- looking up before computing
 
 
-def test_only_what_is_missing_is_computed_and_equal_calls_once():
-    cache = ResponseCache(":memory:")
+def test_only_what_is_missing_is_computed_and_equal_calls_once(cache):
     cache.put({"b": "stored"}, model="m", role="r")
     asked = []
 
@@ -158,16 +162,15 @@ def test_only_what_is_missing_is_computed_and_equal_calls_once():
     assert asked == [[0, 3]]
 
 
-def test_the_value_that_was_stored_first_stays_under_the_last_name():
-    cache = ResponseCache(":memory:")
+def test_the_value_that_was_stored_first_stays_under_the_last_name(cache):
     cache.put({"k": "first"}, model="one", role="verify")
     cache.put({"k": "second", "l": "new"}, model="two", role="judge")
     assert cache.get(["k", "l"]) == {"k": "first", "l": "new"}
     assert [row[:3] for row in cache.stats()] == [("two", "judge", 2)]
 
 
-def test_what_another_process_stored_while_this_one_computed_is_the_value(tmp_path):
-    mine, other = ResponseCache(tmp_path / "calls.sqlite"), ResponseCache(tmp_path / "calls.sqlite")
+def test_what_another_process_stored_while_this_one_computed_is_the_value(file):
+    mine, other = ResponseCache(file), ResponseCache(file)
 
     def compute(positions):
         other.put({"a": "theirs"}, model="m", role="r")
@@ -177,17 +180,16 @@ def test_what_another_process_stored_while_this_one_computed_is_the_value(tmp_pa
     assert other.get(["a", "b"]) == {"a": "theirs", "b": "mine"}
 
 
-def test_nothing_to_compute_asks_nothing():
-    assert cached(ResponseCache(":memory:"), [], lambda at: pytest.fail("asked"), model="m", role="r") == []
+def test_nothing_to_compute_asks_nothing(cache):
+    assert cached(cache, [], lambda at: pytest.fail("asked"), model="m", role="r") == []
 
 
-def test_a_backend_that_returns_too_few_is_an_error():
+def test_a_backend_that_returns_too_few_is_an_error(cache):
     with pytest.raises(KeyError):
-        cached(ResponseCache(":memory:"), ["a", "b"], lambda at: [(0, "one")], model="m", role="r")
+        cached(cache, ["a", "b"], lambda at: [(0, "one")], model="m", role="r")
 
 
-def test_what_is_not_to_be_kept_is_computed_again_and_what_was_finished_before_a_failure_is_kept():
-    cache = ResponseCache(":memory:")
+def test_what_is_not_to_be_kept_is_computed_again_and_what_was_finished_before_a_failure_is_kept(cache):
     cache.put({"b": "bad"}, model="m", role="r")
 
     def compute(positions):
@@ -212,15 +214,14 @@ def test_what_is_not_to_be_kept_is_computed_again_and_what_was_finished_before_a
 # ---------------------------------------------------------------- several processes
 
 
-def test_opening_waits_while_another_process_sets_the_file_up(tmp_path):
+def test_opening_waits_while_another_process_sets_the_file_up(file):
     # What happens when parallel stages open a new file: one is writing the first page as the others arrive.
-    path = tmp_path / "calls.sqlite"
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     other.execute("CREATE TABLE first (page)")
     release = threading.Timer(0.3, other.execute, ["COMMIT"])
     release.start()
-    cache = ResponseCache(path)
+    cache = ResponseCache(file)
     release.join()
     cache.put({"k": 1}, model="m", role="r")
     assert cache.get(["k"]) == {"k": 1}
@@ -243,8 +244,8 @@ print(*cached(cache, [f"key {k}" for k in range(10)], compute, model="m", role="
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
-def test_processes_that_want_the_same_at_once_ask_it_once_and_read_the_same(tmp_path):
-    askers = [start(ASKER, tmp_path / "calls.sqlite", 0.05, name) for name in ("one", "two", "three")]
+def test_processes_that_want_the_same_at_once_ask_it_once_and_read_the_same(file):
+    askers = [start(ASKER, file, 0.05, name) for name in ("one", "two", "three")]
     go(*askers)
     told = [asker.communicate(timeout=60)[0].splitlines() for asker in askers]
     assert sorted(line for lines in told for line in lines[:-1]) == sorted(f"asked {k}" for k in range(10))
@@ -252,9 +253,8 @@ def test_processes_that_want_the_same_at_once_ask_it_once_and_read_the_same(tmp_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of this kind")
-def test_what_a_killed_process_was_asking_for_is_asked_by_the_one_that_waits(tmp_path):
-    path = tmp_path / "calls.sqlite"
-    doomed, other = start(ASKER, path, 0.5, "doomed"), start(ASKER, path, 0, "other")
+def test_what_a_killed_process_was_asking_for_is_asked_by_the_one_that_waits(file):
+    doomed, other = start(ASKER, file, 0.5, "doomed"), start(ASKER, file, 0, "other")
     go(doomed)
     assert [doomed.stdout.readline() for _ in range(3)] == [f"asked {k}\n" for k in range(3)]
     go(other)
@@ -269,9 +269,8 @@ def test_what_a_killed_process_was_asking_for_is_asked_by_the_one_that_waits(tmp
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_of_two_writers_a_killed_one_loses_at_most_the_batch_in_flight_and_the_other_nothing(tmp_path):
-    path = tmp_path / "calls.sqlite"
-    doomed, other = start(WRITER, path, "doomed", 1_000_000), start(WRITER, path, "other", 40)
+def test_of_two_writers_a_killed_one_loses_at_most_the_batch_in_flight_and_the_other_nothing(file):
+    doomed, other = start(WRITER, file, "doomed", 1_000_000), start(WRITER, file, "other", 40)
     go(doomed, other)
     for _ in range(25):
         doomed.stdout.readline()
@@ -281,32 +280,30 @@ def test_of_two_writers_a_killed_one_loses_at_most_the_batch_in_flight_and_the_o
     other.communicate(timeout=60)
     assert other.returncode == 0
 
-    cache = ResponseCache(path)
+    cache = ResponseCache(file)
     counts = {model: calls for model, _, calls, _ in cache.stats()}
     assert counts["other"] == 400
     assert counts["doomed"] in (10 * told, 10 * (told + 1))  # whole batches: all that were told, and perhaps one more
     last = [f"doomed-{told - 1}-{i}" for i in range(10)]
     assert [cache.get(last)[key][:3] for key in last] == [["doomed", told - 1, i] for i in range(10)]
     cache.put({"after": 1}, model="m", role="r")
-    assert integrity(path) == "ok"
+    assert integrity(file) == "ok"
 
 
-def test_a_file_that_is_no_database_is_not_overwritten(tmp_path):
-    path = Path(tmp_path / "calls.sqlite")
-    path.write_text("my notes, not a database: " * 50)
+def test_a_file_that_is_no_database_is_not_overwritten(file):
+    file.write_text("my notes, not a database: " * 50)
     with pytest.raises(CacheError, match=r"calls\.sqlite: expected the file of finished calls .* not a database"):
-        ResponseCache(path)
-    assert path.read_text().startswith("my notes")
+        ResponseCache(file)
+    assert file.read_text().startswith("my notes")
 
 
-def test_a_database_of_another_program_is_not_written_to(tmp_path):
-    path = tmp_path / "calls.sqlite"
-    with sqlite3.connect(path) as other:
+def test_a_database_of_another_program_is_not_written_to(file):
+    with sqlite3.connect(file) as other:
         other.execute("CREATE TABLE calls (caller TEXT, minutes REAL)")
-    before = path.read_bytes()
+    before = file.read_bytes()
     with pytest.raises(CacheError, match="found: a table of calls with the columns caller, minutes"):
-        ResponseCache(path)
-    assert path.read_bytes() == before
+        ResponseCache(file)
+    assert file.read_bytes() == before
 
 
 def test_a_folder_is_no_file_of_calls(tmp_path):
@@ -314,8 +311,8 @@ def test_a_folder_is_no_file_of_calls(tmp_path):
         ResponseCache(tmp_path)
 
 
-def test_a_full_disk_is_no_reason_to_move_the_file_away(tmp_path):
-    cache = ResponseCache(tmp_path / "calls.sqlite")
+def test_a_full_disk_is_no_reason_to_move_the_file_away(file):
+    cache = ResponseCache(file)
     cache.put({"k": 1}, model="m", role="r")
     cache._connection.execute("PRAGMA max_page_count = 4")
     with pytest.raises(CacheError, match=r"disk is full\. Finished calls are kept: make room"):
@@ -330,15 +327,14 @@ def test_a_folder_that_cannot_be_made_is_told_as_a_file_of_calls(tmp_path, name)
         ResponseCache(tmp_path / name / "claimwise" / "calls.sqlite")
 
 
-def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(tmp_path):
-    path = tmp_path / "calls.sqlite"
-    cache = ResponseCache(path)
+def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(file):
+    cache = ResponseCache(file)
     cache.put({str(i): "x" * 1000 for i in range(100)}, model="m", role="r")
     cache.close()
-    damaged = ResponseCache(path)
-    content = path.read_bytes()
-    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
-    for read in (lambda: damaged.get(["1"]), damaged.stats, damaged.prune, lambda: ResponseCache(path)):
+    damaged = ResponseCache(file)
+    content = file.read_bytes()
+    file.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    for read in (lambda: damaged.get(["1"]), damaged.stats, damaged.prune, lambda: ResponseCache(file)):
         with pytest.raises(CacheError, match="malformed"):
             read()
 
@@ -350,24 +346,23 @@ def test_a_file_damaged_in_the_middle_is_a_message_when_that_is_read(tmp_path):
         ("CREATE VIEW calls AS SELECT 1 AS key, 2 AS model, 3 AS role, 4 AS value", "cannot"),
     ],
 )
-def test_a_file_that_could_not_take_an_answer_is_refused_before_anything_is_asked(tmp_path, schema, found):
-    path = tmp_path / "calls.sqlite"
-    with sqlite3.connect(path) as other:
+def test_a_file_that_could_not_take_an_answer_is_refused_before_anything_is_asked(file, schema, found):
+    with sqlite3.connect(file) as other:
         other.execute(schema)
     with pytest.raises(CacheError, match=found):
-        ResponseCache(path)
+        ResponseCache(file)
 
 
-def test_opening_leaves_nothing_in_the_file(tmp_path):
-    assert ResponseCache(tmp_path / "calls.sqlite").stats() == []
+def test_opening_leaves_nothing_in_the_file(file):
+    assert ResponseCache(file).stats() == []
 
 
 @pytest.mark.parametrize("stored", ["?", "CAST(? AS TEXT)"])
 @pytest.mark.parametrize("value", ["{", b"\xff\x00", "[" * 100_000])
-def test_a_value_that_cannot_be_read_is_set_aside_and_computed_again(tmp_path, caplog, value, stored):
-    cache = ResponseCache(tmp_path / "calls.sqlite")
+def test_a_value_that_cannot_be_read_is_set_aside_and_computed_again(file, caplog, value, stored):
+    cache = ResponseCache(file)
     cache.put({"a": 1, "b": 2}, model="m", role="r")
-    with sqlite3.connect(tmp_path / "calls.sqlite") as other:
+    with sqlite3.connect(file) as other:
         other.execute(f"UPDATE calls SET value = {stored} WHERE key = 'a'", [value])
     for _ in range(2):
         assert cached(cache, ["a", "b"], lambda at: [(0, 3)], model="m", role="r") == [3, 2]
@@ -376,18 +371,17 @@ def test_a_value_that_cannot_be_read_is_set_aside_and_computed_again(tmp_path, c
     assert sorted(row[:3] for row in cache.stats()) == [("m", "r", 2), (unread_name("m"), "r", 1)]
 
 
-def test_a_damaged_name_of_a_model_hides_no_other_calls(tmp_path):
-    cache = ResponseCache(tmp_path / "calls.sqlite")
+def test_a_damaged_name_of_a_model_hides_no_other_calls(tmp_path, file):
+    cache = ResponseCache(file)
     cache.put({"a": 1}, model="damaged", role="r")
     cache.put({"b": 2}, model="m", role="r")
-    with sqlite3.connect(tmp_path / "calls.sqlite") as other:
+    with sqlite3.connect(file) as other:
         other.execute("UPDATE calls SET model = CAST(? AS TEXT) WHERE key = 'a'", [b"\xff"])
     assert sorted(row[0] for row in cache.stats()) == ["m", "\ufffd"]
     assert cache.export("m", tmp_path / "calls.jsonl") == 1
 
 
-def test_a_value_of_another_shape_is_set_aside_too():
-    cache = ResponseCache(":memory:")
+def test_a_value_of_another_shape_is_set_aside_too(cache):
     cache.put({"a": [1], "b": {"n": 2}}, model="m", role="r")
 
     def read(value):
@@ -397,8 +391,8 @@ def test_a_value_of_another_shape_is_set_aside_too():
     assert cache.get(["a"]) == {"a": {"n": 3}}
 
 
-def test_an_export_takes_the_place_of_an_export_only(tmp_path):
-    cache = ResponseCache(tmp_path / "calls.sqlite")
+def test_an_export_takes_the_place_of_an_export_only(tmp_path, file):
+    cache = ResponseCache(file)
     cache.put({"a": "one\u2028two"}, model="m", role="r")
     (tmp_path / "mine.jsonl").write_text('{"document": "It rained."}\n')
     for name in ("calls.sqlite", "mine.jsonl"):
@@ -413,11 +407,11 @@ def test_an_export_takes_the_place_of_an_export_only(tmp_path):
     assert other.get(["a"]) == {"a": "one\u2028two"}
 
 
-def test_an_export_leaves_out_what_cannot_be_read_and_holds_replies_that_said_nothing(tmp_path):
-    cache = ResponseCache(tmp_path / "calls.sqlite")
+def test_an_export_leaves_out_what_cannot_be_read_and_holds_replies_that_said_nothing(tmp_path, file):
+    cache = ResponseCache(file)
     cache.put({"a": 1, "b": 2}, model="m", role="r")
     cache.put({"c": "Hm."}, model=unread_name("m"), role="r")
-    with sqlite3.connect(tmp_path / "calls.sqlite") as other:
+    with sqlite3.connect(file) as other:
         other.execute("UPDATE calls SET value = '{' WHERE key = 'a'")
     for _ in range(2):  # found to be unreadable, then set aside
         assert cache.export("m", tmp_path / "m.jsonl") == 2
