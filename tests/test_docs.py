@@ -48,7 +48,7 @@ def test_snippets_are_entries_that_can_be_read(found):
 
 
 @pytest.mark.parametrize(
-    "page", [*DOCS, ROOT / "README.md", ROOT / "data/own/README.md"], ids=lambda page: page.parent.name + page.stem
+    "page", [*DOCS, ROOT / "README.md", ROOT / "data/own/README.md"], ids=lambda page: str(page.relative_to(ROOT))
 )
 def test_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
