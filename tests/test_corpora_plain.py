@@ -26,6 +26,11 @@ from claimwise.corpora.user import load
         ("<h2>News</h2><p>It <b>rained</b> &amp; snowed.<br/>Ann left.</p>", "News\n\nIt rained & snowed.\nAnn left."),
         ("**The mayor spoke.**\nParents worry.", "The mayor spoke.\nParents worry."),
         ("---", ""),
+        ("The mayor spoke.\n1. Parents worry.", "The mayor spoke.\nParents worry."),
+        ("It says: 1) schools close, 2) parents worry.", "It says: schools close, parents worry."),
+        ("<think>Is it\nshort? Yes.</think>\n\nThe mayor spoke.", "The mayor spoke."),
+        ("<style>p { color: red }</style><p>The mayor spoke.</p><SCRIPT>alert(1)</SCRIPT>", "The mayor spoke."),
+        ("The mayor spoke.\n\nLet me know if you would like more detail!", "The mayor spoke.\n\n"),
     ],
 )
 def test_layout_is_not_read(summary, read):
@@ -40,6 +45,9 @@ def test_layout_is_not_read(summary, read):
         "The mayor of the town said on Tuesday:\n“Three schools close.”",
         "12. May was the date.\nParents worry.",
         "Key points:",
+        "Let me know, said the mayor.",
+        "1. May was the date.\nParents worry.",
+        "Groups (1) and (2) differ, as (3) does; f(1) is (0) or x) too.",
         "U. S. schools close.\nA. Smith worries.",
         "3 * 4 * 5, f***, *p < .05, **p < .01, __init__ and snake_case_name, AT&amp;T, <5 mg>, <name>, [1] (see a).",
         "The 5 - year - old has 321,000+ cases; it is # 64 > # 63. ` fat ' is a word.",

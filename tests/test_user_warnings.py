@@ -152,6 +152,14 @@ def test_lines_that_were_written_as_such_are_not_taken_for_broken_ones(name):
     assert not wrapped(LAYOUTS[name])
 
 
+def test_a_summary_in_json_is_counted():
+    summaries = ['{"summary": "It rained."}', ' [{"text": "It rained."}]', "[1] It rained.", "{x} It rained."]
+    assert warned(summaries=summaries) == [
+        "2 summaries look like JSON, which is read as text; take the summary out of it before"
+    ]
+    assert warned(kind="openai", summaries=summaries) == []
+
+
 def test_a_title_above_prose_is_seen_and_nothing_else_is_taken_for_one():
     assert titled("Schools of the town\n\nThe mayor spoke.")
     untitled = [LAYOUTS[name] for name in LAYOUTS if name not in ("heading",)]

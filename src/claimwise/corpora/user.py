@@ -35,8 +35,17 @@ _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0
 
 #: What other tools and corpora call the texts; a name is suggested, never taken unasked.
 _ALIASES = {
-    "document": ("article", "source", "text", "context", "contexts", "retrieved_contexts", "retrieval_context"),
-    "summary": ("highlights", "response", "reference", "answer", "actual_output", "prediction"),
+    "document": (
+        "article",
+        "source",
+        "text",
+        "premise",
+        "context",
+        "contexts",
+        "retrieved_contexts",
+        "retrieval_context",
+    ),
+    "summary": "highlights response reference answer actual_output prediction hypothesis candidate completion".split(),
 }
 
 #: A list of texts as Python, numpy or JSON write it into a csv.

@@ -39,6 +39,7 @@ _ENGLISH = 0.01
 _SHARED = frozenset("all also for have her hers more most once over per under was will".split())
 _OF_ENGLISH = frozenset(word for word in FUNCTION_WORDS if len(word) > 2) - _SHARED
 _ENDS = tuple(".!?:;…。！？\"”'’)]")  # of a line that says all it has to say
+_JSON = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
 _NARROWEST = 20  # characters; nobody breaks lines at fewer, and lists of words are as narrow
 _HEADING_WORDS = 8  # the most of a heading
 
@@ -66,6 +67,11 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
         yield (
             f"{counted(count, 'document')} {'holds' if count == 1 else 'hold'} HTML (<p>, <br/> and such), which is "
             "read as text; take the tags out before"
+        )
+    if count := int(summaries.str.match(_JSON).sum()):
+        yield (
+            f"{counted(count, 'summary')} {'looks' if count == 1 else 'look'} like JSON, which is read as text; take the "
+            "summary out of it before"
         )
     if count := sum(map(wrapped, summaries)):
         yield (
