@@ -139,6 +139,23 @@ def test_verification_goes_on_in_smaller_pieces_when_memory_runs_out(folders, mo
     assert supports(model) == pytest.approx(expected, abs=1e-4)
 
 
+def test_padded_verification_goes_on_in_smaller_batches_too(folders, monkeypatch, caplog):
+    expected = supports(load(folders("bloom")))
+    model = load(folders("bloom"))
+    engine = model.language_model.engine
+    assert engine._shared is None  # every claim reads its document again
+    forward = type(engine.checkpoint.model).forward
+
+    def small(self, input_ids, **options):
+        if len(input_ids) > 1:
+            raise torch.OutOfMemoryError("too much")
+        return forward(self, input_ids, **options)
+
+    monkeypatch.setattr(type(engine.checkpoint.model), "forward", small)
+    assert supports(model) == pytest.approx(expected, abs=1e-4)
+    assert "out of memory" in caplog.text
+
+
 def test_a_reply_ends_before_a_stop_text_and_says_where_it_was_cut(folders):
     language = load(folders()).language_model
     whole = dict(language.replies(["It rained."], Decoding(30)))[0]

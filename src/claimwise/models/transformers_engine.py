@@ -50,6 +50,7 @@ class Engine:
         self._options, self._name = options, name
         self.checkpoint = Checkpoint(options)
         self._model = self.checkpoint.model
+        self._missing: set[str] = set()  # answers that it cannot spell in one token
         given = options.batch_tokens
         self._batch_tokens, self._reply_tokens = (given, given) if given else _limits(self._model)
 
@@ -72,8 +73,9 @@ class Engine:
         ids = [self.checkpoint.encode(prompt) for prompt in prompts]
         spellings = [self.checkpoint.spellings(choice) for choice in how.choices]
         missing = [choice for choice, tokens in zip(how.choices, spellings, strict=True) if not tokens]
-        if missing:
+        if set(missing) - self._missing:  # said once
             _log.warning("%s has no token for %s: its answers are generated and read", self._name, ", ".join(missing))
+            self._missing.update(missing)
         return self._write(ids, how) if missing or not spellings else self._choose(ids, spellings)
 
     # -- answers -----------------------------------------------------------------------------------
@@ -98,8 +100,8 @@ class Engine:
         # A SentencePiece vocabulary writes a blank before a word that it has bare; a sequence-to-sequence model's answer is
         # read where its decoder begins.
         blanks = [] if self.checkpoint.encoder_decoder else self.checkpoint.spellings("")
-        found = self._in_memory(self._shared.logits, ids, self._shared.shrink) if self._shared else self._padded(ids)
-        for index, logits in found:
+        run, shrink = (self._shared.logits, self._shared.shrink) if self._shared else (self._padded, self._halve)
+        for index, logits in self._in_memory(run, ids, shrink):
             probabilities = logits.float().softmax(-1)
             summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
             mass, place = probabilities[blanks].max(0) if blanks else (0.0, 0)
