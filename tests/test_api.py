@@ -71,6 +71,13 @@ def test_contexts_in_the_place_of_a_document_are_read_as_one():
     assert claimwise.score([contexts, RAIN], ["The cat sat in Rome."] * 2, model=FakeModel()) == [1, 2 / 5]
 
 
+def test_no_summary_is_called_faithful_of_whose_claims_none_is_supported():
+    document = "The council met. Five electric vans will be bought for the parks department."
+    found = claimwise.explain(document, "Vans", "factored")
+    assert found.score > 0.43  # from which on a product is called faithful
+    assert found.claims["verdict"].tolist() == [found.verdict] == ["not sure"]
+
+
 def test_of_no_claims_there_are_no_verdicts():
     found = claimwise.check(RAIN, [], model="lexical")
     assert list(found) == list(claimwise.check(RAIN, [RAIN], model="lexical"))
