@@ -323,7 +323,7 @@ def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
     found = pd.read_csv("mine.yes.served.csv").loc[0]
     assert (found["scorer"], found["score"]) == ("served", 0.75)
     assert json.loads(Path("mine.yes.served.csv.run.json").read_text())["model"] == f"m at {served.url}"
-    assert "sentences, acueval-verify-zeroshot, mean, by model served" in run("metrics").output
+    assert "mean of the sentences, verified by acueval-verify-zeroshot (model served)" in run("metrics").output
 
 
 def test_half_an_entry_of_params_yaml_is_listed_or_named(project, fail):
@@ -331,7 +331,7 @@ def test_half_an_entry_of_params_yaml_is_listed_or_named(project, fail):
         params["metrics"]["mine"] = {"judge": "word-overlap", "model": None}
         params["models"] = {"served": {"kind": "openai"}, "embedded": {"kind": "embedded"}}
     listed = run("metrics").output.splitlines()
-    assert listed[-1].split() == ["mine", "word-overlap"]
+    assert listed[-1].split(maxsplit=1) == ["mine", "share of the summary's words that the document has"]
     assert "params.yaml, models.served: kind openai: option 'model' is missing" in fail("models")
 
 
@@ -351,8 +351,9 @@ def test_what_there_is_is_listed_a_line_each():
     def lines(*arguments):
         return run(*arguments).output.splitlines()
 
-    assert "word-overlap  word-overlap" in lines("metrics")
-    assert "acueval       acueval-decompose-5shot, acueval-verify-zeroshot, mean" in lines("metrics")
+    assert "word-overlap  share of the summary's words that the document has" in lines("metrics")
+    acueval = "mean of claims by acueval-decompose-5shot, verified by acueval-verify-zeroshot"
+    assert f"acueval       {acueval}" in lines("metrics")
     listed = lines("prompts")
     assert len(listed) == len(names())
     assert any(line.startswith("acueval-verify-zeroshot ") and " verify " in line for line in listed)

@@ -218,14 +218,14 @@ def merge(
 
 @app.command()
 def metrics(params: Params = PARAMS) -> None:
-    """List the metrics, a line each: how claims are made and verified, and what makes a score of the verdicts."""
+    """List the metrics, a line each: what makes a score of the verdicts, how claims are made, and how they are verified."""
+    from claimwise.metrics import in_words, specification
     from claimwise.user_settings import read_settings
 
     found = read_settings(params).metrics
     width = max(map(len, found))
-    for name, entry in found.items():
-        parts = entry.get("judge") or ", ".join(str(entry.get(key)) for key in ("decompose", "verify", "aggregate"))
-        typer.echo(f"{name:<{width}}  {parts}{f', by model {by}' if (by := entry.get('model')) else ''}")
+    for name in found:
+        typer.echo(f"{name:<{width}}  {in_words(specification(name, found))}")
 
 
 @app.command("models")

@@ -9,6 +9,7 @@ from claimwise.metrics.evaluate import (
     aggregate,
     estimate,
     evaluate,
+    in_words,
     own_claims,
     specification,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "aggregate",
     "estimate",
     "evaluate",
+    "in_words",
     "own_claims",
     "specification",
 ]
