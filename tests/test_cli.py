@@ -280,8 +280,9 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     claims = pd.read_csv("claims.csv")
     assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
     factored = run("score", "mine.jsonl", "--metric", "factored")
-    # Its lower bound is 0, nothing is below; "It snowed." has 0.433, and so a claim under one half.
-    assert "2 faithful (from 0.43 on), 1 not sure" in factored.output
+    # Its lower bound is 0, nothing is below; the first two have 0.43 and more, and no claim that is supported.
+    assert "1 faithful (from 0.43 on), 2 not sure" in factored.output
+    assert "2 of the not sure score 0.43 or more, but none of its claims is supported" in factored.output
     page = Path("mine.html").read_text(encoding="utf-8")
     assert '<span class="decision not-sure">not sure</span>' in page
     assert page.count('<li class="not-sure"') == 2
@@ -323,14 +324,16 @@ def test_a_metric_with_a_model_of_its_own_is_asked_of_that_model(served):
     found = pd.read_csv("mine.yes.served.csv").loc[0]
     assert (found["scorer"], found["score"]) == ("served", 0.75)
     assert json.loads(Path("mine.yes.served.csv.run.json").read_text())["model"] == f"m at {served.url}"
-    assert "mean of the sentences, verified by acueval-verify-zeroshot (model served)" in run("metrics").output
+    assert "mean of the sentences, verified by acueval-verify-zeroshot; model served" in run("metrics").output
 
 
 def test_half_an_entry_of_params_yaml_is_listed_or_named(project, fail):
     with changed_params() as params:
+        params["metrics"]["half"] = {"decompose": "sentences"}
         params["metrics"]["mine"] = {"judge": "word-overlap", "model": None}
         params["models"] = {"served": {"kind": "openai"}, "embedded": {"kind": "embedded"}}
     listed = run("metrics").output.splitlines()
+    assert listed[-2].startswith("half          wrong: metric 'half' in the settings: ")
     assert listed[-1].split(maxsplit=1) == ["mine", "share of the summary's words that the document has"]
     assert "params.yaml, models.served: kind openai: option 'model' is missing" in fail("models")
 

@@ -209,7 +209,7 @@ def test_a_wrong_value_is_named_by_its_place(tmp_path, content, parts):
             "acuval",
             "leaderboard.metric: found 'acuval', expected one of the metrics that `score` runs on sample: acueval, "
             "factored, sentences, holistic, word-overlap, fenice, acueval-qwen, sentences-qwen, holistic-qwen, "
-            "sentences-smollm2, summary-smollm2, sentences-claimwise, weakest-claimwise, summary-claimwise, summary-qwen, sentences-claimwise-1-5b, "
+            "sentences-qwen-0-5b, summary-qwen-0-5b, sentences-smollm2, summary-smollm2, sentences-claimwise, weakest-claimwise, summary-claimwise, summary-qwen, sentences-claimwise-1-5b, "
             "weakest-claimwise-1-5b, summary-claimwise-1-5b, sentences-claimwise-ensemble, "
             "holistic-claimwise-ensemble; did you mean 'acueval'?",
         ),

@@ -406,7 +406,7 @@ def test_a_metric_of_no_corpus_leaves_an_empty_folder_for_dvc(model, settings):
 # by_summary
 
 
-def test_scores_of_all_metrics_stand_side_by_side_and_are_read_where_none_were_made(model, settings):
+def test_scores_of_all_metrics_stand_side_by_side_and_are_read_where_none_were_made(model, settings, capsys):
     prepare("one", 3)
     prepare("judged", 1)
     given = scored(settings, one=BOTH, judged={"metrics": ["holistic"]})
@@ -417,11 +417,29 @@ def test_scores_of_all_metrics_stand_side_by_side_and_are_read_where_none_were_m
     assert [path.name for path in sorted(folder.iterdir())] == ["judged.csv", "one.csv"]
     assert list(pd.read_csv(folder / "one.csv")) == ["example_id", *BOTH["metrics"]]
     shutil.rmtree("data/scores")
-    with pytest.warns(UserWarning, match="the committed run"):
-        read = project.load_scores("sample", "embedded", "one", "factored")
-    pd.testing.assert_frame_equal(read, made, check_exact=True)
+    capsys.readouterr()
+    read = [project.load_scores("sample", "embedded", "one", metric) for metric in BOTH["metrics"]]
+    pd.testing.assert_frame_equal(read[1], made, check_exact=True)
+    said = capsys.readouterr().out
+    assert said.startswith("Scores are read from tables/sample/embedded/by_summary, ")
+    assert said.count("\n") == 1  # of both metrics
     with pytest.raises(FileNotFoundError, match="dvc repro"):
         project.load_scores("sample", "embedded", "one", "holistic")  # was not run on it
+
+
+def test_what_was_not_asked_is_not_what_has_no_score(model, settings):
+    prepare("one", 3)
+    given = scored(settings, one=BOTH | {"test_documents": {"factored": 1}})
+    for metric in BOTH["metrics"]:
+        folder = stages.score(given, metric)[0]
+    table = pd.read_parquet(folder / "scores.parquet")
+    table.loc[0, "score"] = float("nan")  # its claims could not be read
+    table.to_parquet(folder / "scores.parquet")
+    stages.write_by_summary(given)
+    shutil.rmtree("data/scores")
+    read = project.load_scores("sample", "embedded", "one", "factored")
+    assert read["example_id"].tolist() == table["example_id"].tolist()
+    assert read["score"].isna().tolist() == [True, False]
 
 
 def test_scores_of_this_run_come_before_the_committed_ones(model, settings):

@@ -33,7 +33,7 @@ def scored(metric: str) -> pd.DataFrame:
     parts = []
     for corpus in SUMMARIES:
         try:
-            scores = project.load_scores("public", "embedded", corpus, metric)
+            scores = project.load_evaluation("public", "embedded", corpus, metric).scores
         except FileNotFoundError:
             return pd.DataFrame()
         parts.append(project.load_corpus("public", corpus).examples.merge(scores, left_on="id", right_on="example_id"))

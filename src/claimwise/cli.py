@@ -219,13 +219,17 @@ def merge(
 @app.command()
 def metrics(params: Params = PARAMS) -> None:
     """List the metrics, a line each: what makes a score of the verdicts, how claims are made, and how they are verified."""
-    from claimwise.metrics import in_words, specification
+    from claimwise.metrics import MetricError, in_words, specification
     from claimwise.user_settings import read_settings
 
     found = read_settings(params).metrics
     width = max(map(len, found))
     for name in found:
-        typer.echo(f"{name:<{width}}  {in_words(specification(name, found))}")
+        try:
+            said = in_words(specification(name, found))
+        except MetricError as error:  # the others are listed all the same
+            said = f"wrong: {error}"
+        typer.echo(f"{name:<{width}}  {said}")
 
 
 @app.command("models")

@@ -119,10 +119,11 @@ class Settings(WithSections):
     @model_validator(mode="after")
     def _names_are_listed(self) -> Settings:
         """What stands in one list only would be scored nowhere, and nobody would say so."""
-        for name in self.sections:
-            if name not in SECTIONS and name not in self.notebooks:
-                expected = f"expected one of {', '.join(SECTIONS)}, or a notebook of yours that `notebooks` names"
-                raise ValueError(f"{name}: unknown section{near(name, SECTIONS) or ';'} {expected}")
+        expected = f"expected one of {', '.join(SECTIONS)}, or a notebook of yours that `notebooks` names"
+        if unknown := [name for name in self.sections if name not in SECTIONS and name not in self.notebooks]:
+            raise ValueError(
+                "\n".join(f"{name}: unknown section{near(name, SECTIONS) or ';'} {expected}" for name in unknown)
+            )
         listed(self.model, self.models, "`models`", "model")
         listed(self.data, self.datasets, "`datasets`", "data")
         for name in (*self.datasets, *self.metrics, *self.notebooks):
@@ -243,10 +244,13 @@ def read(path: str | Path) -> Settings:
     try:
         result = Settings.model_validate(content)
     except ValidationError as error:
-        lines = [_said(one, content) for one in error.errors()]
+        lines = [line for one in error.errors() for line in _said(one, content).split("\n")]
     else:
+        entries = list(_wrong_entries(result))
         # A wrong metric is wrong in every section that names it: it is said once, where it stands.
-        lines = list(dict.fromkeys(_wrong_entries(result))) or list(dict.fromkeys(_wrong_sections(result)))
+        known = [line.partition(": ")[2] for line in entries]
+        sections = [line for line in _wrong_sections(result) if not any(one in line for one in known)]
+        lines = list(dict.fromkeys([*entries, *sections]))
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result

@@ -1,7 +1,8 @@
 """What a notebook loads: the settings, a model of them, and the tables that the stages ``corpora`` and ``score`` wrote."""
 
-import warnings
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
@@ -51,24 +52,29 @@ def load_evaluation(data: str, model: str, corpus: str, metric: str) -> Evaluati
 
 
 def load_scores(data: str, model: str, corpus: str, metric: str) -> pd.DataFrame:
-    """Each summary's ``score`` by a model's metric, beside its ``example_id``; NaN where it has none.
+    """Each summary's ``score`` by a model's metric, beside its ``example_id``; NaN where it was asked and has none.
 
-    As the stage ``score`` wrote them; where it did not run here, as they are committed (with a warning), so that a question
-    about the scores of a public run needs the public corpora, but no hours.
+    As the stage ``score`` wrote them; where it made none of this model's here, as they are committed, so that a question
+    about the scores of a public run needs the public corpora, but no hours. Which of the two is said.
 
     Raises:
         FileNotFoundError: neither is there; the message says how they are made.
     """
-    folder = paths.scores_folder(data, model, metric) / paths.plain(corpus)
+    folder = paths.scores_folder(data, model, metric)
     committed = paths.by_summary_folder(data, model) / f"{paths.plain(corpus)}.csv"
-    if not folder.is_dir() and committed.is_file():
-        table = pd.read_csv(committed)
+    if not folder.parent.is_dir() and committed.is_file():
+        table = pd.read_csv(committed, dtype=str, keep_default_na=False)
         if metric in table:
-            warnings.warn(
-                f"read from {committed}, the committed run; `dvc repro` makes scores of your own", stacklevel=2
-            )
-            return table[["example_id", metric]].rename(columns={metric: "score"})
-    return Evaluation.read(folder).scores[["example_id", "score"]]
+            _say_committed(committed.parent.relative_to(paths.root()))
+            asked = table[table[metric] != ""].reset_index(drop=True)
+            return pd.DataFrame({"example_id": asked["example_id"], "score": asked[metric].astype(float)})
+    return Evaluation.read(folder / paths.plain(corpus)).scores[["example_id", "score"]]
+
+
+@cache
+def _say_committed(folder: Path) -> None:
+    """Once, and where a report keeps it: on the standard output."""
+    print(f"Scores are read from {folder}, as an earlier run left them; `dvc repro` makes them anew.")
 
 
 #: A summary of the shipped sample with one claim that its document does not support.

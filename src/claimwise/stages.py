@@ -220,8 +220,8 @@ def _learned(settings: Settings, metrics: Iterable[str]) -> frozenset[str]:
 def write_by_summary(settings: Settings) -> Path:
     """Write the scores of each summary, a table a corpus and a column a metric; returns the folder.
 
-    They are committed and hold no text, so that a question about a run's scores does not need the run. A cell is empty
-    where a metric has no score, or was not asked.
+    They are committed and hold no text, so that a question about a run's scores does not need the run. A cell is ``nan``
+    where a metric was asked and has no score, and empty where it was not asked. Nothing is rounded.
 
     Raises:
         FileNotFoundError: a metric was not run on a corpus; the message says how.
@@ -232,10 +232,8 @@ def write_by_summary(settings: Settings) -> Path:
             columns = {}
             for metric in scored.metrics:
                 found = Evaluation.read(paths.scores_folder(settings.data, settings.model, metric) / corpus)
-                columns[metric] = found.scores.set_index("example_id")["score"]
-            pd.DataFrame(columns).rename_axis("example_id").to_csv(
-                new / f"{corpus}.csv"
-            )  # floats in full: nothing is rounded
+                columns[metric] = found.scores.set_index("example_id")["score"].map(repr)
+            pd.concat(columns, axis=1).rename_axis("example_id").to_csv(new / f"{corpus}.csv")
     return folder
 
 

@@ -20,8 +20,11 @@ ITEM = re.compile(r"\s*(?:[-*•–+]|\d{1,2}[.)]|\(?[a-z][.)]|[ivx]{1,4}[.)])\s
 _UNSEEN = re.compile(r"<(think|thinking|script|style)\b[^<>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 _INLINE = re.compile(r"</?(?:a|b|em|i|img|span|strong|su[bp])\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\s*\(?(\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s+(?=\S)")
-_DATE = re.compile(r"^\s*1\. (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)")
-_WITHIN = re.compile(r"(?<![\w(])\(?(\d)\)\s+(?=\w)")  # the items of a list within a line
+_DATE = re.compile(
+    r"\s*1[.)] (?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+)
+#: The items of a list within a line: "It says: (1) one thing; (2) another".
+_WITHIN = re.compile(r"(^|[:;,]\s+(?:and\s+)?)(?:\((\d)\)|(\d)\))\s+(?=\w)", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:(?:>|#{1,6}|[-*•–+])\s+)+(?=\S)")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_|~~|`+)(?=[^\s_])((?:(?!\1).)+)(?<=[^\s_])\1(?![\w*])")
@@ -29,7 +32,10 @@ _HEADING = re.compile(r"#{1,6}\s+\S.*|<h[1-6]\b.*|(\*\*|__)[^*_]+(?<![.!?])\1:?"
 _LEAD_IN = re.compile(
     r"(?:sure\W+|certainly\W+)?(?:here(?: is| are|['’]s)|below (?:is|are)|the following|in summary)\b", re.I
 )
-_CLOSING = re.compile(r"(?:let me know|i hope this|hope this helps|feel free to)\b.*", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"\W*(?:let me know if (?:you|there)|(?:i )?hope this (?:summary )?helps|feel free to (?:ask|reach out))\b.*",
+    re.IGNORECASE,
+)
 _LABEL_WORDS = 3  # the most of a label ("Key points:")
 
 
@@ -39,7 +45,7 @@ def has_words(text: str) -> bool:
 
 
 def plain(summary: str) -> str:
-    """The summary without tags and marks; of headings, lead-ins, rules and a chatbot's last line nothing is left.
+    """The summary without tags and marks; of headings, lead-ins, rules and a chatbot's last words nothing is left.
 
     >>> plain("## News\\n1. **Ann** left, see [this](http://a.b).\\n2. It <b>rained</b> &amp; `snowed`.\\n---").split("\\n")
     ['', 'Ann left, see this.', 'It rained & snowed.', '']
@@ -54,20 +60,26 @@ def plain(summary: str) -> str:
     if TAG.search(text):
         text = html.unescape(TAG.sub(lambda tag: "" if _INLINE.match(tag[0]) else "\n", text))
     lines = text.splitlines()
-    numbers = [found[1] for line in lines if (found := _NUMBERED.match(line))]
-    numbered = len(set(numbers)) > 1 or (numbers == ["1"] and not any(map(_DATE.match, lines)))
-    within = [int(number) for number in _WITHIN.findall("\n".join(lines))]
+    while len(spoken := [at for at, line in enumerate(lines) if has_words(line)]) > 1 and _CLOSING.fullmatch(
+        lines[spoken[-1]]
+    ):
+        lines[spoken[-1]] = ""
+    numbers = {at: found[1] for at, line in enumerate(lines) if (found := _NUMBERED.match(line))}
+    numbered = len(set(numbers.values())) > 1
+    if [*numbers.values()] == ["1"]:  # a list of one item, alone or below what leads to it
+        [at] = numbers
+        numbered = (len(spoken) == 1 or at != spoken[0]) and not _DATE.match(lines[at])
+    within = [int(one or other) for _, one, other in _WITHIN.findall("\n".join(lines))]
     listed = len(within) > 1 and within == list(range(1, len(within) + 1))
     read = []
     for at, line in enumerate(lines):
-        before, after = (any(map(has_words, part)) for part in (lines[:at], lines[at + 1 :]))
-        closes = before and not after and _CLOSING.fullmatch(line.strip())
-        if not has_words(line) or closes or (after and _announces(line.strip())):
+        follows = any(map(has_words, lines[at + 1 :]))
+        if not has_words(line) or (follows and _announces(line.strip())):
             read.append("")
             continue
         line = _LINK.sub(r"\1", _BULLET.sub("", line))
         line = _NUMBERED.sub("", line, 1) if numbered else line
-        line = _WITHIN.sub("", line) if listed else line
+        line = _WITHIN.sub(r"\1", line) if listed else line
         for _ in range(2):  # one in the other
             line = _EMPHASIS.sub(r"\2", line)
         read.append(line)

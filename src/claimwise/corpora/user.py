@@ -138,7 +138,9 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     else:
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
         if count := (given != examples["summary"]).sum():
-            hints.append(f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins")
+            hints.append(
+                f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins, or a chatbot's thoughts and last words"
+            )
     return UserFile(examples, beside.where(beside.notna(), None), tuple(hints))
 
 

@@ -156,23 +156,27 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
 
 
 def in_words(spec: MetricSpec) -> str:
-    """What a metric does, in a line; the names in it are those of prompts.
+    """What a metric does, in a line, with the prompts by their names.
 
     >>> in_words(MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot", aggregate="min"))
     'min of the sentences, verified by acueval-verify-zeroshot'
     >>> in_words(MetricSpec(judge="belugaeval-judge-consistency", model="gpt"))
-    'the whole summary, judged by belugaeval-judge-consistency (model gpt)'
+    'the whole summary, judged by belugaeval-judge-consistency; model gpt'
     """
     if spec.judge == holistic.WordOverlap.name:
         does = "share of the summary's words that the document has"
     elif spec.judge:
         does = f"the whole summary, judged by {spec.judge}"
     else:
-        plain = {"sentences": "the sentences", "summary": "the summary as one claim"}
-        made = plain.get(spec.decompose, f"claims by {spec.decompose}")
-        verified = "aligned with the document by NLI" if spec.verify == Aligner.name else f"verified by {spec.verify}"
-        does = f"{spec.aggregate} of {made}, {verified}"
-    return f"{does} (model {spec.model})" if spec.model else does
+        several = "the sentences" if spec.decompose == "sentences" else f"claims by {spec.decompose}"
+        of = "the summary as one claim" if spec.decompose == "summary" else f"{spec.aggregate} of {several}"
+        set_so = spec.alignment.model_dump(exclude_unset=True) if spec.alignment else {}
+        given = "".join(f", {name} {value}" for name, value in set_so.items())
+        how = (
+            f"aligned with the document by NLI{given}" if spec.verify == Aligner.name else f"verified by {spec.verify}"
+        )
+        does = f"{of}, {how}"
+    return f"{does}; model {spec.model}" if spec.model else does
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
