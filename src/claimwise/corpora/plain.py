@@ -24,7 +24,7 @@ _DATE = re.compile(
     r"\s*1[.)] (?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
 )
 #: The items of a list within a line: "It says: (1) one thing; (2) another".
-_WITHIN = re.compile(r"(^|[:;,]\s+(?:and\s+)?)(?:\((\d)\)|(\d)\))\s+(?=\w)", re.MULTILINE)
+_WITHIN = re.compile(r"(^|[:;,]\s+(?:and\s+)?)\(?(\d)\)\s+(?=\w)", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:(?:>|#{1,6}|[-*•–+])\s+)+(?=\S)")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_|~~|`+)(?=[^\s_])((?:(?!\1).)+)(?<=[^\s_])\1(?![\w*])")
@@ -59,18 +59,8 @@ def plain(summary: str) -> str:
     text = _UNSEEN.sub("\n", summary)
     if TAG.search(text):
         text = html.unescape(TAG.sub(lambda tag: "" if _INLINE.match(tag[0]) else "\n", text))
-    lines = text.splitlines()
-    while len(spoken := [at for at, line in enumerate(lines) if has_words(line)]) > 1 and _CLOSING.fullmatch(
-        lines[spoken[-1]]
-    ):
-        lines[spoken[-1]] = ""
-    numbers = {at: found[1] for at, line in enumerate(lines) if (found := _NUMBERED.match(line))}
-    numbered = len(set(numbers.values())) > 1
-    if [*numbers.values()] == ["1"]:  # a list of one item, alone or below what leads to it
-        [at] = numbers
-        numbered = (len(spoken) == 1 or at != spoken[0]) and not _DATE.match(lines[at])
-    within = [int(one or other) for _, one, other in _WITHIN.findall("\n".join(lines))]
-    listed = len(within) > 1 and within == list(range(1, len(within) + 1))
+    lines = _without_closing(text.splitlines())
+    numbered, listed = _is_numbered(lines), _is_listed(lines)
     read = []
     for at, line in enumerate(lines):
         follows = any(map(has_words, lines[at + 1 :]))
@@ -84,6 +74,29 @@ def plain(summary: str) -> str:
             line = _EMPHASIS.sub(r"\2", line)
         read.append(line)
     return summary if read == summary.splitlines() else "\n".join(read)
+
+
+def _without_closing(lines: list[str]) -> list[str]:
+    """The lines, of a chatbot's last words none; a summary of nothing else keeps its first."""
+    spoken = [at for at, line in enumerate(lines) if has_words(line)]
+    while len(spoken) > 1 and _CLOSING.fullmatch(lines[spoken[-1]]):
+        lines[spoken.pop()] = ""
+    return lines
+
+
+def _is_numbered(lines: list[str]) -> bool:
+    """Whether what lines begin with are the numbers of a list; of a single item where it stands alone, or below others."""
+    spoken = [line for line in lines if has_words(line)]
+    items = [line for line in spoken if _NUMBERED.match(line)]
+    if [_NUMBERED.match(line)[1] for line in items] == ["1"]:
+        return (len(spoken) == 1 or items != spoken[:1]) and not _DATE.match(items[0])
+    return len({_NUMBERED.match(line)[1] for line in items}) > 1
+
+
+def _is_listed(lines: list[str]) -> bool:
+    """Whether items of a list stand within lines: 1), 2) and so on, none left out."""
+    items = [int(number) for _, number in _WITHIN.findall("\n".join(lines))]
+    return len(items) > 1 and items == list(range(1, len(items) + 1))
 
 
 def _announces(line: str) -> bool:
