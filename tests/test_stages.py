@@ -409,7 +409,7 @@ def test_a_metric_of_no_corpus_leaves_an_empty_folder_for_dvc(model, settings):
 def test_scores_of_all_metrics_stand_side_by_side_and_are_read_where_none_were_made(model, settings, capsys):
     prepare("one", 3)
     prepare("judged", 1)
-    given = scored(settings, one=BOTH, judged={"metrics": ["holistic"]})
+    given = scored(settings, one=BOTH, judged={"metrics": ["holistic"]}, two={"metrics": []})
     for metric in (*BOTH["metrics"], "holistic"):
         stages.score(given, metric)
     made = project.load_scores("sample", "embedded", "one", "factored")

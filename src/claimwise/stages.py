@@ -233,7 +233,8 @@ def write_by_summary(settings: Settings) -> Path:
             for metric in scored.metrics:
                 found = Evaluation.read(paths.scores_folder(settings.data, settings.model, metric) / corpus)
                 columns[metric] = found.scores.set_index("example_id")["score"].map(repr)
-            pd.concat(columns, axis=1).rename_axis("example_id").to_csv(new / f"{corpus}.csv")
+            if columns:
+                pd.concat(columns, axis=1).rename_axis("example_id").to_csv(new / f"{corpus}.csv")
     return folder
 
 
