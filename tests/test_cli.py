@@ -282,7 +282,7 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     factored = run("score", "mine.jsonl", "--metric", "factored")
     # Its lower bound is 0, nothing is below; the first two have 0.43 and more, and no claim that is supported.
     assert "1 faithful (from 0.43 on), 2 not sure" in factored.output
-    assert "2 of the not sure score 0.43 or more, but none of its claims is supported" in factored.output
+    assert "not sure in spite of a score from 0.43 on: 2. None of the claims is supported" in factored.output
     page = Path("mine.html").read_text(encoding="utf-8")
     assert '<span class="decision not-sure">not sure</span>' in page
     assert page.count('<li class="not-sure"') == 2

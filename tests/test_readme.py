@@ -2,10 +2,13 @@
 
 import re
 
+import nbformat
 import pandas as pd
 import pytest
 from imports import ROOT
 
+from claimwise import project
+from claimwise.metrics.verify import SUPPORTED
 from claimwise.models.weights import learned_documents
 from tools import results
 
@@ -254,6 +257,22 @@ def test_what_size_brings_is_of_the_public_run():
     ]
     assert {(group, made_by) for group, made_by, _ in told.index.difference(better)} == {("xsum", "smollm2-135m")}
     assert ways["p_holm"].min() > 0.05
+
+
+def test_the_default_is_as_fast_as_was_measured():
+    speed = pd.read_csv(ROOT / "data" / "embedded" / "speed.csv").set_index("metric").loc["acueval"]
+    assert f"{speed['pairs_per_second']:.0f} summaries a second on {speed['cores']} cores" in README
+
+
+def test_the_first_picture_shows_what_is_said_of_it():
+    cells = nbformat.read(ROOT / "notebooks" / "scoreboard.ipynb", as_version=4).cells
+    drawn = next(name for cell in cells for name in re.findall(r'"(sample:[\w:-]+)"', cell.source))
+    example, claims = project.worked_example("embedded", "acueval", drawn)
+    assert "One of my dogs has eaten chocolate." in example["document"]
+    assert claims["claim"].str.startswith("Both of Fergus Loan's dogs").tolist() == [True, True, False, False]
+    assert claims["evidence"][:2].str.contains("One of my dogs").all()  # the sentence below each
+    assert claims["support"][0] < SUPPORTED < claims["support"][1]  # doubts the first, believes the second
+    assert "doubts the first claim and believes the second, which is as wrong" in README
 
 
 def test_it_is_one_screen_and_a_half():

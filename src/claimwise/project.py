@@ -55,7 +55,7 @@ def load_scores(data: str, model: str, corpus: str, metric: str) -> pd.DataFrame
     """Each summary's ``score`` by a model's metric, beside its ``example_id``; NaN where it was asked and has none.
 
     As the stage ``score`` wrote them; where it made none of this model's here, as they are committed, so that a question
-    about the scores of a public run needs the public corpora, but no hours. Which of the two is said.
+    about the scores of a public run needs the public corpora, but no hours. That they are the committed ones is printed.
 
     Raises:
         FileNotFoundError: neither is there; the message says how they are made.

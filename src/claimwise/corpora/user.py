@@ -35,16 +35,7 @@ _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0
 
 #: What other tools and corpora call the texts; a name is suggested, never taken unasked.
 _ALIASES = {
-    "document": (
-        "article",
-        "source",
-        "text",
-        "premise",
-        "context",
-        "contexts",
-        "retrieved_contexts",
-        "retrieval_context",
-    ),
+    "document": "article source text premise context contexts retrieved_contexts retrieval_context".split(),
     "summary": "highlights response reference answer actual_output prediction hypothesis candidate completion".split(),
 }
 
@@ -139,7 +130,8 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
         if count := (given != examples["summary"]).sum():
             hints.append(
-                f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins, or a chatbot's thoughts and last words"
+                f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins, or a "
+                "chatbot's thoughts and last words"
             )
     return UserFile(examples, beside.where(beside.notna(), None), tuple(hints))
 
