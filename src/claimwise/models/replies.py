@@ -87,18 +87,15 @@ class LanguageModel(Protocol):
 
     def fits(self, prompt: str, how: Decoding) -> bool:
         """Whether the prompt can be read beside the longest reply; so too where the context is not known."""
-        return True
 
     def count(self, text: str) -> int:
-        """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above; 0 where none is sent."""
-        return 0
+        """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above."""
 
     def longest_reply(self, how: Decoding) -> int:
         """The most tokens that a reply may have; options may give it another limit than ``how`` does."""
-        return 1 if how.choices else how.max_tokens
 
 
-class RecordedReplies(LanguageModel):
+class RecordedReplies:
     """A language model that looks up what a language model once answered to each rendered prompt.
 
     >>> from claimwise import prompts
@@ -120,3 +117,15 @@ class RecordedReplies(LanguageModel):
         for index, prompt in enumerate(prompts):
             text = self._replies.get(prompt)
             yield index, Reply(text) if text is not None else Reply(reason="no recorded reply")
+
+    def fits(self, prompt: str, how: Decoding) -> bool:
+        """What was recorded was read whole."""
+        return True
+
+    def count(self, text: str) -> int:
+        """Nothing is sent, so nothing is counted."""
+        return 0
+
+    def longest_reply(self, how: Decoding) -> int:
+        """As of a model that gives probabilities."""
+        return 1 if how.choices else how.max_tokens
