@@ -101,10 +101,11 @@ class ServerPool:
         return "; ".join(f"{server.address} ({server.problem})" for server in self._servers)
 
     async def close(self) -> None:
-        """Let go of all connections."""
-        for watch in self._watches:
-            watch.cancel()
-        await asyncio.gather(*self._watches, return_exceptions=True)
+        """End what is still asked, for a loop that closes under it would print so, and let go of all connections."""
+        pending = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
         for server in self._servers:
             await server.client.close()
 
