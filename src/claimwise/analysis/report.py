@@ -56,7 +56,8 @@ def what_was_run(data: str, model: str, entry: Mapping[str, Any], corpora: Itera
     rows = {"data": data, "model": f"{model} ({_line(entry)})"}
     rows |= {name.replace("_", " "): _line(value) for name, value in facts.items()}
     run = show(pd.DataFrame({"what was run": rows.keys(), "": rows.values()}))
-    names = list(dict.fromkeys(corpora))
+    if not (names := list(dict.fromkeys(corpora))):
+        return run
     about = pd.DataFrame(
         {
             "corpus": names,
