@@ -99,7 +99,10 @@ def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
         for name in ("holistic", "acueval", "difference")
     )
     articles, judged = table["n"][["holistic", "acueval"]]
-    assert f"that is {whole} larger than the 0.5B's ({articles} articles); by claims it is {claims} larger ({judged})." in README
+    assert (
+        f"that is {whole} larger than the 0.5B's ({articles} articles); by claims it is {claims} larger ({judged})."
+        in README
+    )
     assert f"is not shown ({gap})" in README
 
 

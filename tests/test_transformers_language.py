@@ -11,6 +11,7 @@ import torch
 from fakes import transformers_model
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 from tiny_checkpoints import CLAIMS, DOCUMENTS, ZERO, supports
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
@@ -22,7 +23,9 @@ from transformers import (
 )
 
 from claimwise import prompts
+from claimwise.metrics.evaluate import verdict_table
 from claimwise.models import ModelError, continuous, transformers_engine
+from claimwise.models.entailment import ModelEntailment
 from claimwise.models.language import PromptedModel
 from claimwise.models.options import TransformersOptions
 from claimwise.models.replies import Reply
@@ -53,6 +56,37 @@ def test_support_is_what_the_logits_say(folders):
     found = load(folders()).verify([DOCUMENTS[0]], [[CLAIMS[0][0]]], ZERO)[0][0]
     assert found.support == pytest.approx(yes / (yes + no), abs=1e-5)
     assert found.reason == (None if yes + no >= 0.1 else "improbable")
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_what_is_contradicted_is_read_from_the_states_where_the_answer_stands(folders, tmp_path, share):
+    plain = load(folders())
+    checkpoint = plain.language_model.engine.checkpoint
+    weight = torch.randn(1, checkpoint.model.config.hidden_size)
+    head = {"weight": weight, "bias": torch.tensor([0.3]), "layer": torch.tensor(1)}
+    save_file(head, tmp_path / "head.safetensors")
+    model = load(folders(), contradiction=str(tmp_path / "head.safetensors"), share_prefix=share)
+    assert model.fingerprint != plain.fingerprint
+    found = [verdict for group in model.verify(DOCUMENTS, CLAIMS, ZERO) for verdict in group]
+    asked = [
+        checkpoint.encode(ZERO.render(Document=document, ACU=claim))
+        for document, group in zip(DOCUMENTS, CLAIMS, strict=True)
+        for claim in group
+    ]
+    states = [checkpoint.model(torch.tensor([ids]), output_hidden_states=True).hidden_states[1][0, -1] for ids in asked]
+    told = [torch.sigmoid(weight[0] @ state + 0.3).item() for state in states]
+    assert [verdict.contradicted for verdict in found] == pytest.approx(told, abs=1e-4)
+    assert [verdict.support for verdict in found] == pytest.approx(supports(plain), abs=1e-4)
+    table = verdict_table(["a"], [found])
+    p_contradict = [(1 - verdict.support) * verdict.contradicted for verdict in found]
+    assert table["p_contradict"].tolist() == p_contradict
+    nli = ModelEntailment(model).entail([DOCUMENTS[0]], [CLAIMS[0][0]])
+    assert nli[0] == pytest.approx([found[0].support, 1 - found[0].support - p_contradict[0], p_contradict[0]])
+
+
+def test_a_head_that_is_not_there_is_one_line(folders):
+    with pytest.raises(ModelError, match=r"contradiction 'nowhere': there is no .*nowhere; expected a safetensors file"):
+        load(folders(), contradiction="nowhere")
 
 
 def test_replies_do_not_depend_on_the_batch(folders):

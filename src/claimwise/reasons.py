@@ -1,5 +1,6 @@
 """Why there is no value: a failure is NaN or nothing with a reason, never a guess."""
 
+import math
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -61,3 +62,4 @@ class Parsed(NamedTuple):
 
     value: Any
     reason: str | None = None
+    contradicted: float = math.nan  # see ``Verdict``

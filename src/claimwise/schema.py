@@ -162,7 +162,8 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         p_entail=_probability("in [0, 1] (of the premise and the claim)", required=False),
         p_neutral=_probability("in [0, 1] (of the premise and the claim)", required=False),
         p_contradict=_probability(
-            "in [0, 1] (of the premise and the claim; support is (p_entail - p_contradict + 1) / 2)", required=False
+            "in [0, 1] (where claims were aligned, of the premise; support is (p_entail - p_contradict + 1) / 2 then)",
+            required=False,
         ),
     ),
     "scores": _table(

@@ -394,7 +394,8 @@ def claim_table(ids: list[str], decompositions: list[Decomposition]) -> pd.DataF
 
 
 def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame:
-    """Verdicts, a list an example, as a table of schema ``verdicts``, with the alignment's columns where there is one.
+    """Verdicts, a list an example, as a table of schema ``verdicts``; with the alignment's columns where there is one, with
+    ``p_contradict`` alone of models that tell it.
 
     >>> verdict_table(["a"], [[Verdict(0.9, None, (1,)), Verdict(0.2)]]).values.tolist()
     [['a', 0, 0.9, None, [1]], ['a', 1, 0.2, None, []]]
@@ -407,4 +408,7 @@ def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame
         for key, i, verdict in flat
     ]
     table = pd.DataFrame(rows, columns=["example_id", "claim_index", *columns, "evidence"], dtype=object)
+    contradicted = [(1 - verdict.support) * verdict.contradicted for _, _, verdict in flat]
+    if not np.isnan(contradicted).all():
+        table["p_contradict"] = contradicted
     return table.astype({"example_id": str, "claim_index": int, "support": float})

@@ -66,12 +66,14 @@ class Verdict:
     """Probability in [0, 1] that the document supports the claim; NaN and a reason where the reply had none.
 
     ``evidence`` are indices into ``text.sentences(document)``, best first, or in the document's order where it was read as
-    one text.
+    one text. ``contradicted``: if the document does not support the claim, how probable it is that it says otherwise, and is
+    not only silent about it; NaN of models that cannot tell the two apart.
     """
 
     support: float
     reason: str | None = None
     evidence: tuple[int, ...] = ()
+    contradicted: float = NAN
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ verifier in that role, for runs without a checkpoint; and any model that verifie
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from pydantic import Field
 
 from claimwise import prompts
 from claimwise.errors import ClaimwiseError
-from claimwise.models.base import Entailment, Model
+from claimwise.models.base import Entailment, Model, Verdict
 from claimwise.models.cache import ResponseCache
 from claimwise.models.options import Options, read_kind
 
@@ -146,7 +147,9 @@ class SequenceClassifier(Entailment):
 
 
 class ModelEntailment(Entailment):
-    """P(the premise alone supports the claim), by a model that verifies claims, as p_entail; what it leaves is neutral.
+    """P(the premise alone supports the claim), by a model that verifies claims, as p_entail.
+
+    What it leaves is neutral, but for models that tell contradicted from absent claims (``Verdict.contradicted``).
 
     There is no limit: the model itself says what it cannot read. That, or an answer that cannot be read, is a row of NaN.
     The prompt, one for verification, shows the premise as the document.
@@ -171,9 +174,15 @@ class ModelEntailment(Entailment):
         found = self._model.verify(list(places), groups, self._prompt)
         results = np.zeros((len(premises), 3))
         for at, verdicts in zip(places.values(), found, strict=True):
-            results[at, 0] = [verdict.support for verdict in verdicts]
-        results[:, 1], results[:, 2] = 1 - results[:, 0], 0 * results[:, 0]  # NaN where there is no entailment
+            results[at] = [_three(verdict) for verdict in verdicts]
         return results
+
+
+def _three(verdict: Verdict) -> tuple[float, float, float]:
+    """Entailed, neutral, contradicted; NaN where there is no verdict."""
+    left = 1 - verdict.support
+    contradicted = left * (0 if math.isnan(verdict.contradicted) else verdict.contradicted)
+    return verdict.support, left - contradicted, contradicted
 
 
 def length_batches(lengths: Sequence[int], most: int, longest_first: bool = False) -> Iterator[list[int]]:

@@ -60,7 +60,7 @@ class PromptedModel:
     >>> prompt = prompts.load("acueval-verify-zeroshot")
     >>> recorded = RecordedReplies("m", {prompt.render(Document="It rained.", ACU="It poured."): "No."})
     >>> PromptedModel(recorded, ResponseCache(":memory:")).verify(["It rained."], [["It poured."]], prompt)
-    [[Verdict(support=0.0, reason='sampled', evidence=())]]
+    [[Verdict(support=0.0, reason='sampled', evidence=(), contradicted=nan)]]
     """
 
     def __init__(self, language_model: LanguageModel, cache: ResponseCache, prices: Prices | None = None):
@@ -314,7 +314,8 @@ def _read(reply: Reply, prompt: Prompt) -> Parsed:
         if not mass > 0:
             return Parsed(None, f"none of {', '.join(choices)} is among the probable answers")
         value = sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass
-        return Parsed(value, None if mass >= _LEAST_MASS else Reason.IMPROBABLE)
+        told = NAN if reply.contradicted is None else reply.contradicted
+        return Parsed(value, None if mass >= _LEAST_MASS else Reason.IMPROBABLE, told)
     if reply.text is None:
         return Parsed(None, reply.reason or Reason.EMPTY_REPLY)
     found = parsers.parse(prompt.reply, reply.text, cut=reply.cut)
@@ -340,7 +341,7 @@ def _best(found: list[Parsed], seen: list[Chunk]) -> Verdict:
     if not known:
         return Verdict(NAN, found[0].reason, seen[0].sentences if len(seen) == 1 else ())
     best = max(known, key=lambda i: found[i].value)
-    return Verdict(found[best].value, found[best].reason, seen[best].sentences)
+    return Verdict(found[best].value, found[best].reason, seen[best].sentences, found[best].contradicted)
 
 
 def _kindest(found: list[Parsed]) -> Critique:
@@ -449,7 +450,7 @@ class Verifier(_Taught):
             # No verdict is so sure that the other one does not count.
             odds = np.clip([odds, logit(theirs.support)], -_SUREST, _SUREST).mean()
             reason = theirs.reason if math.isnan(odds) else reason
-        return Verdict(float(expit(odds)), reason, theirs.evidence)
+        return Verdict(float(expit(odds)), reason, theirs.evidence, ours.contradicted)
 
 
 # -- what a run would ask ------------------------------------------------------------------------------

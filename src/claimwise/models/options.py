@@ -111,6 +111,7 @@ class TransformersOptions(LanguageModelOptions):
     file: str | None = None
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     adapter: str | None = None
+    contradiction: str | None = None
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device: str = "auto"
     template: Literal["auto", "none", "stablebeluga2"] = "auto"

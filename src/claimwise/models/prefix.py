@@ -90,6 +90,8 @@ class SharedPrefix:
         self.model = model
         self._row_tokens, self._chunk_tokens = row_tokens, chunk_tokens
         self._kept: dict[tuple[int, ...], DynamicCache] = {}  # instructions, the latest last
+        #: What else a pass says at places of a row, in columns beside the logits there: see ``Contradiction.beside``.
+        self.beside: Callable[[torch.Tensor, int, torch.Tensor], torch.Tensor] = lambda logits, row, ends: logits
         try:
             self._windows = _windows(model)
             # Both ways are tried: claims continue a document from a cache, or are in one row with it.
@@ -223,7 +225,7 @@ class SharedPrefix:
     def _run(self, row: _Row, cache: DynamicCache) -> Iterator[tuple[int, torch.Tensor]]:
         ends = torch.tensor(list(row.ends.values()), device=self.model.device)
         output = self._forward(self.model, row, _Ended(cache) if cache.layers else None, logits_to_keep=ends)
-        yield from zip(row.ends, output.logits[0], strict=True)
+        yield from zip(row.ends, self.beside(output.logits[0], 0, ends), strict=True)
 
     def packed(self, groups: Sequence[Sequence[Tokens]]) -> tuple[dict[str, torch.Tensor], list[list[int]]]:
         """Each group of prompts as one row without a cache, for training: what the model takes, and for each group where

@@ -22,6 +22,7 @@ class Reply:
     Attributes:
         text: what the model wrote.
         probabilities: of each choice at the answer's position, as the model gives them (they need not sum to 1).
+        contradicted: beside probabilities, where the model says it, see ``Verdict``.
         cut: the text was stopped before its end, by its length limit or a content filter.
         reason: why there is neither text nor probabilities; ``Reason.REFUSAL`` where the model said that it refuses.
     """
@@ -30,6 +31,7 @@ class Reply:
     probabilities: tuple[float, ...] | None = None
     cut: bool = False
     reason: str | None = None
+    contradicted: float | None = None
 
     @property
     def stored(self) -> dict[str, Any]:
@@ -58,7 +60,7 @@ class Reply:
         """The reply up to the first of these texts, which ends it wherever else it was cut.
 
         >>> Reply("- It rained. Passage: Bo", cut=True).before(["Passage:", "Summary:"])
-        Reply(text='- It rained. ', probabilities=None, cut=False, reason=None)
+        Reply(text='- It rained. ', probabilities=None, cut=False, reason=None, contradicted=None)
         """
         ends = [at for at in ((self.text or "").find(end) for end in stop) if at >= 0]
         return replace(self, text=self.text[: min(ends)], cut=False) if ends else self

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 
 import torch
+from safetensors.torch import load_file
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
@@ -19,7 +20,7 @@ from transformers import (
 
 from claimwise.errors import first_line
 from claimwise.models.options import ModelError, TransformersOptions
-from claimwise.models.weights import adapter_folder, config_of, explained, place, quiet
+from claimwise.models.weights import adapter_folder, config_of, contradiction_file, explained, place, quiet
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +78,7 @@ class Checkpoint:
             self.model.eval()
         if device:
             self.model = self.model.to(device)
+        self.contradiction = Contradiction(self.model, options.contradiction) if options.contradiction else None
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
         self._head, self._tail, added = self._frame(options)
@@ -161,6 +163,32 @@ class Checkpoint:
     def decode(self, ids: Sequence[int]) -> str:
         """The text of reply tokens."""
         return self.tokenizer.decode(ids, skip_special_tokens=True)
+
+
+class Contradiction:
+    """A second head: whether what a document does not support is contradicted by it, or only absent.
+
+    A logistic regression on the states of one layer at the answer's place (``training.contradiction``). It reads while
+    the answer is computed, and changes nothing of it.
+
+    Args:
+        model: a decoder, whose layers are in ``model.base_model.layers``.
+        name: of a file with ``weight`` (k, width), ``bias`` (k,) and ``layer``, the number of layers below the states.
+    """
+
+    def __init__(self, model: PreTrainedModel, name: str):
+        tensors = load_file(contradiction_file(name))
+        self._weight, self._bias = (tensors[part].to(model.device) for part in ("weight", "bias"))
+        layer = model.base_model.layers[int(tensors["layer"]) - 1]
+        layer.register_forward_hook(self._read)
+
+    def _read(self, layer: torch.nn.Module, inputs: tuple, output: torch.Tensor | tuple) -> None:
+        states = output if isinstance(output, torch.Tensor) else output[0]
+        self._found = torch.nn.functional.linear(states.float(), self._weight, self._bias)
+
+    def beside(self, logits: torch.Tensor, rows: torch.Tensor | int, ends: torch.Tensor) -> torch.Tensor:
+        """Logits of the last pass at places of its rows, with k columns more: what this head says there."""
+        return torch.cat([logits, self._found[rows, ends].to(logits.dtype)], -1)
 
 
 def _device(name: str) -> torch.device:

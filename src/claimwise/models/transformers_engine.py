@@ -36,11 +36,13 @@ _GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain not
 
 
 class _First(NamedTuple):
-    """What may follow a prompt: how probable each choice is, and the most probable blank (-1: there is none)."""
+    """What may follow a prompt: how probable each choice is, and the most probable blank (-1: there is none); and what
+    ``Contradiction`` says."""
 
     choices: list[float]
     blank: int
     blank_mass: float
+    contradicted: float | None
 
 
 class Engine:
@@ -63,10 +65,13 @@ class Engine:
         chunk = row if cpu else self._batch_tokens
         try:
             probe = [self.checkpoint.encode(beginning + end) for beginning in _BEGINNINGS for end in _ENDS]
-            return SharedPrefix(self._model, probe, row, chunk, 0 if cpu else _GPU_WHOLE)
+            shared = SharedPrefix(self._model, probe, row, chunk, 0 if cpu else _GPU_WHOLE)
         except UnsupportedArchitecture as error:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
+        if self.checkpoint.contradiction:
+            shared.beside = self.checkpoint.contradiction.beside
+        return shared
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
         """(index of the prompt, its reply, tokens of the prompt, tokens of the reply); see ``LanguageModel``."""
@@ -87,13 +92,18 @@ class Engine:
             if first.blank_mass > _BLANK_MASS:
                 begun[index] = first
             else:
-                yield index, Reply(probabilities=tuple(first.choices)), len(ids[index]), 0
+                yield (
+                    index,
+                    Reply(probabilities=tuple(first.choices), contradicted=first.contradicted),
+                    len(ids[index]),
+                    0,
+                )
         again = list(begun)
         for place, second in self._first([[*ids[i], begun[i].blank] for i in again], spellings):
             index = again[place]
             first = begun[index]
             summed = tuple(p + first.blank_mass * q for p, q in zip(first.choices, second.choices, strict=True))
-            yield index, Reply(probabilities=summed), len(ids[index]), 0
+            yield index, Reply(probabilities=summed, contradicted=second.contradicted), len(ids[index]), 0
 
     def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, _First]]:
         """What may follow each prompt, by its index."""
@@ -102,10 +112,13 @@ class Engine:
         blanks = [] if self.checkpoint.encoder_decoder else self.checkpoint.spellings("")
         run, shrink = (self._shared.logits, self._shared.shrink) if self._shared else (self._padded, self._halve)
         for index, logits in self._in_memory(run, ids, shrink):
+            contradicted = None
+            if self.checkpoint.contradiction:
+                logits, contradicted = logits[:-1], float(logits[-1].float().sigmoid())
             probabilities = logits.float().softmax(-1)
             summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
             mass, place = probabilities[blanks].max(0) if blanks else (0.0, 0)
-            yield index, _First(summed.tolist(), blanks[place] if blanks else -1, float(mass))
+            yield index, _First(summed.tolist(), blanks[place] if blanks else -1, float(mass), contradicted)
 
     @torch.inference_mode()
     def _padded(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
@@ -119,7 +132,10 @@ class Engine:
                 last = mask.sum(1) - 1
                 kept, place = last.unique(return_inverse=True)
                 logits = self._model(tokens, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
-                logits = logits[torch.arange(len(batch), device=logits.device), place.to(logits.device)]
+                rows = torch.arange(len(batch), device=logits.device)
+                logits = logits[rows, place.to(logits.device)]
+                if self.checkpoint.contradiction:
+                    logits = self.checkpoint.contradiction.beside(logits, rows, last)
             yield from zip(batch, logits, strict=True)
 
     # -- texts -------------------------------------------------------------------------------------

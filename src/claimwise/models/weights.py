@@ -53,6 +53,8 @@ def fingerprint(options: TransformersOptions) -> str:
     weights = _weights(options)
     if options.adapter:
         weights += f" with {folder_hash(adapter_folder(options.adapter))}"
+    if options.contradiction:
+        weights += f" and {hashlib.sha256(contradiction_file(options.contradiction).read_bytes()).hexdigest()}"
     return call_key(weights=weights, **options.model_dump(include=_REPLY_OPTIONS))
 
 
@@ -266,6 +268,19 @@ def _check(folder: Path) -> None:
                 f"{file}: the file was changed or is only a part: its checksum is not the one in SHA256SUMS; install "
                 "claimwise again (in a checkout: git checkout)"
             )
+
+
+def contradiction_file(name: str) -> Path:
+    """What ``transformers_checkpoint.Contradiction`` reads: one that ships, or the user's.
+
+    Raises:
+        ModelError: there is none of this name.
+    """
+    file = _ADAPTERS / name
+    file = file if file.is_file() else paths.located(name)
+    if not file.is_file():
+        raise ModelError(f"kind transformers: contradiction {name!r}: there is no {file}; expected a safetensors file")
+    return file
 
 
 def learned_documents(name: str | None) -> frozenset[str]:

@@ -127,7 +127,7 @@ def _claim(claim) -> dict:
         "row": claim,
         "evidence": claim.nearest[:_EVIDENCE],
         "sentences": claim.evidence[:_EVIDENCE],
-        # Aligned by a model that knows the class; of other models it cannot be told from absent.
+        # By a model that knows the class; of other models it cannot be told from absent.
         "contradicted": (getattr(claim, "p_contradict", None) or 0) > 0.5,
         # A language model reads all of a document and singles nothing out.
         "related": bool(claim.nearest) and not claim.singled_out,
