@@ -276,8 +276,13 @@ def test_a_real_corpus_is_written_byte_for_byte(tmp_path):
 
 
 def test_anli_and_control_are_pairs_to_learn_from():
-    assert counted("anli") == {("train", "r1"): (1000, 334), ("train", "r2"): (1000, 334)}
-    assert counted("control") == {("train", "exams"): (799, 286)}
+    assert counted("anli") == {("test", "r3"): (1198, 402), ("train", "r1"): (1000, 334), ("train", "r2"): (1000, 334)}
+    assert counted("control") == {("test", "exams"): (805, 327), ("train", "exams"): (799, 286)}
+    assert counted("sick") == {
+        ("test", "captions"): (4927, 1414),
+        ("train", "captions"): (4500, 1299),
+        ("validation", "captions"): (500, 144),
+    }
     assert load("anli").examples["document"].str.split().str.len().median() > 40
 
 

@@ -85,7 +85,9 @@ def test_what_is_contradicted_is_read_from_the_states_where_the_answer_stands(fo
 
 
 def test_a_head_that_is_not_there_is_one_line(folders):
-    with pytest.raises(ModelError, match=r"contradiction 'nowhere': there is no .*nowhere; expected a safetensors file"):
+    with pytest.raises(
+        ModelError, match=r"contradiction 'nowhere': there is no .*nowhere; expected a safetensors file"
+    ):
         load(folders(), contradiction="nowhere")
 
 

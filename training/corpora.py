@@ -1,5 +1,6 @@
 """Corpora that only training reads: most of them are labelled so that they teach more than they measure."""
 
+import csv
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -97,29 +98,58 @@ def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
 
 
 def load_anli(rows: Rows, files: Registry) -> None:
-    """Adversarial NLI (Nie et al. 2020), development parts of rounds 1 and 2: paragraphs, and statements that were written
-    to mislead a model. ``origin`` is the round; label 1 is entailment."""
+    """Adversarial NLI (Nie et al. 2020), development parts: paragraphs, and statements that were written to mislead a model.
+    ``origin`` is the round; of round 3, which is reported on, ``split`` is test."""
     for path in files.paths("anli"):
         origin = path.split("_")[-2]
+        split = "test" if origin == "r3" else "train"
         for index, entry in enumerate(files.read_csv("anli", path)):
-            label = int(entry["gold_label"] == "e")
-            _pair(rows, (origin, index), entry["context"], entry["statement"], label, origin)
+            _inference(rows, (origin, index), entry["context"], entry["statement"], entry["gold_label"], origin, split)
 
 
 def load_control(rows: Rows, files: Registry) -> None:
-    """ConTRoL (Liu et al. 2021), development part: passages of exams, and statements that need reasoning over several
-    sentences; label 1 is entailment."""
-    [path] = files.paths("control")
-    for index, entry in enumerate(files.read_jsonl("control", path)):
-        label = int(entry["label"] == "e")
-        _pair(rows, (index,), entry["premise"], entry["hypothesis"], label, "exams")
+    """ConTRoL (Liu et al. 2021): passages of exams, and statements that need reasoning over several sentences; the
+    development part to learn from, the test part to report on."""
+    for path, split in zip(files.paths("control"), ("train", "test"), strict=True):
+        for index, entry in enumerate(files.read_jsonl("control", path)):
+            key = (index,) if split == "train" else (split, index)
+            _inference(rows, key, entry["premise"], entry["hypothesis"], entry["label"], "exams", split)
 
 
-def _pair(rows: Rows, key: tuple, document: str, claim: str, label: int, origin: str, system: str = "people") -> str:
-    about = {"system": system, "split": "train", "origin": origin, "label": label}
+def load_sick(rows: Rows, files: Registry) -> None:
+    """SICK (Marelli et al. 2014): two captions of pictures or films, often the second an edit of the first."""
+    splits = {"train": "train", "trial": "validation", "test_annotated": "test"}
+    for path in files.paths("sick"):
+        split = splits[path.removesuffix(".txt").split("SICK_")[1]]
+        for entry in files.read_csv("sick", path, delimiter="\t", quoting=csv.QUOTE_NONE):
+            premise, claim = entry["sentence_A"], entry["sentence_B"]
+            _inference(rows, (entry["pair_ID"],), premise, claim, entry["entailment_judgment"][0], "captions", split)
+
+
+def _inference(rows: Rows, key: tuple, premise: str, claim: str, label: str, origin: str, split: str) -> None:
+    """A pair in three classes, by the first letter of its label: what is not entailed has its class for ``error``."""
+    standing = {"e": ENTAILED, "n": ABSENT, "c": CONTRADICTED}[label.lower()]
+    supported = int(standing == ENTAILED)
+    example = _pair(rows, key, premise, claim, supported, origin, split=split)
+    rows.gold(example, [{"claim": claim, "label": supported, "error": None if supported else standing}])
+
+
+def _pair(
+    rows: Rows,
+    key: tuple,
+    document: str,
+    claim: str,
+    label: int,
+    origin: str,
+    system: str = "people",
+    split: str = "train",
+) -> str:
+    about = {"system": system, "split": split, "origin": origin, "label": label}
     return rows.example(*key, document=document, summary=claim, **about)
 
 
+#: How a hypothesis stands to its premise, or a claim to its document.
+ENTAILED, CONTRADICTED, ABSENT = "entailed", "contradicted", "absent"
 #: Pairs of premise and hypothesis, by name: only the language model learns from them.
 ENTAILMENT = ("anli", "control")
 #: By name, beside those of ``claimwise.corpora``.
@@ -133,4 +163,5 @@ LOADERS: dict[str, Loader] = {
     "factcheck_gpt": load_factcheck_gpt,
     "anli": load_anli,
     "control": load_control,
+    "sick": load_sick,
 }

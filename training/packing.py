@@ -129,7 +129,7 @@ def main() -> None:
     pairs = [
         Row(name, example.document, example.summary, (example.summary,), int(example.label))
         for name in ENTAILMENT
-        for example in load(name).examples.itertuples()
+        for example in load(name).examples.query("split == 'train'").itertuples()
         if document_hash(example.document) not in forbidden
     ]
     kept_out = aside(corpora)
