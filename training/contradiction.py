@@ -46,7 +46,7 @@ def pairs() -> pd.DataFrame:
     outside; one with errors of both kinds, or of no agreed type, is left out.
     """
     found = [labelled_claims(load(name)).assign(corpus=name) for name in _PAIRS]
-    frank = labelled_claims(load("frank")).query("label == 0 and split == 'validation'").assign(corpus="frank")
+    frank = labelled_claims(load("frank")).query("label == 0").assign(corpus="frank")
     kinds = frank["error"].str.split(", ").map(set)
     within, outside = kinds.map(_WITHIN.intersection).map(bool), kinds.map(lambda kind: _OUTSIDE in kind)
     frank["error"] = np.where(outside, ABSENT, CONTRADICTED)
