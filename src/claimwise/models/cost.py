@@ -25,7 +25,7 @@ class Usage:
     """What was asked of a model.
 
     Attributes:
-        asked: values wanted (replies, verdicts, judgements).
+        asked: values given (replies, verdicts, judgements), fewer than were wanted where an error ended a run.
         cached: how many of them were in the response cache.
         calls: how many the model was asked for; values wanted twice are asked for once.
         prompt_tokens: that it read, where it counts tokens.
