@@ -1,6 +1,7 @@
 """Servers to test against: one on the loopback with faults, and real third-party ones as child processes."""
 
 import http.server
+import itertools
 import json
 import math
 import os
@@ -172,6 +173,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def status(code, **headers):
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda handler: handler.reply(code, {"error": {"message": f"fault {code}"}}, named)
+
+
+def failing_on(word):
+    """Faults without end: an internal error where the last prompt that came has the word, else an answer."""
+
+    def fault(handler):
+        body = handler.server.requests[-1][1]
+        failed = word in body["messages"][-1]["content"]
+        status(500)(handler) if failed else handler.reply(200, handler.completion(body))
+
+    return itertools.repeat(fault)
 
 
 def cut(handler):

@@ -15,6 +15,7 @@ from fakes import FakeModel
 import claimwise
 from claimwise import metrics, models
 from claimwise.errors import ClaimwiseError
+from claimwise.models.base import Verdict
 from claimwise.testing import assert_faithful
 from claimwise.user_file import decisions
 from claimwise.user_file.score import score as score_file
@@ -207,6 +208,31 @@ def test_a_test_fails_by_claims_however_high_their_mean_is():
             assert_faithful(CAT, summary, 0.5, model=FakeModel(), max_unsupported=wrong)
     with pytest.raises(ClaimwiseError, match="max_unsupported: holistic judges the whole summary and makes no claims"):
         assert_faithful(CAT, summary, 0, "holistic", model=FakeModel(), max_unsupported=0)
+
+
+class Halting(FakeModel):
+    """Of every summary the second claim has no verdict."""
+
+    def verify(self, documents, claims, prompt, extras=None):
+        found = super().verify(documents, claims, prompt, extras)
+        return [[*group[:1], Verdict(math.nan, "empty reply"), *group[2:]] for group in found]
+
+
+def test_a_claim_that_nobody_judged_is_said_and_passes_no_test_of_claims():
+    summary = "The cat sat. It rained in Paris."
+    with pytest.warns(UserWarning, match="^1 of 1 scored, but: some claims have no verdict and do not count$"):
+        assert claimwise.score(CAT, summary, model=Halting()) == 1
+    assert claimwise.explain(CAT, summary, model=Halting()).reason == "some claims have no verdict and do not count"
+    assert_faithful(CAT, summary, 0.5, model=Halting(), max_unsupported=1)
+    with pytest.raises(AssertionError) as failure:
+        assert_faithful(CAT, summary, 0.5, model=Halting(), max_unsupported=0)
+    assert str(failure.value).splitlines() == [
+        "unsupported claims: 0 (and 1 without a verdict), at most 0 expected",
+        "  empty reply: It rained in Paris.",
+    ]
+    with warnings.catch_warnings():  # each claim has its reason beside it
+        warnings.simplefilter("error")
+        assert claimwise.check(CAT, ["The cat sat.", "Paris."], model=Halting())["reason"][1] == "empty reply"
 
 
 def test_an_explanation_is_a_table_in_a_notebook_and_its_texts_are_escaped():

@@ -251,6 +251,26 @@ def test_a_list_that_was_cut_off_is_scored_and_said(served):
     assert (row["score"], row["n_claims"], row["reason"]) == (0.75, 1, "cut off at its length limit")
 
 
+def test_a_score_without_some_of_its_claims_is_said(served):
+    served.faults = iter([odd({"content": "- The cat sat.\n- It purred."}), None, odd({"content": "Perhaps."})])
+    with changed_params() as params:
+        params["models"]["served"]["concurrency"] = 1
+    done = run("score", write(GOOD[:1]), "--model", "served")
+    assert "  1 scored, but: some claims have no verdict and do not count\n" in done.output
+    [row] = pd.read_csv("mine.acueval.served.csv").to_dict("records")
+    assert (row["score"], row["n_claims"], row["n_unparsed"]) == (0.75, 2, 1)
+    assert row["reason"] == "some claims have no verdict and do not count"
+
+
+@pytest.mark.parametrize("document", ["The cat sat.", "The cat sat on the mat. " * 6000])
+def test_a_dry_run_downloads_no_weights(project, monkeypatch, caplog, document):
+    monkeypatch.delenv("CLAIMWISE_WEIGHTS", raising=False)
+    dry = run("score", write([{"document": document, "summary": "It sat."}]), "--model", "claimwise-1.5b", "--dry-run")
+    assert " prompt tokens in full" in dry.output
+    assert dry.output.endswith(". Nothing was asked.\n")
+    assert caplog.text.count("its weights are not on this machine: scoring first downloads them") == 1
+
+
 def test_a_summary_in_another_language_among_others_gets_no_verdict_and_is_counted():
     german = "Der Bürgermeister hat am Dienstag gesagt, dass die alte Brücke für ein Jahr nicht mehr befahren wird."
     english = "The mayor said on Tuesday that the old bridge would be closed to all of the traffic for a year."

@@ -14,7 +14,8 @@ from claimwise import paths as store
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricError, MetricSpec, aggregate, evaluate, specification
 from claimwise.metrics.fenice.alignment import Aligner
-from claimwise.models.base import Verdict, needs_language_model
+from claimwise.models.base import Claim, Decomposition, Verdict, needs_language_model
+from claimwise.reasons import Reason
 
 ACUEVAL = MetricSpec(**DEFAULT_METRICS["acueval"])
 FACTORED = MetricSpec(**DEFAULT_METRICS["factored"])
@@ -163,7 +164,17 @@ def test_unparsed_claims_are_left_out_and_counted(examples_table):
     assert scores["score"].tolist() == pytest.approx([(1 + 2 / 3) / 2, math.nan, 1], nan_ok=True)
     assert scores["n_claims"].tolist() == [3, 2, 1]
     assert scores["n_unparsed"].tolist() == [1, 2, 0]
-    assert scores["reason"].tolist() == [None, "no answer", None]
+    assert scores["reason"].tolist() == ["some claims have no verdict and do not count", "no answer", None]
+
+
+def test_a_list_that_was_cut_off_and_a_claim_without_a_verdict_are_both_said(examples_table):
+    class Cut(FakeModel):
+        def decompose(self, passages, prompt):
+            return [Decomposition((Claim("The cat sat."), Claim("A mumble.")), Reason.CUT) for _ in passages]
+
+    [row] = run(ACUEVAL, examples_table({}), Cut()).scores.to_dict("records")
+    assert (row["score"], row["n_unparsed"]) == (1, 1)
+    assert row["reason"] == "cut off at its length limit; some claims have no verdict and do not count"
 
 
 class Letters:
@@ -206,6 +217,7 @@ def test_what_was_never_read_is_no_lost_reply(aligned):
     scores = aligned("mean", f"Won it. {endless}", "Won it. Xerxes.", endless)
     assert scores["n_claims"].tolist() == [2, 2, 1]
     assert scores["n_unparsed"].tolist() == [0, 1, 0]
+    assert set(scores["reason"][:2]) == {"some claims have no verdict and do not count"}
     assert scores["reason"].tolist()[2].startswith("a claim of 63 tokens leaves no room for a premise")
 
 

@@ -18,10 +18,10 @@ from contextlib import ExitStack
 
 import pytest
 from fakes import openai_model
-from servers import cut, half, last, nowhere, odd, page, reset, slow, status
+from servers import cut, failing_on, half, last, nowhere, odd, page, reset, slow, status
 
 from claimwise import prompts
-from claimwise.models import ModelError
+from claimwise.models import ModelError, cost
 from claimwise.models.cache import ResponseCache
 from claimwise.models.language import PromptedModel
 from claimwise.models.openai import OpenAILanguageModel
@@ -81,7 +81,7 @@ def test_a_server_of_few_alternatives_is_asked_for_as_many_as_it_gives(serve, ca
     assert [v.support for v in verdicts] == pytest.approx([0.75, 0.75])
     assert [v.reason for v in verdicts] == [None, None]
     assert [body.get("top_logprobs") for _, body, _ in server.requests] == [20, 5, 5]
-    assert "(top_logprobs must be <= 5 (status 400)): it is asked for 5" in caplog.text
+    assert "(top_logprobs must be <= 5 (status 400)): asking again for 5 instead of 20 alternatives" in caplog.text
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
@@ -280,6 +280,18 @@ def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
     assert len(healthy.requests) == 3
 
 
+def test_a_prompt_that_a_server_fails_on_has_no_reply_while_others_are_answered(serve, waits):
+    cache, claims = ResponseCache(":memory:"), [["A.", "A trap.", "B."]]
+    for calls in (2, 0):  # what was answered is kept; the other one is asked again, now alone
+        server = serve(faults=failing_on("trap"))
+        model = connect(server, cache, retries=3, concurrency=1, identity="here")
+        verdicts = model.verify(["D."], claims, ZERO)[0]
+        assert [v.reason for v in verdicts] == ["sampled", "the server failed on it (status 500)", "sampled"]
+        assert len(server.requests) == calls + 4 + 1  # one shows that it serves
+        assert model.language_model.tally.calls == calls + 1
+    assert [row[2] for row in cache.stats()] == [2]
+
+
 def test_a_field_that_is_refused_is_not_advised(serve):
     server = serve(faults=[lambda h: h.reply(422, {"detail": "unknown field max_completion_tokens"})])
     with pytest.raises(ModelError, match=r"unknown field max_completion_tokens\W+\(status 422\)$"):
@@ -436,6 +448,19 @@ def test_a_wrong_key_is_an_error_that_does_not_show_it(serve, monkeypatch, caplo
     assert server.requests[0][2]["authorization"] == "Bearer sk-very-secret"
     assert "very-secret" not in str(caught.value)
     assert "very-secret" not in caplog.text
+
+
+@pytest.mark.parametrize(("code", "error"), [(401, {"message": "no"}), (429, {"message": "insufficient_quota"})])
+def test_what_was_answered_before_a_key_or_a_quota_ends_a_run_is_said_to_be_kept(serve, capsys, code, error):
+    def ended(handler):
+        handler.reply(code, {"error": error})
+
+    for answered in (2, 0):
+        model = connect(serve(faults=[*[None] * answered, *[ended] * 9]), concurrency=1)
+        with pytest.raises(ModelError) as caught, cost.watched("stage", model, None):
+            model.verify(["D."], [["A.", "B.", "C.", "D."]], ZERO)
+        assert str(caught.value).endswith(". Finished replies are kept: run again to go on.") == bool(answered)
+    assert capsys.readouterr().err.startswith("stage: 2 answers (0 from the cache, 2 calls), ")
 
 
 SECRET = "sk-very-secret-4242"

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 
 import pytest
 from fakes import openai_model
-from servers import die, nowhere, status
+from servers import die, failing_on, nowhere, status
 
 from claimwise import prompts
 from claimwise.models import ModelError, cost, server_pool
@@ -175,6 +175,14 @@ def test_a_server_of_errors_is_left_after_its_retries_and_each_call_is_counted_o
     assert len(told(caplog)) == 1
     assert f"{broken.url} does not serve: " in told(caplog)[0]
     assert "(status 503)" in told(caplog)[0]
+
+
+def test_a_prompt_that_every_server_fails_on_has_no_reply_and_moves_no_further(serve, waits, monkeypatch):
+    monkeypatch.setattr(server_pool, "_PROBE_SECONDS", 0)
+
+    servers = [serve(faults=failing_on("trap")) for _ in range(2)]
+    [[first, second]] = connect(servers, concurrency=1).verify(["D."], [["A trap.", "B."]], ZERO)
+    assert (first.reason, second.support) == ("the server failed on it (status 500)", 1)
 
 
 def test_a_budget_still_ends_a_run_whose_calls_have_moved(serve, waits):

@@ -153,6 +153,17 @@ def test_an_edited_file_is_another_prompt_to_every_cache(mine):
     assert first.render(Document="D", ACU="C") != second.render(Document="D", ACU="C")
 
 
+def test_a_file_of_that_name_in_the_working_folder_is_pointed_at(mine):
+    with pytest.raises(prompts.PromptError) as error:
+        prompts.load("mine")
+    assert "is here" not in str(error.value)
+    mine(VERIFY, "mine.txt")
+    with pytest.raises(
+        prompts.PromptError, match=r"no prompt named 'mine'; .*; mine\.txt is here: --prompt mine\.txt$"
+    ):
+        prompts.load("mine")
+
+
 def test_a_windows_file_is_read_alike(mine):
     plain = prompts.load(mine(VERIFY)).fingerprint
     assert prompts.load(mine("\ufeff" + VERIFY.replace("\n", "\r\n"))).fingerprint == plain

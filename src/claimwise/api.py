@@ -50,9 +50,9 @@ def score(
             what the first one asked.
 
     Returns:
-        NaN where there is no score, and a warning with the reason. What a model may misread (another language than
-        English, HTML) is warned of, too. Of a data frame the same one with the columns ``score``, ``n_claims``,
-        ``n_unparsed`` and ``reason`` besides.
+        NaN where there is no score, and a warning with the reason, as where there is something to know of a score. What a
+        model may misread (another language than English, HTML) is warned of, too. Of a data frame the same one with the
+        columns ``score``, ``n_claims``, ``n_unparsed`` and ``reason`` besides.
 
     Raises:
         ClaimwiseError: there is no such metric or model, a text is none, or there are not as many documents as summaries.
@@ -224,9 +224,10 @@ def _evaluated(
     engine = _model(model)
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
     found = evaluate(metric, spec, engine, examples, progress=len(examples) > 1)
-    scores = found.scores
-    if reasons := scores.loc[scores["score"].isna(), "reason"].tolist():
-        warn(f"{len(reasons)} of {len(scores)} without a score: {', '.join(sorted(set(reasons)))}")
+    unscored = found.scores["score"].isna()
+    for of, what in ((unscored, "without a score"), (~unscored & (claims is None), "scored, but")):
+        if reasons := found.scores.loc[of, "reason"].dropna().tolist():
+            warn(f"{len(reasons)} of {len(unscored)} {what}: {', '.join(sorted(set(reasons)))}")
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warn(doubt)

@@ -35,6 +35,8 @@ class Reason(StrEnum):
     CONCLUDED = "asked for the answer after reasoning without one"
     #: Beside a value: the answers that were asked for have little of the probability.
     IMPROBABLE = "improbable"
+    #: Beside a score.
+    SOME_UNJUDGED = "some claims have no verdict and do not count"
 
     __repr__ = str.__repr__  # in tables and messages it is its text
 

@@ -20,8 +20,8 @@ def assert_faithful(
 ) -> None:
     """Fail where a summary has a score below the least, in [0, 1], or none, and name the claims that are not supported.
 
-    With ``max_unsupported`` it fails where more claims than that are called unsupported, too, however high their mean is
-    (``min_score=0`` looks at nothing else); a claim that is "not sure" is not called so.
+    With ``max_unsupported`` it fails where more claims than that are called unsupported, or have no verdict (their reply could
+    not be read), too, however high their mean is (``min_score=0`` looks at nothing else); "not sure" is a verdict.
 
     ``document`` is a text, or several that are read as one (contexts); for the others see ``claimwise.score``.
 
@@ -47,14 +47,15 @@ def assert_faithful(
     scored = found.score == found.score  # not NaN
     if scored and max_unsupported is not None and found.claims.empty:
         raise ClaimwiseError(f"max_unsupported: {metric} judges the whole summary and makes no claims to count")
-    unsupported = int((found.claims["verdict"] == SUPPORT[1]).sum())
+    unsupported, unjudged = (int((found.claims["verdict"] == word).sum()) for word in (SUPPORT[1], ""))
     lines = []
     if is_below(found.score, min_score):
         below = f"{metric} {found.score:.6g} is below {min_score}"
         lines += [below if scored else f"no {metric} score: {found.reason}"]
-    if max_unsupported is not None and unsupported > max_unsupported:
-        lines += [f"unsupported claims: {unsupported}, at most {max_unsupported} expected"]
+    if max_unsupported is not None and unsupported + unjudged > max_unsupported:
+        without = f" (and {unjudged} without a verdict)" if unjudged else ""
+        lines += [f"unsupported claims: {unsupported}{without}, at most {max_unsupported} expected"]
     if not lines:
         return
-    doubted = found.claims[~found.claims["verdict"].isin([SUPPORT[0], ""])]
+    doubted = found.claims[found.claims["verdict"] != SUPPORT[0]]
     raise AssertionError("\n".join([*lines, *spelled(doubted)]))

@@ -366,6 +366,8 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     reason = decomposition.reason  # beside claims: what is missing of them, as where their list was cut off
     if np.isnan(score):
         reason = verdicts[0].reason if verdicts else reason or Reason.NO_CLAIMS
+    elif any(np.isnan(v.support) for v in verdicts):
+        reason = "; ".join(filter(None, [reason, Reason.SOME_UNJUDGED]))
     # of a claim that leaves the aligner no room for a premise nothing was asked
     asked = [v for v in verdicts if not isinstance(v, AlignedVerdict) or v.reason in (None, NO_PROBABILITY)]
     lost = [_lost(v.support, v.reason) for v in asked]

@@ -362,5 +362,6 @@ def cached(
                 cache.wait()
     finally:
         cache.release()
-        cache.note(model, role, Usage(len(keys), found, calls, seconds=time.monotonic() - start))
+        given = sum(key in values for key in keys)
+        cache.note(model, role, Usage(given, found, calls, seconds=time.monotonic() - start))
     return [values[key] for key in keys]

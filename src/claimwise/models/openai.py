@@ -20,7 +20,7 @@ import openai
 
 from claimwise.errors import printable
 from claimwise.models.cache import call_key
-from claimwise.models.cost import Usage
+from claimwise.models.cost import Usage, tokens
 from claimwise.models.openai_replies import (
     Server,
     ServerError,
@@ -42,6 +42,7 @@ _log = logging.getLogger(__name__)
 _KEPT = "Finished replies are kept: run again to go on."
 _KEY_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
 _FEW = 5  # alternatives that a server may still give where it refuses more
+_PROBE = "Is the sky blue? Answer Yes or No."
 _SAMPLED = "verdicts without probabilities are 0 or 1, as the server writes them, and are marked 'sampled'"
 # Fields that some servers refuse: how their errors name one, what it is, and what is done without it.
 _OPTIONAL = {
@@ -59,7 +60,7 @@ class OpenAILanguageModel:
     """See ``replies.LanguageModel``.
 
     What fails after all retries stops the run: a server that is down must not become a table of missing scores.
-    A prompt that the server refuses (too long, filtered) has no reply and a reason.
+    A prompt that the server refuses (too long, filtered), or fails on while it answers another, has no reply and a reason.
 
     Raises:
         ModelError: the key's environment variable holds none, or none that can be sent.
@@ -93,7 +94,7 @@ class OpenAILanguageModel:
     def count(self, text: str) -> int:
         """An estimate from above for prose: the tokenizer is the server's."""
         text = ((self._options.system if self._options.api == "chat" else self._options.start) or "") + text
-        return _tokens(text) + 64
+        return tokens(text) + 64
 
     def longest_reply(self, how: Decoding) -> int:
         """See ``LanguageModel``; a limit in ``extra_body`` takes the place of ours, also where probabilities are asked for."""
@@ -117,6 +118,7 @@ class OpenAILanguageModel:
             documents.setdefault(prompt.document if isinstance(prompt, Rendered) else prompt, []).append(index)
 
         async def call(index: int, place: Place) -> None:
+            servers = len(self._options.base_url)  # that have not failed yet
             while not errors:
                 async with self._pool.turn(place) as server:
                     if errors:
@@ -125,6 +127,10 @@ class OpenAILanguageModel:
                         finished.put((index, await self._ask(prompts[index], how, server)))
                         return
                     except ServerError as error:
+                        servers -= 1
+                        if error.failed and servers <= 0 and await self._serves(server, how):
+                            finished.put((index, Reply(reason="the server failed on it (status 500)")))
+                            return
                         if self._pool.replace(server):
                             self._started -= 1  # it is asked elsewhere: one call for the budget
                         else:
@@ -189,10 +195,10 @@ class OpenAILanguageModel:
                 forms = self._forms[name]
                 if form in forms:  # several calls may find out at once
                     forms.remove(form)
-                    _log.warning(
-                        "%s refuses %s (%s): %s", self._where, what, said,
-                        f"it is asked for {forms[0]}" if forms else instead,
-                    )  # fmt: skip
+                    if forms:
+                        noun = " alternatives" if name == "logprobs" else ""
+                        instead = f"asking again for {forms[0]} instead of {form}{noun}"
+                    _log.warning("%s refuses %s (%s): %s", self._where, what, said, instead)
                 return True
         return False
 
@@ -218,13 +224,15 @@ class OpenAILanguageModel:
                 after = (
                     f"; it asks to wait {printable(asked)} s" if asked else f", after {self._options.retries} retries"
                 )
-                raise ServerError(f"{server.where}: {said}{after}. {_KEPT}") from None
+                failed = error.status_code == 500 and not asked
+                raise ServerError(f"{server.where}: {said}{after}. {_KEPT}", failed) from None
             if self._refuses(fields, said, parameter):
                 return await self._create(server, prompt, how)
             codes = [code for code in (error.code, error.type) if isinstance(code, str)]
             if reason := refusal(said, request, error.status_code, codes, parameter):
                 return Reply(reason=reason)
-            raise self._explained(server, error.status_code, said) from None
+            why = self._explained(server, error.status_code, said)
+            raise ModelError(f"{why.removesuffix('.')}. {_KEPT}" if self.tally.calls else why) from None
         except openai.APIConnectionError as error:
             raise ServerError(
                 f"{server.where}: {error.__cause__}, after {self._options.retries} retries. {_KEPT}"
@@ -233,20 +241,29 @@ class OpenAILanguageModel:
         self._count(prompt, completion)
         return completion["choices"][0]
 
-    def _explained(self, server: Server, status: int, said: str) -> ModelError:
+    async def _serves(self, server: Server, how: Decoding) -> bool:
+        """Whether the server answers another prompt: what it failed on, again and again, is then this one."""
+        path, request = self._request(_PROBE, how, self._fields(how))
+        try:
+            self._spend()
+            response = await server.client.with_options(max_retries=0).post(path, cast_to=httpx2.Response, body=request)
+        except (openai.APIError, ModelError):
+            return False
+        self._count(_PROBE, response.extensions["completion"])
+        return True
+
+    def _explained(self, server: Server, status: int, said: str) -> str:
         variable = self._options.key_variable
         if status in (401, 403):
             key = f"refused the key in {variable}" if self._key else f"wants a key, and {variable} is not set"
-            return ModelError(f"{server.where} {key}: {said}")
+            return f"{server.where} {key}: {said}"
         if status in (404, 405):
-            return ModelError(
+            return (
                 f"{server.where} knows no such model or path: {said}. {server.address}/models lists its models; "
                 "`base_url` usually ends in /v1."
             )
         if 300 <= status < 400:
-            return ModelError(
-                f"{server.where} sends the request on to another address (status {status}); write that address under `base_url`"
-            )
+            return f"{server.where} sends the request on to another address (status {status}); write that address under `base_url`"
         message = said.lower()
         asked = f"token_limit: {self._options.token_limit}"  # what is refused is no advice
         advice = [
@@ -255,7 +272,7 @@ class OpenAILanguageModel:
             if word in message and setting != asked and "too large" not in message
         ]
         told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
-        return ModelError(f"{server.where} refused the request: {said}{told}")
+        return f"{server.where} refused the request: {said}{told}"
 
     def _request(self, prompt: str, how: Decoding, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         options, chat = self._options, self._options.api == "chat"
@@ -299,7 +316,7 @@ class OpenAILanguageModel:
             self._warn("usage", "does not say how many tokens it reads: max_total_tokens is of estimates")
             choice = completion["choices"][0]
             read = self.count(prompt)
-            written = written or _tokens(str(choice.get("message", choice.get("text"))))  # with its thoughts, if sent
+            written = written or tokens(str(choice.get("message", choice.get("text"))))  # with its thoughts, if sent
         self.tally += Usage(calls=1, prompt_tokens=read, reply_tokens=written)
 
     def _none_left(self, error: ServerError) -> ModelError:
@@ -339,16 +356,6 @@ def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     loop.call_soon_threadsafe(loop.stop)
     if threading.current_thread() is not thread:  # a call may be the last to let go of its model
         thread.join(5)  # not for longer, on a busy machine: the system lets go of the rest
-
-
-def _tokens(text: str) -> int:
-    """An estimate from above for prose: a token a digit and every three other bytes.
-
-    >>> _tokens("It rained in 1999.")
-    8
-    """
-    digits = len(re.findall(r"\d", text))
-    return (len(text.encode("utf-8", "surrogatepass")) - digits) // 3 + digits
 
 
 def _format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,14 @@ _FAILED = ("error", "abort")  # or that they failed within it
 
 
 class ServerError(ModelError):
-    """A server cannot be reached, or does not serve; another of the same model may."""
+    """A server cannot be reached, or does not serve; another of the same model may.
+
+    It has ``failed`` where it was reached and had an error within: the prompt may be to blame.
+    """
+
+    def __init__(self, message: str, failed: bool = False):
+        super().__init__(message)
+        self.failed = failed
 
 
 class Server(openai.DefaultAsyncHttpxClient):
@@ -151,7 +158,7 @@ class Server(openai.DefaultAsyncHttpxClient):
         Nobody should wonder why nothing moves.
         """
         if attempt >= self._few_retries and self._replace(self):
-            raise ServerError(f"{self.where}: {self.problem}")
+            raise ServerError(f"{self.where}: {self.problem}", self.problem.endswith("(status 500)"))
         first = 0 if self._alone else self._few_retries
         if first <= attempt < most and time.monotonic() - self._warned >= _WARN_SECONDS:
             self._warned = time.monotonic()

@@ -218,7 +218,9 @@ def load(name: str, role: Role | None = None) -> Prompt:
         prompt = _packaged(name)
     else:
         which = f"those for {role}" if role else "all"
-        raise PromptError(f"no prompt named {name!r}{near(name, names(role)) or ';'} `claimwise prompts` lists {which}")
+        here = f"; {name}.txt is here: --prompt {name}.txt" if os.path.isfile(f"{name}.txt") else ""
+        hint = f"{near(name, names(role)) or ';'} `claimwise prompts` lists {which}"
+        raise PromptError(f"no prompt named {name!r}{hint}{here}")
     if role not in (None, prompt.role):
         expected = f"expected one for {role}: {', '.join(names(role))}"
         raise PromptError(f"prompt {name!r} is for {prompt.role}, {expected}")
