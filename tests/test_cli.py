@@ -262,15 +262,6 @@ def test_a_score_without_some_of_its_claims_is_said(served):
     assert row["reason"] == "some claims have no verdict and do not count"
 
 
-@pytest.mark.parametrize("document", ["The cat sat.", "The cat sat on the mat. " * 6000])
-def test_a_dry_run_downloads_no_weights(project, monkeypatch, caplog, document):
-    monkeypatch.delenv("CLAIMWISE_WEIGHTS", raising=False)
-    dry = run("score", write([{"document": document, "summary": "It sat."}]), "--model", "claimwise-1.5b", "--dry-run")
-    assert " prompt tokens in full" in dry.output
-    assert dry.output.endswith(". Nothing was asked.\n")
-    assert caplog.text.count("its weights are not on this machine: scoring first downloads them") == 1
-
-
 def test_a_summary_in_another_language_among_others_gets_no_verdict_and_is_counted():
     german = "Der Bürgermeister hat am Dienstag gesagt, dass die alte Brücke für ein Jahr nicht mehr befahren wird."
     english = "The mayor said on Tuesday that the old bridge would be closed to all of the traffic for a year."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping
@@ -74,16 +73,6 @@ def unread_name(model: str) -> str:
     'llama3:8b:unread'
     """
     return f"{model}:unread"
-
-
-def tokens(text: str) -> int:
-    """An estimate from above for prose, where there is no tokenizer: a token a digit and every three other bytes.
-
-    >>> tokens("It rained in 1999.")
-    8
-    """
-    digits = len(re.findall(r"\d", text))
-    return (len(text.encode("utf-8", "surrogatepass")) - digits) // 3 + digits
 
 
 #: By model and role, since this process began.

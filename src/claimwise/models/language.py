@@ -501,7 +501,6 @@ class _Counting:
     """
 
     def __init__(self, model: LanguageModel):
-        model = getattr(model, "counting", lambda: model)()  # of a checkpoint, whose weights may not be here
         self.name, self.fingerprint = model.name, model.fingerprint
         self.count, self.longest_reply, self.fits = model.count, model.longest_reply, model.fits
         self.tally = Usage()

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from claimwise.models.cost import Usage, tokens
+from claimwise.models.cost import Usage
 from claimwise.models.options import TransformersOptions
 from claimwise.models.replies import Reply
-from claimwise.models.weights import downloads, fingerprint
+from claimwise.models.weights import fingerprint
 from claimwise.prompts import Decoding
 
 if TYPE_CHECKING:
     from claimwise.models.transformers_engine import Engine
 
-_log = logging.getLogger(__name__)
 _FRAME = 2048  # bytes that no chat template adds to a prompt
 
 
@@ -44,10 +41,6 @@ class TransformersLanguageModel:
 
         return Engine(self._options, self.name)
 
-    def counting(self) -> TransformersLanguageModel:
-        """What a dry run counts with: this model, or one that needs no weights where these must be downloaded first."""
-        return _Estimating(self._options) if downloads(self._options) else self
-
     def count(self, text: str) -> int:
         """Tokens of a prompt with its frame."""
         return len(self.engine.checkpoint.encode(text))
@@ -70,15 +63,3 @@ class TransformersLanguageModel:
         for index, reply, read, written in self.engine.replies(prompts, how):
             self.tally += Usage(calls=1, prompt_tokens=read, reply_tokens=written)
             yield index, reply
-
-
-class _Estimating(TransformersLanguageModel):
-    @cached_property
-    def engine(self) -> SimpleNamespace:
-        """Says once that it stands in another's place; tokens are counted as those of a server are."""
-        _log.warning(
-            "%s: its weights are not on this machine: scoring first downloads them; until then numbers of tokens are only "
-            "about right", self.name,
-        )  # fmt: skip
-        checkpoint = {"context": None, "encoder_decoder": False, "spellings": len}
-        return SimpleNamespace(checkpoint=SimpleNamespace(**checkpoint, encode=lambda text: range(tokens(text) + 64)))

@@ -162,21 +162,6 @@ def explained(options: TransformersOptions) -> Iterator[None]:
 # -- a checkpoint in one GGUF file ---------------------------------------------------------------------
 
 
-def _kept() -> Path:
-    return Path(pooch.os_cache("claimwise"), "checkpoints")
-
-
-def downloads(options: TransformersOptions) -> bool:
-    """Whether the GGUF file of a checkpoint must be downloaded first; of other checkpoints this is not known.
-
-    >>> downloads(TransformersOptions(model="org/name"))
-    False
-    """
-    if not options.file or (options.sha256 and (_kept() / options.sha256).is_dir()):
-        return False
-    return not paths.located(options.model).is_dir() and _copy(options.model, options.file) is None
-
-
 def converted(options: TransformersOptions) -> Path:
     """A folder with the weights of ``file`` (float16, the nearest to what its blocks say at half of float32's size) and tokenizer.
 
@@ -186,7 +171,8 @@ def converted(options: TransformersOptions) -> Path:
     Raises:
         ModelError: the file is not there, or is another one.
     """
-    kept, sha256 = _kept(), options.sha256
+    kept = Path(pooch.os_cache("claimwise"), "checkpoints")
+    sha256 = options.sha256
     if sha256 and (kept / sha256).is_dir():
         return kept / sha256
     source = gguf_file(options.model, options.revision, options.file)
@@ -210,9 +196,12 @@ def gguf_file(model: str, revision: str | None, file: str) -> Path:
     Raises:
         ModelError: it is nowhere.
     """
-    if copy := _copy(model, file):
-        return copy
-    folder, weights = paths.located(model), os.environ.get(WEIGHTS)
+    folder = paths.located(model)
+    if (beside := folder / file).is_file():
+        return beside
+    weights = os.environ.get(WEIGHTS)
+    if weights and (copies := sorted(Path(weights).rglob(file))):
+        return copies[0]
     try:
         if folder.is_dir():
             raise FileNotFoundError(f"the folder {folder} has no such file")
@@ -224,14 +213,6 @@ def gguf_file(model: str, revision: str | None, file: str) -> Path:
             f"kind transformers: {file} of {model!r} cannot be had: {where}; {first_line(error)}. Run again with network "
             f"access, or put the file into a folder and set {WEIGHTS} to that folder"
         ) from error
-
-
-def _copy(model: str, file: str) -> Path | None:
-    """The file in a folder, or below the one that ``WEIGHTS`` names."""
-    if (beside := paths.located(model) / file).is_file():
-        return beside
-    weights = os.environ.get(WEIGHTS)
-    return min(Path(weights).rglob(file), default=None) if weights else None
 
 
 def _convert(source: Path, target: Path) -> None:
