@@ -100,6 +100,30 @@ def test_nothing_is_written_over_the_examples_the_settings_or_another_result(fol
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize(("kind", "name"), [("out", "o.csv"), ("claims", "claims.csv"), ("page", "p.html")])
+def test_a_file_that_is_no_result_is_not_written_over_and_a_result_is(kind, name):
+    write(ROWS)
+    place = Path("deep") / name
+    place.parent.mkdir()
+    place.write_text("mine")
+    with pytest.raises(
+        ClaimwiseError, match=f"{name} exists and is no result of claimwise: delete it or name another"
+    ) as told:
+        score(**{kind: place})
+    assert ("claims of your own are a column: --column claims=COLUMN" in str(told.value)) == (kind == "claims")
+    assert place.read_text() == "mine"
+    place.write_text("")  # as mktemp makes it
+    for metric in ("word-overlap", "sentences"):
+        score(**{kind: place}, metric=metric, model="lexical")
+    if kind != "out":
+        score()  # the record of the same scores, written again, still knows it
+        score(**{kind: place})
+    place.unlink()
+    for _ in range(2):  # without scores in a file the record stands beside what is one
+        score(**{"out": output.STDOUT, kind: place})
+    assert Path(f"{place}.run.json").is_file()
+
+
 def test_the_result_stands_beside_a_gzipped_file():
     pd.DataFrame(ROWS).to_csv("mine.csv.gz", index=False)
     score("mine.csv.gz")

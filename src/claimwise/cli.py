@@ -106,7 +106,8 @@ def score(
     claims: Annotated[
         Path | None,
         typer.Option(
-            help="write every claim here, too, with its support and the nearest of the sentences it was checked against"
+            help="written here: every claim with its support and the nearest of the sentences it was checked against; "
+            "claims of your own are a column (--column claims=COLUMN)"
         ),
     ] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,

@@ -1,5 +1,6 @@
 """``claimwise score``: read a user's own file, evaluate a metric on it, write the scores and say what to read of them."""
 
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ import typer
 
 from claimwise import models, paths, prompts
 from claimwise.corpora.user import read_files
-from claimwise.corpora.user_rows import RECORD, STDIN, STDIN_NAME, expanded, stem
+from claimwise.corpora.user_rows import RECORD, STDIN, STDIN_NAME, expanded, results_of, stem
 from claimwise.errors import ClaimwiseError, check_score, counted, near
 from claimwise.hub import HUB, fetched
 from claimwise.metrics import MetricSpec, estimate, evaluate, own_claims, specification
@@ -129,8 +130,9 @@ def score(
         scores[decisions.VERDICT] = called
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if nested else written, out, safe_csv)
-    record = output.record_beside(out)
+    record = output.record_beside(out, claims, page)
     if record is not None:
+        others = {claims, page, *filter(Path.is_file, results_of(record))} - {None, output.STDOUT, out, record}
         made = {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "python": platform.python_version(),
@@ -139,11 +141,9 @@ def score(
             "limit": limit,
             "examples": len(scores),
             "threshold": cut,
-            "beside": [
-                path.name
-                for path in (claims, page)
-                if path not in (None, output.STDOUT) and path.resolve().parent == out.resolve().parent
-            ],
+            "beside": sorted(
+                {os.path.relpath(path.parent.resolve() / path.name, record.parent.resolve()) for path in others}
+            ),
         }
         output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
