@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from claimwise import __version__
 from claimwise.errors import ClaimwiseError, counted, near
@@ -23,6 +24,18 @@ HELP = """Break summaries into claims, verify each against its document, and sco
 `score` takes files of yours and needs no settings; `metrics`, `models` and `prompts` list what it can be told; the others are
 stages of the pipeline, which `dvc repro` runs in order, and read params.yaml.
 """
+
+
+class _Once(TyperCommand):
+    """A command of whose options those that take one value may stand once: else the last would do, without a word."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        given = self.make_parser(ctx).parse_args(list(args))[2]
+        for option in given:
+            if given.count(option) > 1 and not option.multiple and not option.is_flag:
+                raise ClaimwiseError(f"{option.opts[0]} stands twice: one run takes one; run it again for the other")
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=HELP, pretty_exceptions_enable=False)
 cache_app = typer.Typer(no_args_is_help=True, help="The file of finished calls.")
@@ -57,7 +70,7 @@ def options(
     """Options of the program itself."""
 
 
-@app.command()
+@app.command(cls=_Once)
 def score(
     file: Annotated[
         list[Path],
@@ -340,7 +353,7 @@ def stats(params: Params = PARAMS) -> None:
         typer.echo("no calls")
 
 
-@cache_app.command()
+@cache_app.command(cls=_Once)
 def prune(
     model: Annotated[str | None, typer.Option(help="only this model's calls")] = None,
     every: Annotated[bool, typer.Option("--all", help="the calls of all models")] = False,

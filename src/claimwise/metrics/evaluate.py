@@ -145,6 +145,8 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     claimwise.metrics.evaluate.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
     if not isinstance(name, str) or name not in metrics:
+        if isinstance(name, list | tuple) or (isinstance(name, str) and "," in name):
+            raise MetricError(f"metric {shorten(name)}: one run scores one metric; run it again for the others")
         name = name if isinstance(name, str) else shorten(name)
         raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
     try:
