@@ -250,14 +250,14 @@ def metrics(params: Params = PARAMS) -> None:
 def list_models(params: Params = PARAMS) -> None:
     """List the models, a line each; the first is the one that is asked where none is named."""
     from claimwise.models import check, describe
-    from claimwise.user_settings import read_settings
+    from claimwise.user_settings import anothers, read_settings
 
     settings = read_settings(params)
     width = max(map(len, settings.models))
     for name in dict.fromkeys([settings.model, *settings.models]):
         if name not in settings.models:
             raise ClaimwiseError(
-                f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}"
+                f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}{anothers(params)}"
             )
         try:
             check(settings.models[name])

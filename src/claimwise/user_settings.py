@@ -64,6 +64,16 @@ class UserSettings(BaseModel):
     cache: Path = Field(default_factory=lambda: Path(pooch.os_cache("claimwise"), "calls.sqlite"))
 
 
+def anothers(params: Path) -> str:
+    """What to say besides of an error in a settings file that nobody named: DVC and others call theirs so, too.
+
+    >>> anothers(Path("mine.yaml")), anothers(PARAMS)
+    ('', "\\nIf params.yaml is another program's, write a file of settings of your own, be it empty, and name it: --params FILE")
+    """
+    said = f"\nIf {params} is another program's, write a file of settings of your own, be it empty, and name it: --params FILE"
+    return said if params == PARAMS else ""
+
+
 def read_settings(params: Path = PARAMS) -> UserSettings:
     """Read what there is of a settings file; its models and metrics are added to the default ones.
 
@@ -81,23 +91,21 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
     >>> found.model, set(found.models) - set(DEFAULT_MODELS), "acueval" in found.metrics
     ('gpt', {'gpt'}, True)
     """
-    given = read_yaml(params) if params.is_file() or params != PARAMS else {}
-    if "data" in given:
-        absent = UserSettings.model_fields.keys() - given.keys()
-        given = {
-            key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)
-        }
     try:
+        given = read_yaml(params, may_be_empty=True) if params.is_file() or params != PARAMS else {}
+        if "data" in given:
+            absent = UserSettings.model_fields.keys() - given.keys()
+            given = {
+                key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)
+            }
         found = UserSettings.model_validate(given)
+    except ParamsError as error:
+        raise ParamsError(f"{error}{anothers(params)}") from None
     except ValidationError as error:
         lines = [
             finding(f"{params}, {'.'.join(map(str, e['loc']))}", e, UserSettings.model_fields) for e in error.errors()
         ]
-        if not given.keys() & UserSettings.model_fields.keys():  # DVC and others call theirs so, too
-            lines.append(
-                f"If {params} is another program's, write a file of settings of your own and name it: --params FILE"
-            )
-        raise ParamsError("\n".join(lines)) from None
+        raise ParamsError("\n".join(lines) + anothers(params)) from None
     return found.model_copy(
         update={
             "models": DEFAULT_MODELS | found.models,

@@ -27,7 +27,7 @@ from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
-from claimwise.user_settings import DEFAULT_MODEL, UserSettings, read_settings
+from claimwise.user_settings import DEFAULT_MODEL, UserSettings, anothers, read_settings
 
 #: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
@@ -273,7 +273,7 @@ def _entry(model: str, settings: UserSettings, params: Path, options: Mapping[st
             f"checkpoint), or make an entry {model!r} of `models` in {params}"
         )
     place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
-    hint = "; or --model openai (or transformers) with --name"
+    hint = "; or --model openai (or transformers) with --name" + (anothers(params) if model == settings.model else "")
     raise models.ModelError(
         f"unknown model {model!r}{near(model, settings.models) or ';'} {place}: {', '.join(settings.models)}{hint}"
     )
