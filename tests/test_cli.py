@@ -597,6 +597,24 @@ def test_a_cache_that_is_a_folder_is_a_message(fail):
         assert "calls.sqlite: expected the file of finished calls" in fail(*command)
 
 
+@pytest.mark.parametrize("options", [[], ["--model", "lexical"], ["--metric", "word-overlap"]])
+def test_without_a_place_for_finished_calls_what_costs_nothing_is_scored(options):
+    Path("params.yaml").unlink()
+    Path("home").write_text("no folder can be made here")
+    done = run("score", write(GOOD[:1]), *options)
+    assert "warning: finished calls are not kept. home/claimwise/calls.sqlite: expected the file" in done.stderr
+    assert "XDG_CACHE_HOME" in done.stderr
+    assert "1 summary" in done.stdout
+
+
+def test_without_a_place_for_finished_calls_a_language_model_is_not_asked(served, fail):
+    Path("params.yaml").unlink()
+    Path("home").write_text("no folder can be made here")
+    error = fail("score", write(GOOD[:1]), "--model", "openai", "--base-url", served.url, "--name", "m")
+    assert "another folder in the environment variable XDG_CACHE_HOME" in error
+    assert served.requests == []
+
+
 PROMPT = """---
 source: me
 role: verify

@@ -52,6 +52,15 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
 }
 
 
+def default_cache() -> Path:
+    """The file of finished calls where no settings name one; the environment variable XDG_CACHE_HOME moves its folder.
+
+    >>> default_cache().name
+    'calls.sqlite'
+    """
+    return Path(pooch.os_cache("claimwise"), "calls.sqlite")
+
+
 class UserSettings(BaseModel):
     """What ``claimwise score`` takes of params.yaml, each given or its default."""
 
@@ -60,8 +69,7 @@ class UserSettings(BaseModel):
     model: str = DEFAULT_MODEL
     models: dict[str, dict[str, Any]] = Field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    #: Of the user's own where no file names one.
-    cache: Path = Field(default_factory=lambda: Path(pooch.os_cache("claimwise"), "calls.sqlite"))
+    cache: Path = Field(default_factory=default_cache)
 
 
 def anothers(params: Path) -> str:

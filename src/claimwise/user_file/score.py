@@ -22,12 +22,14 @@ from claimwise.metrics import MetricSpec, estimate, evaluate, own_claims, specif
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.models.base import Model
+from claimwise.models.cache import CacheError
+from claimwise.models.options import LANGUAGE_MODELS
 from claimwise.reasons import NOT_ASKED, Reason
 from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
-from claimwise.user_settings import DEFAULT_MODEL, UserSettings, anothers, read_settings
+from claimwise.user_settings import DEFAULT_MODEL, UserSettings, anothers, default_cache, read_settings
 
 #: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
@@ -108,7 +110,13 @@ def score(
     for line in (*found.hints, *(f"warning: {doubt}" for doubt in doubts)):
         typer.echo(line, err=True)
 
-    engine = models.load(entry, cache)
+    try:
+        engine = models.load(entry, cache)
+    except CacheError as error:  # a home may be read-only, as in a container
+        if cache != default_cache() or (asked and entry["kind"] in LANGUAGE_MODELS):
+            raise
+        typer.echo(f"warning: finished calls are not kept. {error}", err=True)
+        engine = models.load(entry)
     estimated = estimate(spec, engine, [(examples, None)])
     if dry_run:
         typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
