@@ -258,6 +258,9 @@ def test_cells_that_begin_like_a_formula_stay_or_are_made_safe_for_spreadsheets(
         assert [row[f"{added}=note"] for row in rows] == [
             f"{added}{note}" if note in FORMULAS or note == "+3 %" else note for note in notes
         ]
+        for name in ("s.csv", "c.csv"):  # by the mark of UTF-8 Excel knows it
+            assert Path(name).read_bytes().startswith("\ufeff".encode()) == option
+        assert next(iter(read_rows(Path("s.csv"))))[1]["id"] == "0"
 
 
 def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():

@@ -136,7 +136,10 @@ def score(
     ] = None,
     safe_csv: Annotated[
         bool,
-        typer.Option("--safe-csv", help="for spreadsheets: put a ' before cells that begin like a formula (= + - @)"),
+        typer.Option(
+            "--safe-csv",
+            help="for spreadsheets: a ' before cells that begin like a formula (= + - @), and a mark of UTF-8",
+        ),
     ] = False,
     limit: Annotated[
         int | None, typer.Option(help="score the first so many rows only, for a trial: FILE.METRIC.first-N.csv", min=1)

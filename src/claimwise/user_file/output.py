@@ -147,7 +147,8 @@ def write_record(record: Mapping[str, Any], path: Path) -> None:
 def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     """Write a csv, six digits a score, or JSON lines or parquet where the name says so; what is missing is empty, or null.
 
-    A cell that begins with ``=`` stays as it is, and spreadsheets compute it; ``safe`` puts a ``'`` before it.
+    A cell that begins with ``=`` stays as it is, and spreadsheets compute it; ``safe`` puts a ``'`` before it, and a mark
+    of UTF-8 before all, without which Excel takes it for another encoding.
 
     >>> import tempfile
     >>> table, folder = pd.DataFrame({"id": ["a", "b"], "score": [2 / 3, None]}), Path(tempfile.mkdtemp())
@@ -156,9 +157,10 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     >>> (folder / "scores.csv").read_text().split(), (folder / "scores.jsonl").read_text().splitlines()[1]
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
+    encoding = "utf-8-sig" if safe else "utf-8"
     if path == STDOUT:  # a terminal or a pipe may take fewer characters; what stands in its place may be neither
         with suppress(AttributeError):
-            sys.stdout.reconfigure(encoding="utf-8")
+            sys.stdout.reconfigure(encoding=encoding)
     with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
         if form(path) == "jsonl":
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
@@ -173,7 +175,7 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
         cells = table.assign(**{name: column.map(_cell) for name, column in mixed.items()})
         if safe:
             cells = cells.rename(columns=_inert).map(_inert)
-        cells.to_csv(new, index=False, float_format="%.6g", quoting=quoting(cells))
+        cells.to_csv(new, index=False, encoding=encoding, float_format="%.6g", quoting=quoting(cells))
 
 
 def _inert(text: Any) -> Any:
