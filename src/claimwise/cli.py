@@ -88,9 +88,19 @@ def score(
             "origin, split"
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="acueval (default), factored, weakest, ...: `claimwise metrics` describes them; params.yaml may add some",
+            show_default=False,
+        ),
+    ] = "acueval",
     model: Annotated[
-        str | None, typer.Option(help="a model of params.yaml; default: the metric's, or its `model`")
+        str | None,
+        typer.Option(
+            help="embedded (default), claimwise-1.5b, ...: `claimwise models` describes them; params.yaml may add some, and "
+            "name the default"
+        ),
     ] = None,
     base_url: Annotated[
         list[str] | None,

@@ -260,7 +260,8 @@ def _called(files: Sequence[Path]) -> Path:
         return Path("scores")
     if files[0].as_posix().startswith(HUB):  # the result stands here, not in the hub's cache
         return Path(files[0].name)
-    return files[0].resolve() if files[0].name in ("", "..") else files[0]
+    # the working folder has no name of its own, and its result goes into it, not beside it
+    return Path(files[0].resolve().name) if files[0].name in ("", "..") else files[0]
 
 
 def _entry(model: str, settings: UserSettings, params: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
