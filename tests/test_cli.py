@@ -172,7 +172,12 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["score", "mine.jsonl", "--metric", "acuevel"], ["unknown metric 'acuevel'", "did you mean 'acueval'"]),
+        (
+            ["score", "mine.jsonl", "--metric", "acuevel"],
+            [
+                "unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval, factored, sentences, weakest, fenice, holistic, word-overlap, broken\n"
+            ],
+        ),
         (
             ["score", "mine.jsonl", "--model", "gpt"],
             [
@@ -363,6 +368,8 @@ def test_what_there_is_is_listed_a_line_each():
         return run(*arguments).output.splitlines()
 
     assert "word-overlap  share of the summary's words that the document has" in lines("metrics")
+    told = "mean of claims by recorded:fenice-t5, aligned with the document by NLI; needs claims on record"
+    assert f"fenice-t5     {told}" in lines("metrics")
     acueval = "mean of claims by acueval-decompose-5shot, verified by acueval-verify-zeroshot"
     assert f"acueval       {acueval}" in lines("metrics")
     listed = lines("prompts")
