@@ -206,6 +206,10 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
             ["score", "twice.jsonl"],
             ["error: twice.jsonl, line 2, column 'id': 'a' stands in line 1 too; make it unique\n"],
         ),
+        (
+            ["score", "https://example.org/mine.csv"],
+            ["https://example.org/mine.csv: expected a file on this machine, got an address; download it first"],
+        ),
         (["score", "none"], ["none: no file of examples in this folder; expected .jsonl"]),
         # options that do not go together
         ([*LEXICAL, "--out", "s/", "--workers", "2"], ["--workers is for --engine dask"]),
