@@ -79,7 +79,7 @@ def fail(monkeypatch, capsys):
         printed = capsys.readouterr().err
         assert caught.value.code == 2
         assert "Traceback" not in printed
-        assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: "))
+        assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: ", "2 files: "))
         return printed[printed.index("error: ") :]  # a forecast, a warning of repeated calls may come before
 
     return told
@@ -416,6 +416,18 @@ def test_several_files_and_a_folder_are_one_table_with_a_system_a_file():
     several = score("runs/gpt.jsonl", "runs/t5.jsonl")
     assert several.exit_code == 0, several.output
     assert Path("scores.word-overlap.csv").read_bytes() == Path("runs.word-overlap.csv").read_bytes()
+
+
+@pytest.mark.parametrize("stray", ['{"lr": 1}', "{", ""])
+def test_a_file_of_a_folder_that_holds_no_examples_is_named_with_what_to_do(fail, stray):
+    Path("runs").mkdir()
+    write(GOOD, "runs/gpt.jsonl")
+    Path("runs/config.json").write_text(stray)
+    error = fail("score", "runs", "--metric", "word-overlap")
+    assert error.startswith("error: runs/config.json")
+    told = "If runs/config.json holds no examples, move it out of the folder, or name the other files one by one\n"
+    assert error.endswith(told)
+    assert "If " not in fail("score", "runs/config.json")
 
 
 def test_a_system_of_the_file_stands_beside_the_score_and_files_of_one_name_are_two_systems():

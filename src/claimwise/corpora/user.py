@@ -221,23 +221,30 @@ def read_in_steps(
         path = Path(STDIN_NAME) if given == STDIN else given
         name = stem(path) if stems[stem(given)] == 1 else str(path)
         system = name if len(paths) > 1 else "user"
-        rows, before, names = read_rows(given), 0, {}
-        earlier.pop("an id", None)  # another file may have none
-        while (step := list(islice(rows, size))) or not before:
-            found = _user_file(step, path, columns, before, system, caller)
-            has = {
-                "claims": "claims" in found.examples,
-                "an id": any(columns.get("id", "id") in row for _, row in step),
-            }
-            if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
-                raise TableError(
-                    f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
-                )
-            earlier, before = has, before + len(step)
-            names |= dict.fromkeys(name for _, row in step for name in row)
-            yield _among_others(found, given) if len(paths) > 1 else found
-        for field, column in columns.items():  # in JSON lines few rows may have a label
-            _check_there(field, column, names, path)
+        try:
+            rows, before, names = read_rows(given), 0, {}
+            earlier.pop("an id", None)  # another file may have none
+            while (step := list(islice(rows, size))) or not before:
+                found = _user_file(step, path, columns, before, system, caller)
+                has = {
+                    "claims": "claims" in found.examples,
+                    "an id": any(columns.get("id", "id") in row for _, row in step),
+                }
+                if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
+                    raise TableError(
+                        f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
+                    )
+                earlier, before = has, before + len(step)
+                names |= dict.fromkeys(name for _, row in step for name in row)
+                yield _among_others(found, given) if len(paths) > 1 else found
+            for field, column in columns.items():  # in JSON lines few rows may have a label
+                _check_there(field, column, names, path)
+        except TableError as error:
+            if len(paths) == 1:
+                raise
+            raise TableError(
+                f"{error}\nIf {path} holds no examples, move it out of the folder, or name the other files one by one"
+            ) from None
 
 
 def _claims(value: Any, where: str) -> list[str]:
