@@ -50,6 +50,10 @@ def test_a_model_is_named_described_or_given():
     for metric in ({"judge": "x"}, None):
         with pytest.raises(ClaimwiseError, match="unknown metric"):
             claimwise.score(CAT, summary, metric)
+    with pytest.raises(
+        ClaimwiseError, match=r"^metric \['acueval', 'fenice'\]: one run scores one metric; run it again"
+    ):
+        claimwise.score(CAT, summary, metric=["acueval", "fenice"])
 
 
 def test_the_embedded_model_is_what_a_call_asks():

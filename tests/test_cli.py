@@ -79,7 +79,7 @@ def fail(monkeypatch, capsys):
         printed = capsys.readouterr().err
         assert caught.value.code == 2
         assert "Traceback" not in printed
-        assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: "))
+        assert printed.startswith(("error: ", "acueval: ", "warning: ", "word-overlap: ", "2 files: "))
         return printed[printed.index("error: ") :]  # a forecast, a warning of repeated calls may come before
 
     return told
@@ -172,7 +172,12 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["score", "mine.jsonl", "--metric", "acuevel"], ["unknown metric 'acuevel'", "did you mean 'acueval'"]),
+        (
+            ["score", "mine.jsonl", "--metric", "acuevel"],
+            [
+                "unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval, factored, sentences, weakest, fenice, holistic, word-overlap, broken\n"
+            ],
+        ),
         (
             ["score", "mine.jsonl", "--model", "gpt"],
             [
@@ -185,6 +190,14 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
             ["score", "mine.jsonl", "--metric", "broken"],
             ["no prompt named 'no-such-prompt'", "`claimwise prompts` lists"],
         ),
+        (["score", "mine.jsonl", "--metric", "acueval,fenice"], ["metric 'acueval,fenice': one run scores one metric"]),
+        (
+            [*LEXICAL, "--metric", "weakest", "--metric", "sentences"],
+            ["error: --metric stands twice: one run takes one; run it again for the other\n"],
+        ),
+        ([*LEXICAL, "--model", "embedded"], ["--model stands twice"]),
+        ([*LEXICAL, "--out", "a.csv", "--out=b.csv"], ["--out stands twice"]),
+        ([*LEXICAL, "--threshold", "0.5", "--threshold", "0.5"], ["--threshold stands twice"]),
         (["score", "absent.jsonl"], ["absent.jsonl", "no such file"]),
         (["score", "mine.txt"], ["mine.txt", "expected a name that ends in .jsonl"]),
         (["evaluate", "acuevel"], ["unknown metric 'acuevel'"]),
@@ -192,6 +205,10 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
         (
             ["score", "twice.jsonl"],
             ["error: twice.jsonl, line 2, column 'id': 'a' stands in line 1 too; make it unique\n"],
+        ),
+        (
+            ["score", "https://example.org/mine.csv"],
+            ["https://example.org/mine.csv: expected a file on this machine, got an address; download it first"],
         ),
         (["score", "none"], ["none: no file of examples in this folder; expected .jsonl"]),
         # options that do not go together
@@ -366,6 +383,8 @@ def test_what_there_is_is_listed_a_line_each():
         return run(*arguments).output.splitlines()
 
     assert "word-overlap  share of the summary's words that the document has" in lines("metrics")
+    told = "mean of claims by recorded:fenice-t5, aligned with the document by NLI; needs claims on record"
+    assert f"fenice-t5     {told}" in lines("metrics")
     acueval = "mean of claims by acueval-decompose-5shot, verified by acueval-verify-zeroshot"
     assert f"acueval       {acueval}" in lines("metrics")
     listed = lines("prompts")
@@ -408,6 +427,18 @@ def test_several_files_and_a_folder_are_one_table_with_a_system_a_file():
     several = score("runs/gpt.jsonl", "runs/t5.jsonl")
     assert several.exit_code == 0, several.output
     assert Path("scores.word-overlap.csv").read_bytes() == Path("runs.word-overlap.csv").read_bytes()
+
+
+@pytest.mark.parametrize("stray", ['{"lr": 1}', "{", ""])
+def test_a_file_of_a_folder_that_holds_no_examples_is_named_with_what_to_do(fail, stray):
+    Path("runs").mkdir()
+    write(GOOD, "runs/gpt.jsonl")
+    Path("runs/config.json").write_text(stray)
+    error = fail("score", "runs", "--metric", "word-overlap")
+    assert error.startswith("error: runs/config.json")
+    told = "If runs/config.json holds no examples, move it out of the folder, or name the other files one by one\n"
+    assert error.endswith(told)
+    assert "If " not in fail("score", "runs/config.json")
 
 
 def test_a_system_of_the_file_stands_beside_the_score_and_files_of_one_name_are_two_systems():
@@ -598,6 +629,24 @@ def test_a_cache_that_is_a_folder_is_a_message(fail):
     Path("calls.sqlite").mkdir()
     for command in (["cache", "stats"], ["score", write(GOOD), "--metric", "sentences"]):
         assert "calls.sqlite: expected the file of finished calls" in fail(*command)
+
+
+@pytest.mark.parametrize("options", [[], ["--model", "lexical"], ["--metric", "word-overlap"]])
+def test_without_a_place_for_finished_calls_what_costs_nothing_is_scored(options):
+    Path("params.yaml").unlink()
+    Path("home").write_text("no folder can be made here")
+    done = run("score", write(GOOD[:1]), *options)
+    assert "warning: finished calls are not kept. home/claimwise/calls.sqlite: expected the file" in done.stderr
+    assert "XDG_CACHE_HOME" in done.stderr
+    assert "1 summary" in done.stdout
+
+
+def test_without_a_place_for_finished_calls_a_language_model_is_not_asked(served, fail):
+    Path("params.yaml").unlink()
+    Path("home").write_text("no folder can be made here")
+    error = fail("score", write(GOOD[:1]), "--model", "openai", "--base-url", served.url, "--name", "m")
+    assert "another folder in the environment variable XDG_CACHE_HOME" in error
+    assert served.requests == []
 
 
 PROMPT = """---

@@ -107,6 +107,11 @@ def test_claims_show_verdict_and_their_two_best_sentences(page):
     assert [claim["class"] for claim in claims] == [["unsupported"], ["unread"], ["supported"]]
     assert texts(page, "li .value") == ["unsupported 0.20", "unread", "supported 0.90"]
     assert texts(claims[0], "blockquote") == ["Lee lost.", "Cy left."]
+    assert [claim.has_attr("data-first") for claim in claims] == [
+        True,
+        False,
+        True,
+    ]  # of each example the least supported
     assert "neither Yes nor No" in claims[1].get_text()
 
 
@@ -375,6 +380,10 @@ def test_claims_open_by_mouse_and_keys_one_at_a_time_and_all_are_open_in_print_a
         ([[True, "true"], [False, "false"]], ["Lee lost."]),
         ([[False, "false"], [True, "true"]], ["It rained."]),
     )
+    while not browser.value(tab, "document.querySelectorAll('li.open').length"):  # with the first picture
+        pass
+    assert shown() == first  # the least supported one
+    browser.value(tab, "document.querySelector('.claim mark').click()")
     assert shown() == closed
     browser.value(tab, "document.querySelector('.claim mark').click()")
     assert shown() == first

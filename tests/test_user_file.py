@@ -100,6 +100,30 @@ def test_nothing_is_written_over_the_examples_the_settings_or_another_result(fol
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize(("kind", "name"), [("out", "o.csv"), ("claims", "claims.csv"), ("page", "p.html")])
+def test_a_file_that_is_no_result_is_not_written_over_and_a_result_is(kind, name):
+    write(ROWS)
+    place = Path("deep") / name
+    place.parent.mkdir()
+    place.write_text("mine")
+    with pytest.raises(
+        ClaimwiseError, match=f"{name} exists and is no result of claimwise: delete it or name another"
+    ) as told:
+        score(**{kind: place})
+    assert ("claims of your own are a column: --column claims=COLUMN" in str(told.value)) == (kind == "claims")
+    assert place.read_text() == "mine"
+    place.write_text("")  # as mktemp makes it
+    for metric in ("word-overlap", "sentences"):
+        score(**{kind: place}, metric=metric, model="lexical")
+    if kind != "out":
+        score()  # the record of the same scores, written again, still knows it
+        score(**{kind: place})
+    place.unlink()
+    for _ in range(2):  # without scores in a file the record stands beside what is one
+        score(**{"out": output.STDOUT, kind: place})
+    assert Path(f"{place}.run.json").is_file()
+
+
 def test_the_result_stands_beside_a_gzipped_file():
     pd.DataFrame(ROWS).to_csv("mine.csv.gz", index=False)
     score("mine.csv.gz")
@@ -234,6 +258,9 @@ def test_cells_that_begin_like_a_formula_stay_or_are_made_safe_for_spreadsheets(
         assert [row[f"{added}=note"] for row in rows] == [
             f"{added}{note}" if note in FORMULAS or note == "+3 %" else note for note in notes
         ]
+        for name in ("s.csv", "c.csv"):  # by the mark of UTF-8 Excel knows it
+            assert Path(name).read_bytes().startswith("\ufeff".encode()) == option
+        assert next(iter(read_rows(Path("s.csv"))))[1]["id"] == "0"
 
 
 def test_a_carried_number_that_json_has_no_word_for_loses_no_scores():
@@ -719,8 +746,10 @@ def test_what_else_was_written_is_said(capsys):
 def test_results_are_no_examples_whatever_their_names(given, folder, capsys):
     write(ROWS)
     score(metric="acueval", model="lexical", claims=folder / "c.csv")
-    found = score(*given)
-    assert found["id"].tolist() == [row["id"] for row in ROWS]
+    for _ in range(2):
+        found = score(*given)
+        assert found["id"].tolist() == [row["id"] for row in ROWS]
+    assert Path(f"{folder.name if given == ['.'] else 'scores'}.word-overlap.csv").is_file()
     assert "left out, results of earlier runs by their records (*.run.json): " in capsys.readouterr().err
 
 

@@ -69,15 +69,34 @@ def test_of_the_pipelines_file_nothing_is_filled_in():
         ({"models": GPT, "metrics": None}, "params.yaml, metrics: Input should be a valid dictionary, found None"),
         ("models: {}\nmodels: {}", "key 'models' stands twice; keep one"),
         ("models: {", "params.yaml is not YAML"),
-        ("", "expected `key: value` at the top"),
+        (
+            {"model": {"depth": 3}, "lr": 0.1},
+            r"params.yaml, model: Input should be a valid string, found .*\nparams.yaml, lr: unknown key; .*\n"
+            r"If params.yaml is another program's, .* --params FILE$",
+        ),
+        ("[1]", "expected `key: value` at the top, .*\nIf params.yaml is another program's"),
         ("- model", "expected `key: value` at the top, as in `model: lexical`; found a list"),
         (
             {"train": {"epochs": 3}},
             "params.yaml, train: unknown key; .*\nIf params.yaml is another program's, .* --params FILE",
         ),
-        ({"model": "lexical", "zoo": 1}, r"^params.yaml, zoo: unknown key; expected model, models, metrics, cache$"),
+        (
+            {"model": "lexical", "zoo": 1},
+            r"^params.yaml, zoo: unknown key; expected model, models, metrics, cache\nIf params.yaml is another program's",
+        ),
     ],
 )
 def test_a_wrong_short_file_is_told_what_is_wrong(content, message):
     with pytest.raises(ParamsError, match=message):
         read(content)
+
+
+@pytest.mark.parametrize("content", ["", "# nothing to set\n"])
+def test_settings_of_ones_own_may_be_empty_and_stand_beside_another_programs(content):
+    Path("params.yaml").write_text("model: resnet50\nlr: 0.1\n")
+    Path("mine.yaml").write_text(content)
+    found = read_settings(Path("mine.yaml"))
+    assert (found.metrics, found.models, found.model) == (DEFAULT_METRICS, DEFAULT_MODELS, "embedded")
+    Path("mine.yaml").write_text("lr: 0.1")
+    with pytest.raises(ParamsError, match=r"^mine.yaml, lr: unknown key; expected model, models, metrics, cache$"):
+        read_settings(Path("mine.yaml"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from claimwise import __version__
 from claimwise.errors import ClaimwiseError, counted, near
@@ -23,6 +24,18 @@ HELP = """Break summaries into claims, verify each against its document, and sco
 `score` takes files of yours and needs no settings; `metrics`, `models` and `prompts` list what it can be told; the others are
 stages of the pipeline, which `dvc repro` runs in order, and read params.yaml.
 """
+
+
+class _Once(TyperCommand):
+    """A command of whose options those that take one value may stand once: else the last would do, without a word."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        given = self.make_parser(ctx).parse_args(list(args))[2]
+        for option in given:
+            if given.count(option) > 1 and not option.multiple and not option.is_flag:
+                raise ClaimwiseError(f"{option.opts[0]} stands twice: one run takes one; run it again for the other")
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=HELP, pretty_exceptions_enable=False)
 cache_app = typer.Typer(no_args_is_help=True, help="The file of finished calls.")
@@ -57,7 +70,7 @@ def options(
     """Options of the program itself."""
 
 
-@app.command()
+@app.command(cls=_Once)
 def score(
     file: Annotated[
         list[Path],
@@ -75,9 +88,19 @@ def score(
             "origin, split"
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help="a metric of params.yaml")] = "acueval",
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="acueval (default), factored, weakest, ...: `claimwise metrics` describes them; params.yaml may add some",
+            show_default=False,
+        ),
+    ] = "acueval",
     model: Annotated[
-        str | None, typer.Option(help="a model of params.yaml; default: the metric's, or its `model`")
+        str | None,
+        typer.Option(
+            help="embedded (default), claimwise-1.5b, ...: `claimwise models` describes them; params.yaml may add some, and "
+            "name the default"
+        ),
     ] = None,
     base_url: Annotated[
         list[str] | None,
@@ -106,7 +129,8 @@ def score(
     claims: Annotated[
         Path | None,
         typer.Option(
-            help="write every claim here, too, with its support and the nearest of the sentences it was checked against"
+            help="written here: every claim with its support and the nearest of the sentences it was checked against; "
+            "claims of your own are a column (--column claims=COLUMN)"
         ),
     ] = None,
     page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
@@ -122,7 +146,10 @@ def score(
     ] = None,
     safe_csv: Annotated[
         bool,
-        typer.Option("--safe-csv", help="for spreadsheets: put a ' before cells that begin like a formula (= + - @)"),
+        typer.Option(
+            "--safe-csv",
+            help="for spreadsheets: a ' before cells that begin like a formula (= + - @), and a mark of UTF-8",
+        ),
     ] = False,
     limit: Annotated[
         int | None, typer.Option(help="score the first so many rows only, for a trial: FILE.METRIC.first-N.csv", min=1)
@@ -236,14 +263,14 @@ def metrics(params: Params = PARAMS) -> None:
 def list_models(params: Params = PARAMS) -> None:
     """List the models, a line each; the first is the one that is asked where none is named."""
     from claimwise.models import check, describe
-    from claimwise.user_settings import read_settings
+    from claimwise.user_settings import anothers, read_settings
 
     settings = read_settings(params)
     width = max(map(len, settings.models))
     for name in dict.fromkeys([settings.model, *settings.models]):
         if name not in settings.models:
             raise ClaimwiseError(
-                f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}"
+                f"{params}, model: there is no entry {name!r} of `models`{near(name, settings.models)}{anothers(params)}"
             )
         try:
             check(settings.models[name])
@@ -339,7 +366,7 @@ def stats(params: Params = PARAMS) -> None:
         typer.echo("no calls")
 
 
-@cache_app.command()
+@cache_app.command(cls=_Once)
 def prune(
     model: Annotated[str | None, typer.Option(help="only this model's calls")] = None,
     every: Annotated[bool, typer.Option("--all", help="the calls of all models")] = False,

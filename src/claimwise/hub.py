@@ -12,6 +12,7 @@ from claimwise.errors import ClaimwiseError, first_line
 
 #: How an address begins; of two slashes a Path keeps one.
 HUB = "hf:/"
+_ELSEWHERE = re.compile(r"\w{2,}:/")
 _ADDRESS = re.compile(HUB + r"datasets/([^/]+/[^/@]+)(?:@([^/]+))?/(.+)")
 
 
@@ -44,7 +45,7 @@ def fetched(path: Path) -> Path:
     """Where a file lies: one of the hub in its cache, downloaded if need be, any other where it was.
 
     Raises:
-        ClaimwiseError: there is no such file on the hub, the hub is out of reach, or the address is none.
+        ClaimwiseError: there is no such file on the hub, the hub is out of reach, or the address is none of the hub's.
 
     >>> fetched(Path("mine.csv")).name
     'mine.csv'
@@ -53,9 +54,11 @@ def fetched(path: Path) -> Path:
     ...
     claimwise.errors.ClaimwiseError: hf://datasets/squad: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of ...
     """
+    given = path.as_posix().replace(":/", "://", 1)  # as it was written
     if not path.as_posix().startswith(HUB):
+        if _ELSEWHERE.match(path.as_posix()):
+            raise ClaimwiseError(f"{given}: expected a file on this machine, got an address; download it first")
         return path
-    given = path.as_posix().replace(HUB, f"{HUB}/", 1)  # as it was written
     if not (address := _ADDRESS.fullmatch(path.as_posix())):
         raise ClaimwiseError(
             f"{given}: expected hf://datasets/OWNER/NAME/FILE (or NAME@REVISION), a file of those that the dataset's page "

@@ -280,8 +280,8 @@ def _wrong_sections(settings: Settings) -> Iterator[str]:
             yield from settings.wrong_parameters(name)
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping that a settings file holds.
+def read_yaml(path: Path, may_be_empty: bool = False) -> dict[str, Any]:
+    """The mapping that a settings file holds; of an empty one, where that may be, an empty one.
 
     Raises:
         ParamsError: the file is not there, is not UTF-8, no YAML or no mapping.
@@ -295,6 +295,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ParamsError(f"{path} is not UTF-8 ({found}); save the file as UTF-8") from None
     except yaml.YAMLError as error:
         raise ParamsError(f"{path} is not YAML: {error}") from None
+    if content is None and may_be_empty:
+        return {}
     if not isinstance(content, dict):
         found = "nothing" if content is None else f"a {type(content).__name__}"
         raise ParamsError(f"{path}: expected `key: value` at the top, as in `model: lexical`; found {found}")

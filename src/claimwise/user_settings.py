@@ -52,6 +52,15 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
 }
 
 
+def default_cache() -> Path:
+    """The file of finished calls where no settings name one; the environment variable XDG_CACHE_HOME moves its folder.
+
+    >>> default_cache().name
+    'calls.sqlite'
+    """
+    return Path(pooch.os_cache("claimwise"), "calls.sqlite")
+
+
 class UserSettings(BaseModel):
     """What ``claimwise score`` takes of params.yaml, each given or its default."""
 
@@ -60,8 +69,17 @@ class UserSettings(BaseModel):
     model: str = DEFAULT_MODEL
     models: dict[str, dict[str, Any]] = Field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    #: Of the user's own where no file names one.
-    cache: Path = Field(default_factory=lambda: Path(pooch.os_cache("claimwise"), "calls.sqlite"))
+    cache: Path = Field(default_factory=default_cache)
+
+
+def anothers(params: Path) -> str:
+    """What to say besides of an error in a settings file that nobody named: DVC and others call theirs so, too.
+
+    >>> anothers(Path("mine.yaml")), anothers(PARAMS)
+    ('', "\\nIf params.yaml is another program's, write a file of settings of your own, be it empty, and name it: --params FILE")
+    """
+    said = f"\nIf {params} is another program's, write a file of settings of your own, be it empty, and name it: --params FILE"
+    return said if params == PARAMS else ""
 
 
 def read_settings(params: Path = PARAMS) -> UserSettings:
@@ -81,23 +99,21 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
     >>> found.model, set(found.models) - set(DEFAULT_MODELS), "acueval" in found.metrics
     ('gpt', {'gpt'}, True)
     """
-    given = read_yaml(params) if params.is_file() or params != PARAMS else {}
-    if "data" in given:
-        absent = UserSettings.model_fields.keys() - given.keys()
-        given = {
-            key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)
-        }
     try:
+        given = read_yaml(params, may_be_empty=True) if params.is_file() or params != PARAMS else {}
+        if "data" in given:
+            absent = UserSettings.model_fields.keys() - given.keys()
+            given = {
+                key: value for key, value in given.items() if key in UserSettings.model_fields or near(str(key), absent)
+            }
         found = UserSettings.model_validate(given)
+    except ParamsError as error:
+        raise ParamsError(f"{error}{anothers(params)}") from None
     except ValidationError as error:
         lines = [
             finding(f"{params}, {'.'.join(map(str, e['loc']))}", e, UserSettings.model_fields) for e in error.errors()
         ]
-        if not given.keys() & UserSettings.model_fields.keys():  # DVC and others call theirs so, too
-            lines.append(
-                f"If {params} is another program's, write a file of settings of your own and name it: --params FILE"
-            )
-        raise ParamsError("\n".join(lines)) from None
+        raise ParamsError("\n".join(lines) + anothers(params)) from None
     return found.model_copy(
         update={
             "models": DEFAULT_MODELS | found.models,

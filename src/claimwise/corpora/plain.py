@@ -9,8 +9,8 @@ import re
 
 #: The tags of running text; ``<5 mg>`` and ``<name>`` are none.
 TAG = re.compile(
-    r"</?(?:a|article|b|blockquote|body|br|div|em|h[1-6]|html|i|img|li|ol|p|script|section|span|strong|su[bp]|t[dhr]"
-    r"|table|ul)(?:\s[^<>]*)?/?>",
+    r"</?(?:a|answer|article|b|blockquote|body|br|div|em|h[1-6]|html|i|img|li|ol|p|script|section|span|strong|su[bp]|summary"
+    r"|t[dhr]|table|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
 #: What begins an item of a list.
@@ -31,6 +31,12 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_|~~|`+)(?=[^\s_])((?:(?!\1).)+)(?<=
 _HEADING = re.compile(r"#{1,6}\s+\S.*|<h[1-6]\b.*|(\*\*|__)[^*_]+(?<![.!?])\1:?", re.IGNORECASE)
 _LEAD_IN = re.compile(
     r"(?:sure\W+|certainly\W+)?(?:here(?: is| are|['’]s)|below (?:is|are)|the following|in summary)\b", re.I
+)
+#: What a chatbot says before a summary on the same line; nowhere else is it taken off.
+_OPENING = re.compile(
+    r"\s*(?:tl;?dr|(?:brief |concise |short )?summary|(?:sure\W+|certainly\W+)?here(?: is|['’]s) (?:a|the|your) "
+    r"(?:[\w-]+,? ){0,4}summary\b[^:.!?\n]{0,80}):\s*(?=\W*\w)",
+    re.IGNORECASE,
 )
 _CLOSING = re.compile(
     r"\W*(?:let me know if (?:you|there)|(?:i )?hope this (?:summary )?helps|feel free to (?:ask|reach out))\b.*",
@@ -55,6 +61,8 @@ def plain(summary: str) -> str:
     'It rained. 2 * 3 < 7\\n12. May was the date.'
     >>> plain("<think>Short.</think>The report says: (1) it rained; (2) Ann left.\\nLet me know if you need more!").strip()
     'The report says: it rained; Ann left.'
+    >>> plain("**TL;DR:** It rained."), plain("Here is a summary of the document: It rained. Summary: no.")
+    ('It rained.', 'It rained. Summary: no.')
     """
     text = _UNSEEN.sub("\n", summary)
     if TAG.search(text):
@@ -73,6 +81,8 @@ def plain(summary: str) -> str:
         for _ in range(2):  # one in the other
             line = _EMPHASIS.sub(r"\2", line)
         read.append(line)
+    if opening := _OPENING.match("\n".join(read)):
+        return plain("\n".join(read)[opening.end() :])
     return summary if read == summary.splitlines() else "\n".join(read)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -56,6 +56,10 @@ PREFERENCES = ".preferences"
 _COMPARED = ("first_id", "second_id", "preferred")
 
 
+#: Where columns are named, and so what a message says of them: by --column, by ``columns`` or under ``datasets``.
+Caller = Literal["command line", "Python", "params.yaml"]
+
+
 @dataclass(frozen=True)
 class UserFile:
     """What a user's file holds.
@@ -84,7 +88,9 @@ def joined(document: Any) -> Any:
     return "\n\n".join(parts) if texts else document
 
 
-def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
+def read_examples(
+    path: str | Path, columns: Mapping[str, str] | None = None, caller: Caller = "Python"
+) -> pd.DataFrame:
     """Read a user's examples as a validated ``examples`` table; see ``read_files``, which keeps other columns too.
 
     >>> import tempfile
@@ -93,7 +99,7 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
     >>> read_examples(file, {"document": "article"})[["id", "corpus", "document", "system", "label"]].values.tolist()
     [['1', 'mine', 'It rained.', 'user', 1.0]]
     """
-    found = read_files([Path(path)], columns)
+    found = read_files([Path(path)], columns, caller)
     if "claims" in found.examples:
         raise TableError(
             f"{path}: rows with claims and no summary, which `claimwise score` reads; add a column 'summary'"
@@ -103,7 +109,9 @@ def read_examples(path: str | Path, columns: Mapping[str, str] | None = None) ->
     return found.examples
 
 
-def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: int, system: str) -> UserFile:
+def _user_file(
+    rows: list[Row], path: Path, columns: Mapping[str, str], before: int, system: str, caller: Caller
+) -> UserFile:
     """What rows of a file hold, before which there are so many others; ``system`` is that of a row that names none."""
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
@@ -114,7 +122,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     required = ("id", *texts) if "id" in known else texts
     for place, row in rows:
         if lacking := [name for name in required if name not in row]:
-            raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path)}")
+            raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path, caller)}")
     read = ("id", *_TEXTS, *texts)
     carried = [{name: _carried(value) for name, value in row.items() if name not in read} for _, row in rows]
     beside = pd.DataFrame(carried, index=range(len(rows)), dtype=object)
@@ -123,7 +131,7 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
         summaries = ["\n".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
     examples = _examples(rows, path, before, system)
-    hints = list(_hints(rows, list(beside), known, path, claims))
+    hints = list(_hints(rows, list(beside), known, path, claims, caller))
     if own:
         examples["claims"] = claims
     else:
@@ -136,7 +144,9 @@ def _user_file(rows: list[Row], path: Path, columns: Mapping[str, str], before: 
     return UserFile(examples, beside.where(beside.notna(), None), tuple(hints))
 
 
-def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> UserFile:
+def read_files(
+    paths: Sequence[Path], columns: Mapping[str, str] | None = None, caller: Caller = "command line"
+) -> UserFile:
     """Read users' examples, and the columns beside them.
 
     Several files are read as one: an id begins with its file, a system without name is its file's; it and ``file`` are
@@ -148,6 +158,7 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
             as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with both,
             ``claims`` is read where ``columns`` names it).
         columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
+        caller: how messages say what to do about columns.
 
     Returns:
         The examples (``corpus`` is the file's name, ``document_id`` is computed), with their own claims where they have
@@ -165,7 +176,7 @@ def read_files(paths: Sequence[Path], columns: Mapping[str, str] | None = None) 
     >>> found.examples["system"].tolist(), [Path(key).name for key in found.examples["id"]]
     (['gpt', 't5'], ['gpt.csv:1', 't5.csv:1'])
     """
-    found = list(read_in_steps(paths, columns, size=None))
+    found = list(read_in_steps(paths, columns, None, caller))
     beside = pd.concat([one.carried for one in found], ignore_index=True)
     return UserFile(
         examples=pd.concat([one.examples for one in found], ignore_index=True),
@@ -186,7 +197,10 @@ def _among_others(found: UserFile, path: Path) -> UserFile:
 
 
 def read_in_steps(
-    paths: Sequence[Path], columns: Mapping[str, str] | None = None, size: int | None = 2000
+    paths: Sequence[Path],
+    columns: Mapping[str, str] | None = None,
+    size: int | None = 2000,
+    caller: Caller = "command line",
 ) -> Iterator[UserFile]:
     """What ``read_files`` reads, so many rows at a time: files may be larger than memory. None: a file at a time.
 
@@ -207,23 +221,30 @@ def read_in_steps(
         path = Path(STDIN_NAME) if given == STDIN else given
         name = stem(path) if stems[stem(given)] == 1 else str(path)
         system = name if len(paths) > 1 else "user"
-        rows, before, names = read_rows(given), 0, {}
-        earlier.pop("an id", None)  # another file may have none
-        while (step := list(islice(rows, size))) or not before:
-            found = _user_file(step, path, columns, before, system)
-            has = {
-                "claims": "claims" in found.examples,
-                "an id": any(columns.get("id", "id") in row for _, row in step),
-            }
-            if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
-                raise TableError(
-                    f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
-                )
-            earlier, before = has, before + len(step)
-            names |= dict.fromkeys(name for _, row in step for name in row)
-            yield _among_others(found, given) if len(paths) > 1 else found
-        for field, column in columns.items():  # in JSON lines few rows may have a label
-            _check_there(field, column, names, path)
+        try:
+            rows, before, names = read_rows(given), 0, {}
+            earlier.pop("an id", None)  # another file may have none
+            while (step := list(islice(rows, size))) or not before:
+                found = _user_file(step, path, columns, before, system, caller)
+                has = {
+                    "claims": "claims" in found.examples,
+                    "an id": any(columns.get("id", "id") in row for _, row in step),
+                }
+                if other := [what for what, there in has.items() if earlier.get(what, there) != there]:
+                    raise TableError(
+                        f"{path}, {step[0][0]}: from here on rows differ in whether they have {other[0]}; score them apart"
+                    )
+                earlier, before = has, before + len(step)
+                names |= dict.fromkeys(name for _, row in step for name in row)
+                yield _among_others(found, given) if len(paths) > 1 else found
+            for field, column in columns.items():  # in JSON lines few rows may have a label
+                _check_there(field, column, names, path)
+        except TableError as error:
+            if len(paths) == 1:
+                raise
+            raise TableError(
+                f"{error}\nIf {path} holds no examples, move it out of the folder, or name the other files one by one"
+            ) from None
 
 
 def _claims(value: Any, where: str) -> list[str]:
@@ -331,7 +352,7 @@ def _check_there(field: str, column: str, there: Collection[str], path: Path) ->
         )
 
 
-def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path: Path) -> str:
+def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path: Path, caller: Caller) -> str:
     """What to say of a row that has no column for a field, and what to do."""
     for name, value in row.items():  # on one line, an object around the array passes for a row of JSON lines
         objects = isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
@@ -347,24 +368,28 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
         return f"{said}; give every row one, or none: the number of a row is its id then"
     others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
-        return f"{said}; are these claims of your own? Say so: {_how('claims', 'claim', path)}"
+        return f"{said}; are these claims of your own? Say so: {_how({'claims': 'claim'}, path, caller)}"
     aliases = {
         name: next((other for other in others if other.strip().lower() in _ALIASES[name]), None) for name in _TEXTS
     }
     guesses = {name: nearest(name, others) or aliases[name] for name in _TEXTS if name == field or name not in row}
-    close = guesses.pop(field, None)
-    asked = f"did you mean {close!r}? Say so" if close else "say which one holds it"
-    also = "".join(f", and --column {shlex.quote(f'{name}={guess}')}" for name, guess in guesses.items() if guess)
-    return f"{said}; {asked}: {_how(field, close or 'NAME', path)}{also}, or add it"
+    found = {name: guess for name, guess in guesses.items() if guess}
+    meant = f"did you mean {' and '.join(map(repr, found.values()))}? Say so" if field in found else ""
+    return f"{said}; {meant or 'add it, or say which one holds it'}: {_how({field: 'NAME'} | found, path, caller)}"
 
 
 def _hints(
-    rows: Sequence[Row], columns: Sequence[str], known: set[str], path: Path, claims: Iterable[list[str]]
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    known: set[str],
+    path: Path,
+    claims: Iterable[list[str]],
+    caller: Caller,
 ) -> Iterator[str]:
     """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
     absent = set(FIELDS) - {"claims"} - known
     if "claims" in columns:
-        how = _how("claims", "claims", path)
+        how = _how({"claims": "claims"}, path, caller)
         yield f"{path}: column 'claims' is carried through unread, the summaries are scored; to verify it say so: {how}"
     if empty := sum(not claim for group in claims for claim in group):
         yield f"{path}: claims without words, of which nothing is asked: {empty}"
@@ -373,7 +398,7 @@ def _hints(
         close = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
         if close and column not in FIELDS:
             said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
-            yield f"{said} Say so: {_how(close, column, path)}"
+            yield f"{said} Say so: {_how({close: column}, path, caller)}"
     if places := [place for place, row in rows if _is_list_as_text(row["document"])]:
         more = f" (and {len(places) - 1} more)" if places[1:] else ""
         yield (
@@ -386,15 +411,20 @@ def _is_list_as_text(value: Any) -> bool:
     return isinstance(value, str) and bool(_LIST_AS_TEXT.fullmatch(value))
 
 
-def _how(field: str, column: str, path: Path) -> str:
-    """How a user says which column holds a field, on the command line, in params.yaml and in Python.
+def _how(columns: Mapping[str, str], path: Path, caller: Caller) -> str:
+    """How a user says which columns hold these fields.
 
-    >>> _how("id", "the key", Path("mine.csv"))
-    "--column 'id=the key' (in params.yaml datasets: {own: {corpora: {mine: {id: 'the key'}}}}, in Python columns={'id': 'the key'})"
+    >>> _how({"document": "Text", "id": "the key"}, Path("mine.csv"), "command line")
+    "--column document=Text --column 'id=the key'"
+    >>> _how({"id": "key"}, Path("mine.csv"), "Python"), _how({"id": "key"}, Path("mine.csv"), "params.yaml")
+    ("columns={'id': 'key'}", "datasets: {own: {corpora: {mine: {'id': 'key'}}}} in params.yaml")
     """
-    option = shlex.quote("".join(one if one.isprintable() else " " for one in f"{field}={column}"))
-    setting = f"datasets: {{own: {{corpora: {{{stem(path)}: {{{field}: {column!r}}}}}}}}}"
-    return f"--column {option} (in params.yaml {setting}, in Python columns={{{field!r}: {column!r}}})"
+    if caller == "Python":
+        return f"columns={columns!r}"
+    if caller == "params.yaml":
+        return f"datasets: {{own: {{corpora: {{{stem(path)}: {columns!r}}}}}}} in params.yaml"
+    options = ("".join(one if one.isprintable() else " " for one in f"{field}={columns[field]}") for field in columns)
+    return " ".join(f"--column {shlex.quote(option)}" for option in options)
 
 
 # -- as a corpus of the pipeline -------------------------------------------------------------------
@@ -454,7 +484,7 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
     [['a', 'mine', 'validation'], ['b', 'mine', 'test']]
     """
     path = Path(path)
-    examples = read_examples(path, columns)
+    examples = read_examples(path, columns, "params.yaml")
     corpus = replace(Rows(stem(path)).corpus(), examples=examples.assign(split=our_split(examples["split"])))
     beside = _only(stem(path) + PREFERENCES, files_in(path.parent))
     return replace(corpus, preferences=_preferences(beside, examples)) if beside else corpus

@@ -77,7 +77,7 @@ def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     times = Counter(path.resolve() for path in found)
     if twice := [path for path in found if times[path.resolve()] > 1]:
         raise TableError(f"{twice[0]}: the file is named twice; name it once")
-    results = {result for folder in {path.parent for path in found} for result in _written(folder)}
+    results = {result for folder in {path.parent for path in found} for result in results_in(folder)}
     examples = [path for path in found if path not in results]
     for folder in given:
         if folder.is_dir() and not any(path.parent == folder for path in examples):
@@ -88,18 +88,21 @@ def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     return examples, [path for path in found if path in results]
 
 
-def _written(folder: Path) -> set[Path]:
-    """Results in a folder: the records of scores, the scores, and the claims and page that a record names."""
-    found = set()
-    for file in folder.glob(f"*{RECORD}"):
-        try:
-            record = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(record, dict) and {"metric", "made", "files"} <= set(record):  # else somebody else's file
-            scores = file.with_name(file.name.removesuffix(RECORD))
-            found |= {file, scores, *(folder / str(name) for name in record.get("beside", ()))}
-    return found
+def results_in(folder: Path) -> set[Path]:
+    """Results in a folder: the records of scores, the scores, and the claims and pages that a record names."""
+    return {result for file in folder.glob(f"*{RECORD}") for result in results_of(file)}
+
+
+def results_of(file: Path) -> set[Path]:
+    """A record of scores, and the results that it names; none, if it is somebody else's file."""
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return set()
+    if not (isinstance(record, dict) and {"metric", "made", "files"} <= set(record)):
+        return set()
+    scores = file.with_name(file.name.removesuffix(RECORD))
+    return {file, scores, *(file.parent / str(name) for name in record.get("beside", ()))}
 
 
 def files_in(folder: Path) -> list[Path]:

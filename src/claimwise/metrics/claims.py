@@ -19,6 +19,15 @@ from claimwise.reasons import Reason
 GIVEN = "recorded:given"
 
 
+def on_record(name: str | None) -> bool:
+    """Whether a decomposer of that name looks claims up, which a user's own files do not bring.
+
+    >>> on_record("recorded:fenice-t5"), on_record("sentences")
+    (True, False)
+    """
+    return str(name).startswith("recorded:")
+
+
 def decomposer(
     name: str, model: Model, recorded: pd.DataFrame | None = None
 ) -> Callable[[pd.DataFrame], list[Decomposition]]:
@@ -42,7 +51,7 @@ def decomposer(
         return partial(_of_summaries, partial(_spans, text.sentences))
     if name == "summary":
         return partial(_of_summaries, partial(_spans, lambda summary: [text.Span(0, len(summary), summary)]))
-    if not name.startswith("recorded:"):
+    if not on_record(name):
         prompt = prompts.load(name, "decompose")
         return partial(_of_summaries, lambda summaries: model.decompose(summaries, prompt))
     if name == GIVEN and recorded is None:

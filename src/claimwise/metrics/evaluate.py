@@ -145,8 +145,11 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
     claimwise.metrics.evaluate.MetricError: unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval
     """
     if not isinstance(name, str) or name not in metrics:
+        if isinstance(name, list | tuple) or (isinstance(name, str) and "," in name):
+            raise MetricError(f"metric {shorten(name)}: one run scores one metric; run it again for the others")
         name = name if isinstance(name, str) else shorten(name)
-        raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(metrics)}")
+        known = [one for one, entry in metrics.items() if not claims.on_record(entry.get("decompose"))]
+        raise MetricError(f"unknown metric {name!r}{near(name, metrics) or '.'} There are: {', '.join(known)}")
     try:
         return MetricSpec.model_validate(metrics[name])
     except ValidationError as error:
@@ -175,7 +178,7 @@ def in_words(spec: MetricSpec) -> str:
         how = (
             f"aligned with the document by NLI{given}" if spec.verify == Aligner.name else f"verified by {spec.verify}"
         )
-        does = f"{of}, {how}"
+        does = f"{of}, {how}{'; needs claims on record' if claims.on_record(spec.decompose) else ''}"
     return f"{does}; model {spec.model}" if spec.model else does
 
 

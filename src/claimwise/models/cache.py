@@ -113,7 +113,8 @@ class ResponseCache:
     def _error(self, found: str) -> CacheError:
         return CacheError(
             f"{self._path}: expected the file of finished calls (an SQLite database that can be written), found: "
-            f"{found}. Name another file under `cache` in params.yaml, or move this one away"
+            f"{found}. Name another file under `cache` in params.yaml (without one, another folder in the environment "
+            "variable XDG_CACHE_HOME), or move this one away"
         )
 
     def get(self, keys: Sequence[str], read: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:

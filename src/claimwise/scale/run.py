@@ -23,7 +23,7 @@ from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import FOLDER_RECORD, STDIN
 from claimwise.errors import ClaimwiseError, counted
 from claimwise.metrics import Evaluation, MetricSpec, estimate, own_claims
-from claimwise.metrics.claims import GIVEN, decomposer
+from claimwise.metrics.claims import GIVEN, decomposer, on_record
 from claimwise.models import cost
 from claimwise.params import Engine
 from claimwise.progress import bar
@@ -107,7 +107,7 @@ def score_folder(
     parts = split(_rows(files, columns), origin, examples, part_tokens)
     if parts[0].claims:
         spec = own_claims(metric, spec, prompt)
-    elif _looks_up(spec):
+    elif on_record(spec.decompose):
         decomposer(spec.decompose, models.loaded(entry))(read(examples, parts[0]))  # says that there are none
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
     job = Job(out, metric, spec, entry, scorer, made)
@@ -146,7 +146,7 @@ def evaluate_in_parts(
     Raises:
         ClaimwiseError: as ``evaluate``, or a part failed; run again to go on.
     """
-    if _looks_up(spec):
+    if on_record(spec.decompose):
         looked_up = decomposer(spec.decompose, models.loaded(entry), recorded)(examples)
         examples = examples.assign(claims=[[claim.text for claim in one.claims] for one in looked_up])
         spec = spec.model_copy(update={"decompose": GIVEN})
@@ -198,10 +198,6 @@ def _told(counts: Counts) -> str:
     tokens = f", {counts['tokens']} tokens" if counts["tokens"] else ""
     paid = f", cost {counts['cost']:.2f}" if counts["cost"] else ""
     return f"{counted(counts['claims'], 'claim')}{tokens}{paid}"
-
-
-def _looks_up(spec: MetricSpec) -> bool:
-    return str(spec.decompose).startswith("recorded:")
 
 
 def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[pd.DataFrame]:

@@ -24,6 +24,14 @@ function toggle(claim) {
   });
 }
 
+// An example's least supported claim is open at first, from when the browser draws it: a thousand at once would take long.
+document.addEventListener("contentvisibilityautostatechange", ({ target, skipped }) => {
+  const first = target.querySelector("[data-first]");
+  if (skipped || !first) return;
+  first.removeAttribute("data-first");
+  if (!target.querySelector("li.open")) toggle(first.firstElementChild);
+}, true);
+
 document.addEventListener("click", (event) => {
   const claim = event.target.closest(".claim");
   if (claim && getSelection().isCollapsed) toggle(claim); // words may be selected to copy them

@@ -14,7 +14,7 @@ import pandas as pd
 import typer
 
 from claimwise import paths, text
-from claimwise.corpora.user_rows import RECORD, files_in, stem
+from claimwise.corpora.user_rows import RECORD, files_in, results_in, stem
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import ALIGNMENT_COLUMNS, Evaluation
 from claimwise.metrics.verify import probability
@@ -57,23 +57,25 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
     return file.parent / ".".join([called, *parts, "csv"])
 
 
-def record_beside(out: Path) -> Path | None:
-    """Where stands what made the scores; nowhere, if they go into no file.
+def record_beside(*results: Path | None) -> Path | None:
+    """Where stands what made the results: beside the first that goes into a file; nowhere, if none does.
 
-    >>> record_beside(Path("mine.acueval.csv")).name, record_beside(Path("/dev/null")), record_beside(STDOUT)
-    ('mine.acueval.csv.run.json', None, None)
+    >>> record_beside(STDOUT, None, Path("mine.html")).name, record_beside(Path("/dev/null")), record_beside(STDOUT)
+    ('mine.html.run.json', None, None)
     """
-    into_a_file = out != STDOUT and (out.is_file() or not out.exists())
-    return out.with_name(out.name + RECORD) if into_a_file else None
+    files = (out for out in results if out not in (None, STDOUT) and (out.is_file() or not out.exists()))
+    return next((out.with_name(out.name + RECORD) for out in files), None)
 
 
 def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page: Path | None = None) -> None:
     """Refuse a place for scores, claims or page that is taken, or cannot be written to.
 
-    ``taken`` are the files that must not be written over, each with what it is, such as "the examples".
+    ``taken`` are the files that must not be written over, each with what it is, such as "the examples". Of other files
+    those are replaced that an earlier run wrote, and empty ones.
 
     Raises:
-        ClaimwiseError: a result would be written over the examples or another result, or cannot be written there at all.
+        ClaimwiseError: a result would be written over the examples, another result or a file that is none, or cannot be
+            written there at all.
         IsADirectoryError: one of the places is a folder.
 
     >>> check({Path("mine.csv"): "the examples"}, Path("scores.csv"), Path("scores.csv"))
@@ -97,6 +99,10 @@ def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page
             raise IsADirectoryError(f"{path} is a folder; name a file to write")
         if other := taken.get(path.resolve()):
             raise ClaimwiseError(f"{path}: {what} would be written over {other}; name another file for {what}")
+        earlier = {file.resolve() for folder in {out.parent, path.parent} for file in results_in(folder)}
+        if path.is_file() and path.stat().st_size and path.resolve() not in earlier:
+            own = "; claims of your own are a column: --column claims=COLUMN" if what == "the claims" else ""
+            raise ClaimwiseError(f"{path} exists and is no result of claimwise: delete it or name another{own}")
         place = next(parent for parent in (path, *path.parents) if parent.exists())
         if place != path and not place.is_dir():
             raise ClaimwiseError(f"{path}: {what} cannot be written there, {place} is a file; name another folder")
@@ -112,7 +118,7 @@ def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page
                 f"{kind!r}"
             )
         taken[path.resolve()] = what
-    record = record_beside(out)
+    record = record_beside(out, claims, page)
     if record and (other := taken.get(record.resolve())):
         raise ClaimwiseError(
             f"{record}: what made the scores would be written over {other}; give the scores another name"
@@ -141,7 +147,8 @@ def write_record(record: Mapping[str, Any], path: Path) -> None:
 def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     """Write a csv, six digits a score, or JSON lines or parquet where the name says so; what is missing is empty, or null.
 
-    A cell that begins with ``=`` stays as it is, and spreadsheets compute it; ``safe`` puts a ``'`` before it.
+    A cell that begins with ``=`` stays as it is, and spreadsheets compute it; ``safe`` puts a ``'`` before it, and a mark
+    of UTF-8 before all, without which Excel takes it for another encoding.
 
     >>> import tempfile
     >>> table, folder = pd.DataFrame({"id": ["a", "b"], "score": [2 / 3, None]}), Path(tempfile.mkdtemp())
@@ -150,9 +157,10 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
     >>> (folder / "scores.csv").read_text().split(), (folder / "scores.jsonl").read_text().splitlines()[1]
     (['id,score', 'a,0.666667', 'b,'], '{"id": "b", "score": null}')
     """
+    encoding = "utf-8-sig" if safe else "utf-8"
     if path == STDOUT:  # a terminal or a pipe may take fewer characters; what stands in its place may be neither
         with suppress(AttributeError):
-            sys.stdout.reconfigure(encoding="utf-8")
+            sys.stdout.reconfigure(encoding=encoding)
     with nullcontext(sys.stdout) if path == STDOUT else paths.whole(path) as new:
         if form(path) == "jsonl":
             with (gzip.open if path.name.lower().endswith(".gz") else open)(new, "wt", encoding="utf-8") as lines:
@@ -167,7 +175,7 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
         cells = table.assign(**{name: column.map(_cell) for name, column in mixed.items()})
         if safe:
             cells = cells.rename(columns=_inert).map(_inert)
-        cells.to_csv(new, index=False, float_format="%.6g", quoting=quoting(cells))
+        cells.to_csv(new, index=False, encoding=encoding, float_format="%.6g", quoting=quoting(cells))
 
 
 def _inert(text: Any) -> Any:

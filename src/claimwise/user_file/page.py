@@ -111,6 +111,7 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
     found = [] if claims is None else [_claim(claim) for claim in claims.itertuples()]
     words = {claim["row"].verdict for claim in found}
     named = {i for claim in found for i in claim["evidence"]}
+    judged = [claim for claim in found if claim["row"].probability is not None]
     state = f"{'an' if SUPPORT[1] in words else 'no'} unsupported claim" if words else "scored"
     return {
         "row": row,
@@ -119,6 +120,7 @@ def _example(row, claims: pd.DataFrame | None) -> dict:
         "doubted": bool(words - {SUPPORT[0]}),
         "document": _pieces(row.document, {i: sentences[i][:2] for i in sorted(named)}),
         "claims": found,
+        "first": min(judged, key=lambda claim: claim["row"].probability, default=None),
     }
 
 

@@ -1,5 +1,6 @@
 """``claimwise score``: read a user's own file, evaluate a metric on it, write the scores and say what to read of them."""
 
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,19 +15,21 @@ import typer
 
 from claimwise import models, paths, prompts
 from claimwise.corpora.user import read_files
-from claimwise.corpora.user_rows import RECORD, STDIN, STDIN_NAME, expanded, stem
+from claimwise.corpora.user_rows import RECORD, STDIN, STDIN_NAME, expanded, results_of, stem
 from claimwise.errors import ClaimwiseError, check_score, counted, near
 from claimwise.hub import HUB, fetched
 from claimwise.metrics import MetricSpec, estimate, evaluate, own_claims, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.models.base import Model
+from claimwise.models.cache import CacheError
+from claimwise.models.options import LANGUAGE_MODELS
 from claimwise.reasons import NOT_ASKED, Reason
 from claimwise.schema import TableError
 from claimwise.user_file import decisions, output
 from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
-from claimwise.user_settings import DEFAULT_MODEL, UserSettings, read_settings
+from claimwise.user_settings import DEFAULT_MODEL, UserSettings, anothers, default_cache, read_settings
 
 #: Reasons that nothing but other texts in the file can mend.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
@@ -107,7 +110,13 @@ def score(
     for line in (*found.hints, *(f"warning: {doubt}" for doubt in doubts)):
         typer.echo(line, err=True)
 
-    engine = models.load(entry, cache)
+    try:
+        engine = models.load(entry, cache)
+    except CacheError as error:  # a home may be read-only, as in a container
+        if cache != default_cache() or (asked and entry["kind"] in LANGUAGE_MODELS):
+            raise
+        typer.echo(f"warning: finished calls are not kept. {error}", err=True)
+        engine = models.load(entry)
     estimated = estimate(spec, engine, [(examples, None)])
     if dry_run:
         typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
@@ -129,8 +138,9 @@ def score(
         scores[decisions.VERDICT] = called
     written = pd.concat([scores, carried], axis=1)
     output.write(output.with_claims(written, judged) if nested else written, out, safe_csv)
-    record = output.record_beside(out)
+    record = output.record_beside(out, claims, page)
     if record is not None:
+        others = {claims, page, *filter(Path.is_file, results_of(record))} - {None, output.STDOUT, out, record}
         made = {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "python": platform.python_version(),
@@ -139,11 +149,9 @@ def score(
             "limit": limit,
             "examples": len(scores),
             "threshold": cut,
-            "beside": [
-                path.name
-                for path in (claims, page)
-                if path not in (None, output.STDOUT) and path.resolve().parent == out.resolve().parent
-            ],
+            "beside": sorted(
+                {os.path.relpath(path.parent.resolve() / path.name, record.parent.resolve()) for path in others}
+            ),
         }
         output.write_record(made_by(metric, spec, entry if asked else None, engine) | made, record)
     if claims is not None:
@@ -252,7 +260,8 @@ def _called(files: Sequence[Path]) -> Path:
         return Path("scores")
     if files[0].as_posix().startswith(HUB):  # the result stands here, not in the hub's cache
         return Path(files[0].name)
-    return files[0].resolve() if files[0].name in ("", "..") else files[0]
+    # the working folder has no name of its own, and its result goes into it, not beside it
+    return Path(files[0].resolve().name) if files[0].name in ("", "..") else files[0]
 
 
 def _entry(model: str, settings: UserSettings, params: Path, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -273,7 +282,7 @@ def _entry(model: str, settings: UserSettings, params: Path, options: Mapping[st
             f"checkpoint), or make an entry {model!r} of `models` in {params}"
         )
     place = f"{params} has" if params.is_file() else f"there is no {params}, and without one there are"
-    hint = "; or --model openai (or transformers) with --name"
+    hint = "; or --model openai (or transformers) with --name" + (anothers(params) if model == settings.model else "")
     raise models.ModelError(
         f"unknown model {model!r}{near(model, settings.models) or ';'} {place}: {', '.join(settings.models)}{hint}"
     )
