@@ -182,7 +182,7 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
             ["score", "mine.jsonl", "--model", "gpt"],
             [
                 "unknown model 'gpt'",
-                "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, claimwise-1.5b, claimwise-1.5b-zero-shot, claimwise-ensemble, claimwise-ensemble-zero-shot, claim-extractor, other",
+                "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, claimwise-1.5b, claimwise-nli, claimwise-1.5b-zero-shot, claimwise-ensemble, claimwise-ensemble-zero-shot, claim-extractor, other",
             ],
         ),
         (["score", "mine.jsonl", "--model", "other"], ["params.yaml, models.other: unknown kind of model 'magic'"]),
@@ -398,6 +398,7 @@ def test_what_there_is_is_listed_a_line_each():
         "lexical",
         "claimwise-0.5b",
         "claimwise-1.5b",
+        "claimwise-nli",
         "claimwise-1.5b-zero-shot",
         "claimwise-ensemble",
         "claimwise-ensemble-zero-shot",

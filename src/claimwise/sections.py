@@ -261,7 +261,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "revise": Revise,
     },
     "verifier": _COMPARED
-    | {"tuned": Model, "beside": list[ScoredMetric], "baseline": Annotated[str, _one_of("beside")]},
+    | {"tuned": Model, "nli": Model, "beside": list[ScoredMetric], "baseline": Annotated[str, _one_of("beside")]},
 }
 #: By notebook. One of your own (a file in notebooks/, named in `notebooks`) needs none: its parameter cell says its keys.
 SECTIONS: dict[str, type[BaseModel]] = {

@@ -36,6 +36,7 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
     "lexical": {"kind": "lexical"},
     "claimwise-0.5b": _SMALL | {"adapter": "claimwise-0.5b", "calibration": [0.52, 0.84]},
     "claimwise-1.5b": _TUNED,
+    "claimwise-nli": _TUNED | {"contradiction": "contradiction.safetensors"},
     "claimwise-1.5b-zero-shot": _ZERO_SHOT,
     "claimwise-ensemble": _TUNED | {"averaged_with": "embedded"},
     "claimwise-ensemble-zero-shot": _ZERO_SHOT | {"averaged_with": "embedded-zero-shot"},

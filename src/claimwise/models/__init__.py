@@ -120,6 +120,8 @@ def describe(settings: Mapping[str, Any]) -> str:
         if settings.get(role):
             if other := settings.get("averaged_with"):
                 does += f", averaged with {other}"
+            if settings.get("contradiction"):
+                does += " and tells contradicted from absent claims"
             return f"{describe({**settings, role: False})}; it {does}, and the embedded model does the rest"
     if kind == "embedded":
         learned = settings.get("weights", "supervised")

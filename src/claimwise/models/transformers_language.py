@@ -31,6 +31,8 @@ class TransformersLanguageModel:
     def __init__(self, options: TransformersOptions):
         self._options = options
         self.name = Path(options.adapter or options.file or options.model).name.removesuffix(".gguf")
+        if options.contradiction:
+            self.name += f"-{Path(options.contradiction).stem}"
         self.fingerprint = fingerprint(options)
         self.tally = Usage()
 

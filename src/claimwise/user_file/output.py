@@ -273,7 +273,7 @@ def score_table(scores: pd.DataFrame, claims: pd.DataFrame, scorer: str) -> pd.D
 
 
 #: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).
-_OF_A_CLAIM = ("text", "support", "p_entail", "verdict", "reason", "evidence", "start", "end")
+_OF_A_CLAIM = ("text", "support", "p_entail", "p_contradict", "verdict", "reason", "evidence", "start", "end")
 
 
 def with_claims(scores: pd.DataFrame, claims: pd.DataFrame, columns: Sequence[str] = _OF_A_CLAIM) -> pd.DataFrame:
