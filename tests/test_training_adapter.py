@@ -248,7 +248,7 @@ def test_with_an_embedded_model_that_left_the_corpus_out_as_well_both_are_averag
 def test_what_ships_is_held_to_its_checksums(tmp_path, monkeypatch):
     here = weights._ADAPTERS
     assert {line.split()[1] for line in (here / "SHA256SUMS").read_text().splitlines()} == {
-        file.relative_to(here).as_posix() for file in here.glob("*/*")
+        file.relative_to(here).as_posix() for file in here.rglob("*") if file.is_file() and file.name != "SHA256SUMS"
     }
     shutil.copytree(here, tmp_path / "adapters")
     monkeypatch.setattr(weights, "_ADAPTERS", tmp_path / "adapters")
@@ -258,3 +258,6 @@ def test_what_ships_is_held_to_its_checksums(tmp_path, monkeypatch):
     learned.write_bytes(changed)
     with pytest.raises(ModelError, match=r"adapter_model.safetensors: the file was changed or is only a part"):
         weights.adapter_folder("claimwise-0.5b")
+    (tmp_path / "adapters" / "contradiction.safetensors").write_bytes(b"")
+    with pytest.raises(ModelError, match=r"contradiction.safetensors: the file was changed or is only a part"):
+        weights.contradiction_file("contradiction.safetensors")

@@ -258,12 +258,12 @@ def adapter_folder(name: str) -> Path:
     return folder
 
 
-def _check(folder: Path) -> None:
-    """Hold what ships to its checksums: a flipped byte would move scores, and nobody would see it."""
+def _check(place: Path) -> None:
+    """Hold what ships, a file or a folder, to its checksums: a flipped byte would move scores, and nobody would see it."""
     for line in (_ADAPTERS / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         known, name = line.split()
         file = _ADAPTERS / name
-        if file.parent == folder and hashlib.sha256(file.read_bytes()).hexdigest() != known:
+        if place in (file, file.parent) and hashlib.sha256(file.read_bytes()).hexdigest() != known:
             raise ModelError(
                 f"{file}: the file was changed or is only a part: its checksum is not the one in SHA256SUMS; install "
                 "claimwise again (in a checkout: git checkout)"
@@ -274,11 +274,12 @@ def contradiction_file(name: str) -> Path:
     """What ``transformers_checkpoint.Contradiction`` reads: one that ships, or the user's.
 
     Raises:
-        ModelError: there is none of this name.
+        ModelError: there is none of this name; or of what ships it was changed.
     """
-    file = _ADAPTERS / name
-    file = file if file.is_file() else paths.located(name)
-    if not file.is_file():
+    if (ours := _ADAPTERS / name).is_file():
+        _check(ours)
+        return ours
+    if not (file := paths.located(name)).is_file():
         raise ModelError(f"kind transformers: contradiction {name!r}: there is no {file}; expected a safetensors file")
     return file
 
