@@ -14,7 +14,7 @@ from claimwise.models.weights import learned_documents
 from claimwise.prompts import parsers
 from claimwise.prompts.sources import separated
 from claimwise_embedded.heads import document_hash
-from training import packing
+from training import contradiction, packing
 from training.data import TEST_SPLITS
 
 pytestmark = pytest.mark.usefixtures("published_corpus")
@@ -284,6 +284,22 @@ def test_anli_and_control_are_pairs_to_learn_from():
         ("validation", "captions"): (500, 144),
     }
     assert load("anli").examples["document"].str.split().str.len().median() > 40
+
+
+def test_the_second_head_learns_from_no_pair_that_it_is_measured_on():
+    found = contradiction.pairs()
+    assert found.groupby(["corpus", "split"]).size().to_dict() == {
+        ("anli", "test"): 1198,
+        ("anli", "train"): 1000,
+        ("control", "test"): 805,
+        ("frank", "test"): 170,
+        ("frank", "validation"): 255,
+        ("sick", "test"): 1172,
+        ("sick", "train"): 2220,
+        ("sick", "validation"): 497,
+    }
+    pair = found["document"] + found["claim"]
+    assert set(pair[found["split"] == "train"]).isdisjoint(pair[found["split"] != "train"])
 
 
 @pytest.mark.parametrize("adapter", ["claimwise-0.5b", "claimwise-1.5b", "claimwise-1.5b-zero-shot", "claim-extractor"])

@@ -236,6 +236,16 @@ def test_what_the_model_card_says_of_corpora_left_out_is_of_the_table():
     assert f"has {half_b:.3f} on them, untaught {untaught_b:.3f}, embedded {embedded_b:.3f}." in card
 
 
+def test_what_the_model_card_says_of_the_second_head_is_of_the_table():
+    table = pd.read_csv(ROOT / "data" / "embedded" / "contradiction.csv").set_index(["corpus", "split"])
+    card = " ".join((ROOT / "docs" / "model_card.md").read_text(encoding="utf-8").split())
+    frank = table.loc["frank", "test"]
+    auc, low, high = (f"{frank[name]:.2f}".lstrip("0") for name in ("auc", "auc_low", "auc_high"))
+    assert f"with an AUC of {auc} ({low} to {high}) ({frank['n']:.0f})" in card
+    anli, control = (table.loc[(name, "test"), "accuracy"] for name in ("anli", "control"))
+    assert f"right of {anli:.1f} % of ANLI's round 3 and {control:.1f} % of ConTRoL's test part" in card
+
+
 @pytest.mark.parametrize("adapter", ["claimwise-1.5b", "claimwise-1.5b-zero-shot"])
 def test_so_many_documents_were_learned_from_as_the_model_card_says(adapter):
     card = (ROOT / "docs" / "model_card.md").read_text(encoding="utf-8")
