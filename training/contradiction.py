@@ -59,7 +59,9 @@ def pairs() -> pd.DataFrame:
     place = pair.map(lambda text: crc32(text.encode()))
     # a few of SICK's pairs stand in two of its parts
     again = (table["split"] != "train") & pair.isin(pair[table["split"] == "train"])
-    table = table.loc[(place % every == 0) & ~again, ["corpus", "split", "document_id", "document", "claim", "standing"]]
+    table = table.loc[
+        (place % every == 0) & ~again, ["corpus", "split", "document_id", "document", "claim", "standing"]
+    ]
     return table.sort_values(["corpus", "split"], kind="stable", ignore_index=True)
 
 
