@@ -146,7 +146,7 @@ def small(kind: str, entries: dict, nli: str) -> dict:
     given["acu_verification"] |= {"shots": 2, "others": ["lexical"]}
     given["datasets"]["sample"]["acu_generation"]["others"] = ["lexical"]
     given["refinement"]["per_origin"] = 2
-    given["verifier"]["tuned"] = kind
+    given["verifier"] |= {"tuned": kind, "nli": kind}
     backbones = {"by words": {"kind": "model", "model": {"kind": "lexical"}}}
     given["nli_alignment"]["backbones"] = backbones
     given["alignment_settings"] |= {"windows": [1, 5], "gates": [0.8]}

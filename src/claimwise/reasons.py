@@ -1,6 +1,5 @@
 """Why there is no value: a failure is NaN or nothing with a reason, never a guess."""
 
-import math
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -64,4 +63,3 @@ class Parsed(NamedTuple):
 
     value: Any
     reason: str | None = None
-    contradicted: float = math.nan  # see ``Verdict``

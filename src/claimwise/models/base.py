@@ -73,7 +73,7 @@ class Verdict:
     support: float
     reason: str | None = None
     evidence: tuple[int, ...] = ()
-    contradicted: float = NAN
+    contradicted: float = field(default=NAN, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

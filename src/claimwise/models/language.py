@@ -277,6 +277,12 @@ class PromptedModel:
         return [Text(*found[0]) if found else Text(None, Reason.TOO_LONG) for found in self._parsed(fitting, prompt)]
 
 
+class _Answer(Parsed):
+    """What probabilities say; ``contradicted`` as in ``Verdict``."""
+
+    contradicted = NAN
+
+
 def _stored(value: Any, choices: int) -> Reply:
     """A reply of what is stored of it; one that no model can have given is an error, as another shape is."""
     reply = reader(Reply)(value)
@@ -314,8 +320,10 @@ def _read(reply: Reply, prompt: Prompt) -> Parsed:
         if not mass > 0:
             return Parsed(None, f"none of {', '.join(choices)} is among the probable answers")
         value = sum(p * v for p, v in zip(reply.probabilities, choices.values(), strict=True)) / mass
-        told = NAN if reply.contradicted is None else reply.contradicted
-        return Parsed(value, None if mass >= _LEAST_MASS else Reason.IMPROBABLE, told)
+        answer = _Answer(value, None if mass >= _LEAST_MASS else Reason.IMPROBABLE)
+        if reply.contradicted is not None:
+            answer.contradicted = reply.contradicted
+        return answer
     if reply.text is None:
         return Parsed(None, reply.reason or Reason.EMPTY_REPLY)
     found = parsers.parse(prompt.reply, reply.text, cut=reply.cut)
@@ -341,7 +349,8 @@ def _best(found: list[Parsed], seen: list[Chunk]) -> Verdict:
     if not known:
         return Verdict(NAN, found[0].reason, seen[0].sentences if len(seen) == 1 else ())
     best = max(known, key=lambda i: found[i].value)
-    return Verdict(found[best].value, found[best].reason, seen[best].sentences, found[best].contradicted)
+    told = getattr(found[best], "contradicted", NAN)
+    return Verdict(found[best].value, found[best].reason, seen[best].sentences, contradicted=told)
 
 
 def _kindest(found: list[Parsed]) -> Critique:
@@ -450,7 +459,7 @@ class Verifier(_Taught):
             # No verdict is so sure that the other one does not count.
             odds = np.clip([odds, logit(theirs.support)], -_SUREST, _SUREST).mean()
             reason = theirs.reason if math.isnan(odds) else reason
-        return Verdict(float(expit(odds)), reason, theirs.evidence, ours.contradicted)
+        return Verdict(float(expit(odds)), reason, theirs.evidence, contradicted=ours.contradicted)
 
 
 # -- what a run would ask ------------------------------------------------------------------------------
