@@ -4,6 +4,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Large freed blocks stay with the process: about a third faster on long inputs, with glibc.
 export MALLOC_MMAP_THRESHOLD_ ?= 4294967296
 export MALLOC_TRIM_THRESHOLD_ ?= 17179869184
+ADAPTER_SUMS = cd src/claimwise/models/adapters && sha256sum */* *.safetensors > SHA256SUMS
 # Packages are compiled when they are first imported, also in a container that tells Python to keep nothing of it.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -45,15 +46,15 @@ adapter: build/packs.jsonl ## fine-tune the language model anew, both variants, 
 	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b
 	python -m training.adapter build/packs.jsonl src/claimwise/models/adapters/claimwise-1.5b-zero-shot \
 		--without aggrefact_ summac_ wice halueval
-	cd src/claimwise/models/adapters && sha256sum */* *.safetensors > SHA256SUMS
+	$(ADAPTER_SUMS)
 
 extractor: .venv/ready ## teach the smallest language model to write claims, into the package
 	python -m training.distillation src/claimwise/models/adapters/claim-extractor data/embedded/claim_extractor.csv
-	cd src/claimwise/models/adapters && sha256sum */* *.safetensors > SHA256SUMS
+	$(ADAPTER_SUMS)
 
 contradiction: .venv/ready ## teach claimwise-1.5b to tell contradicted from absent claims, into the package (an hour on two cores)
 	python -m training.contradiction build/states src/claimwise/models/adapters/contradiction.safetensors data/embedded/contradiction.csv
-	cd src/claimwise/models/adapters && sha256sum */* *.safetensors > SHA256SUMS
+	$(ADAPTER_SUMS)
 
 build/packs.jsonl: | .venv/ready
 	python -m training.packing build/packs.jsonl

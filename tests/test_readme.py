@@ -304,3 +304,32 @@ def test_a_template_takes_numbers_and_intervals_out_of_tables(tmp_path):
     assert results.render(template, tmp_path) == "0.50, 0.75 (0.70 to 0.80)"
     with pytest.raises(results.ResultsError, match="t has no column 'f1'; it has metric, auc, auc_low, auc_high"):
         results.render("{{ value('t', 'f1', metric='a') }}", tmp_path)
+
+
+def test_how_often_the_shipped_bounds_decide_is_of_the_committed_scores():
+    usage = " ".join((ROOT / "docs" / "usage.md").read_text(encoding="utf-8").split())
+    bounds = pd.read_csv(ROOT / "src" / "claimwise" / "user_file" / "bands.csv").set_index("metric").loc["acueval"]
+    decided, denied = {}, {}
+    for name in ("aggrefact_ftsota", "summeval", "vectara"):
+        scores = pd.read_csv(PUBLIC / "by_summary" / f"{name}.csv")["acueval"].dropna()
+        denied[name] = (scores < bounds["low"]).mean()
+        decided[name] = denied[name] + (scores >= bounds["high"]).mean()
+    assert round(decided["aggrefact_ftsota"], 2) == 0.25
+    summeval, vectara = (f"{100 * decided[name]:.0f} %" for name in ("summeval", "vectara"))
+    said = f"a quarter of AggreFact's summaries, {summeval} of SummEval's and {vectara} of 13 language models' news summaries"
+    assert said in usage
+    assert max(denied["summeval"], denied["vectara"]) < 0.01  # "hardly ever"
+
+
+def test_what_is_said_of_fenices_settings_and_of_the_samples_errors_is_of_the_tables():
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    grid = pd.read_csv(PUBLIC / "alignment_settings" / "window_and_gate.csv")
+    papers = grid.query("window == 5 and gate == 0.8").set_index("corpus")
+    ends = grid["corpus"].map(papers["low"]), grid["corpus"].map(papers["high"])
+    assert grid["auc"].between(*ends).all()
+    assert "every other choice lies within these intervals" in page
+    errors = pd.read_csv(ROOT / "tables" / "sample" / "embedded" / "embedded_model" / "errors.csv")
+    own = errors[errors["model"] == "embedded"].set_index("error")
+    assert set(own[own["low"] > 0.5].index) == {"out-of-article", "circumstance"}
+    assert len(own) == 7
+    assert "of seven types it finds two" in page

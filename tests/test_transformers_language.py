@@ -91,6 +91,15 @@ def test_a_head_that_is_not_there_is_one_line(folders):
         load(folders(), contradiction="nowhere")
 
 
+@pytest.mark.parametrize(
+    "tensors", [{"weight": torch.ones(1, 7), "bias": torch.ones(1)}, {"weight": torch.ones(1, 32)}]
+)
+def test_a_head_of_another_model_is_refused(folders, tmp_path, tensors):
+    save_file(tensors | {"layer": torch.tensor(1)}, tmp_path / "head.safetensors")
+    with pytest.raises(ModelError, match=r"head.safetensors does not fit this model; expected a safetensors file with"):
+        supports(load(folders(), contradiction=str(tmp_path / "head.safetensors")))
+
+
 def test_replies_do_not_depend_on_the_batch(folders):
     language = load(folders()).language_model
     asked = ["It rained.", DOCUMENTS[1], "Ann won the race.\nYes or No?"]

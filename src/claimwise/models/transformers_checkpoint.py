@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from transformers import (
     AutoModelForCausalLM,
@@ -174,21 +175,34 @@ class Contradiction:
     Args:
         model: a decoder, whose layers are in ``model.base_model.layers``.
         name: of a file with ``weight`` (k, width), ``bias`` (k,) and ``layer``, the number of layers below the states.
+
+    Raises:
+        ModelError: the file is another, or is made for another model.
     """
 
     def __init__(self, model: PreTrainedModel, name: str):
-        tensors = load_file(contradiction_file(name))
-        self._weight, self._bias = (tensors[part].to(model.device) for part in ("weight", "bias"))
-        layer = model.base_model.layers[int(tensors["layer"]) - 1]
+        file = contradiction_file(name)
+        try:
+            tensors = load_file(file)
+            layer = model.base_model.layers[int(tensors["layer"]) - 1]
+            self._weight, self._bias = (tensors[part].to(model.device) for part in ("weight", "bias"))
+            fits = self._weight.shape[1] == model.config.get_text_config().hidden_size
+        except (SafetensorError, KeyError, AttributeError, IndexError):
+            fits = False
+        if not fits:
+            raise ModelError(
+                f"kind transformers: contradiction: {file} does not fit this model; expected a safetensors file with weight, "
+                "bias and layer, which `python -m training.contradiction` makes for a decoder"
+            )
         layer.register_forward_hook(self._read)
 
     def _read(self, layer: torch.nn.Module, inputs: tuple, output: torch.Tensor | tuple) -> None:
         states = output if isinstance(output, torch.Tensor) else output[0]
-        self._found = torch.nn.functional.linear(states.float(), self._weight, self._bias)
+        self._found = torch.nn.functional.linear(states.to(self._weight), self._weight, self._bias)
 
     def beside(self, logits: torch.Tensor, rows: torch.Tensor | int, ends: torch.Tensor) -> torch.Tensor:
         """Logits of the last pass at places of its rows, with k columns more: what this head says there."""
-        return torch.cat([logits, self._found[rows, ends].to(logits.dtype)], -1)
+        return torch.cat([logits, self._found[rows, ends].to(logits)], -1)
 
 
 def _device(name: str) -> torch.device:

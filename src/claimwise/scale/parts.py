@@ -342,7 +342,8 @@ def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
     band = decisions.of_summaries(job.metric, job.spec, job.entry)
     rows = examples.assign(**output.score_table(found.scores, claims, job.scorer).drop(columns="id"))
     rows["verdict"] = decisions.verdicts(rows, band, claims) if band else None
-    columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else [])
+    told = _ALIGNED[-1:] if job.entry.get("contradiction") else []
+    columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else told)
     rows = output.with_claims(rows, claims, [name for name, _ in columns])
     schema = pa.schema([*_COLUMNS, ("claims", pa.list_(pa.struct(columns)))])
     return pa.Table.from_pandas(rows, schema, preserve_index=False)
