@@ -11,13 +11,15 @@ from claimwise.models.openai import OpenAIOptions
 from claimwise.models.options import TransformersOptions
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
+SHARED = "Options of all language models"
 KINDS = {"transformers": TransformersOptions, "openai": OpenAIOptions}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tables_of_options_have_all_of_them_with_their_defaults(kind):
-    part = (ROOT / "docs" / "models.md").read_text(encoding="utf-8").split(f"## `kind: {kind}`")[1].split("\n## ")[0]
-    told = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", part, re.MULTILINE))
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    parts = [page.split(f"\n## {heading}\n")[1].split("\n## ")[0] for heading in (SHARED, f"`kind: {kind}`")]
+    told = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", "\n".join(parts), re.MULTILINE))
     fields = KINDS[kind].model_fields
     assert sorted(told) == sorted(fields)
     for name, field in fields.items():

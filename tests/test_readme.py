@@ -307,7 +307,7 @@ def test_a_template_takes_numbers_and_intervals_out_of_tables(tmp_path):
 
 
 def test_how_often_the_shipped_bounds_decide_is_of_the_committed_scores():
-    usage = " ".join((ROOT / "docs" / "usage.md").read_text(encoding="utf-8").split())
+    usage = " ".join((ROOT / "docs" / "scores.md").read_text(encoding="utf-8").split())
     bounds = pd.read_csv(ROOT / "src" / "claimwise" / "user_file" / "bands.csv").set_index("metric").loc["acueval"]
     decided, denied = {}, {}
     for name in ("aggrefact_ftsota", "summeval", "vectara"):
