@@ -245,12 +245,8 @@ def read(path: str | Path) -> Settings:
         result = Settings.model_validate(content)
     except ValidationError as error:
         lines = [line for one in error.errors() for line in _said(one, content).split("\n")]
-    else:
-        entries = list(_wrong_entries(result))
-        # A wrong metric is wrong in every section that names it: it is said once, where it stands.
-        known = [line.partition(": ")[2] for line in entries]
-        sections = [line for line in _wrong_sections(result) if not any(one in line for one in known)]
-        lines = list(dict.fromkeys([*entries, *sections]))
+    else:  # a wrong metric is wrong in every section that names it: it is said first, where it stands
+        lines = list(_wrong_entries(result)) or list(_wrong_sections(result))
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result
