@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
@@ -26,8 +24,8 @@ stages of the pipeline, which `dvc repro` runs in order, and read params.yaml.
 """
 
 
-class _Once(TyperCommand):
-    """A command of whose options those that take one value may stand once: else the last would do, without a word."""
+class _Command(TyperCommand):
+    """A command that says what would go without a word: that an option stands twice, and what is left of a stopped run."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
         given = self.make_parser(ctx).parse_args(list(args))[2]
@@ -35,6 +33,13 @@ class _Once(TyperCommand):
             if given.count(option) > 1 and not option.multiple and not option.is_flag:
                 raise ClaimwiseError(f"{option.opts[0]} stands twice: one run takes one; run it again for the other")
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("\nstopped. Finished replies are kept: run again to go on.", err=True)
+            raise
 
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=HELP, pretty_exceptions_enable=False)
@@ -51,16 +56,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@contextmanager
-def _told_if_stopped() -> Iterator[None]:
-    """Ctrl-C leaves without a word otherwise, and an hour of answers, some paid for, would seem lost."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("\nstopped. Finished replies are kept: run again to go on.", err=True)
-        raise
-
-
 @app.callback()
 def options(
     version: Annotated[
@@ -70,7 +65,7 @@ def options(
     """Options of the program itself."""
 
 
-@app.command(cls=_Once)
+@app.command(cls=_Command)
 def score(
     file: Annotated[
         list[Path],
@@ -209,17 +204,15 @@ def score(
         from claimwise.params import Engine
         from claimwise.scale import run
 
-        with _told_if_stopped():
-            run.score_folder(
-                out=Path(out),
-                engine=Engine(kind=engine or "here", scheduler=scheduler, workers=workers),
-                shard=run.parse_shard(shard or "1/1"),
-                part_tokens=part_tokens or run.PART_TOKENS,
-                **shared,
-            )
+        run.score_folder(
+            out=Path(out),
+            engine=Engine(kind=engine or "here", scheduler=scheduler, workers=workers),
+            shard=run.parse_shard(shard or "1/1"),
+            part_tokens=part_tokens or run.PART_TOKENS,
+            **shared,
+        )
         return
-    with _told_if_stopped():
-        scores = score_file(out=None if out is None else Path(out), **of_files, **shared)
+    scores = score_file(out=None if out is None else Path(out), **of_files, **shared)
     if scores is None or fail_under is None:
         return
     # A row without a score counts as 0: a file of which nearly nothing could be scored must not pass.
@@ -312,7 +305,7 @@ def corpora() -> None:
         typer.echo(folder)
 
 
-@app.command()
+@app.command(cls=_Command)
 def evaluate(
     metric: Annotated[str, typer.Argument(help="a metric of params.yaml, e.g. acueval")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
@@ -320,9 +313,8 @@ def evaluate(
     """Stage: one metric over the corpora of `data`; writes data/scores."""
     from claimwise import stages
 
-    with _told_if_stopped():
-        for folder in stages.score(_settings(), metric, dry_run):
-            typer.echo(folder)
+    for folder in stages.score(_settings(), metric, dry_run):
+        typer.echo(folder)
 
 
 @app.command("by-summary")
@@ -333,7 +325,7 @@ def by_summary() -> None:
     typer.echo(stages.write_by_summary(_settings()))
 
 
-@app.command()
+@app.command(cls=_Command)
 def notebook(
     name: Annotated[str, typer.Argument(help="a notebook in notebooks/, e.g. meta_evaluation")],
 ) -> None:
@@ -343,8 +335,7 @@ def notebook(
     """
     from claimwise import stages
 
-    with _told_if_stopped():
-        typer.echo(stages.notebook(_settings(), name))
+    typer.echo(stages.notebook(_settings(), name))
 
 
 def _settings() -> Settings:
@@ -366,7 +357,7 @@ def stats(params: Params = PARAMS) -> None:
         typer.echo("no calls")
 
 
-@cache_app.command(cls=_Once)
+@cache_app.command(cls=_Command)
 def prune(
     model: Annotated[str | None, typer.Option(help="only this model's calls")] = None,
     every: Annotated[bool, typer.Option("--all", help="the calls of all models")] = False,

@@ -245,12 +245,9 @@ def read(path: str | Path) -> Settings:
         result = Settings.model_validate(content)
     except ValidationError as error:
         lines = [line for one in error.errors() for line in _said(one, content).split("\n")]
-    else:
-        entries = list(_wrong_entries(result))
-        # A wrong metric is wrong in every section that names it: it is said once, where it stands.
-        known = [line.partition(": ")[2] for line in entries]
-        sections = [line for line in _wrong_sections(result) if not any(one in line for one in known)]
-        lines = list(dict.fromkeys([*entries, *sections]))
+    else:  # a wrong metric is wrong in every section that names it: it is said first, where it stands
+        here = [name for name in result.notebooks if name in result.dataset.sections]
+        lines = list(_wrong_entries(result)) or [line for name in here for line in result.wrong_parameters(name)]
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result
@@ -271,13 +268,6 @@ def _wrong_entries(settings: Settings) -> Iterator[str]:
         models.check(settings.models[settings.model])
     except ClaimwiseError as error:
         yield f"models.{settings.model}: {error}"
-
-
-def _wrong_sections(settings: Settings) -> Iterator[str]:
-    """Wrong values in the sections of the notebooks that are run on the chosen dataset."""
-    for name in settings.sections:
-        if name in settings.notebooks and name in settings.dataset.sections:
-            yield from settings.wrong_parameters(name)
 
 
 def read_yaml(path: Path, may_be_empty: bool = False) -> dict[str, Any]:

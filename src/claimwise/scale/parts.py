@@ -156,7 +156,7 @@ def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Par
     return parts
 
 
-def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[np.ndarray, pd.Series]:
     """Of every row the number of its part, and its share of the cost in tokens; the rows are copied into the folder."""
     copied, start = [], 0  # of each step what is needed to divide all rows: not the texts
     with (
@@ -169,24 +169,20 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
             copy.write_batch(pa.RecordBatch.from_pandas(step, _SCHEMA, preserve_index=False))
             start += len(step)
             done.update(len(step))
-            copied.append(
-                (
-                    pd.util.hash_array(step["id"].to_numpy(object)),
-                    pd.util.hash_array(step["document_id"].to_numpy(object)),
-                    step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
-                    step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
-                )
-            )
-    ids, documents, lengths, costs = map(np.concatenate, zip(*copied, strict=True))
-    del copied
-    repeated = np.flatnonzero(pd.Series(ids).duplicated())
-    if len(repeated):
+            hashes = {name: pd.util.hash_array(step[name].to_numpy(object)) for name in ("id", "document_id")}
+            costs = {
+                "document": step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
+                "summary": step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
+            }
+            copied.append(pd.DataFrame(hashes | costs))
+    rows = pd.concat(copied, ignore_index=True)
+    if rows["id"].duplicated().any():
         with pa.memory_map(str(folder / _ROWS)) as file:
-            key = pa.ipc.open_file(file).read_all()["id"][repeated[0]].as_py()
+            key = pa.ipc.open_file(file).read_all()["id"][int(rows["id"].duplicated().argmax())].as_py()
         raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
-    document_of = pd.factorize(documents)[0]  # of every row, the documents numbered in the order in which they come
-    first = ~pd.Series(document_of).duplicated().to_numpy()
-    costs[first] += lengths[first]  # a document is read with the first of its summaries
+    document_of = pd.factorize(rows["document_id"])[0]  # the documents numbered in the order in which they come
+    # a document is read with the first of its summaries
+    costs = rows["summary"] + rows["document"].mask(rows["document_id"].duplicated(), 0)
     document_costs = np.bincount(document_of, costs)
     # By the middle of each document, counted from the first one: rows that are added at the end leave earlier parts alone.
     part_of_document = ((document_costs.cumsum() - document_costs / 2) // tokens).astype(np.int32)
