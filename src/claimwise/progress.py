@@ -33,6 +33,8 @@ def batches(
 ) -> Iterator[pd.DataFrame]:
     """Rows of a table, so many (``size``) at a time, under a ``bar``.
 
+    Finished parts are in the response cache whatever happens later.
+
     >>> [len(part) for part in batches(pd.DataFrame({"id": range(5)}), "toy", size=2)]
     [2, 2, 1]
     """

@@ -135,6 +135,8 @@ def paired_bootstrap(
     >>> difference = paired_bootstrap(mean, [[1] * 50], [[1, 0] * 25], groups=range(50))
     >>> difference.value, round(difference.p, 4)
     (0.5, 0.0002)
+    >>> paired_bootstrap(mean, [[1, 0]], [[1, 0]], groups=["a", "b"])
+    Difference(value=0.0, low=0.0, high=0.0, p=1.0)
     """
     value = measure(*first, **options) - measure(*second, **options)
     documents = len(set(groups))

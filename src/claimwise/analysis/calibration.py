@@ -44,9 +44,13 @@ def calibration_floor(supports: Sequence[float], claims: Sequence | None = None)
         Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence
         of miscalibration. NaN without supports.
 
+    >>> calibration_floor([0.0, 1.0])
+    Interval(value=0.0, low=0.0, high=0.0)
     >>> few, many = calibration_floor([0.7] * 10), calibration_floor([0.7] * 1000)
     >>> few.value > 0.1, many.value < 0.02
     (True, True)
+    >>> calibration_floor([0.7] * 1000, claims=list(range(10)) * 100).value > 0.1
+    True
     """
     supports = np.asarray(supports, float)
     if not len(supports):
@@ -65,7 +69,8 @@ def calibration_errors(rows: pd.DataFrame) -> dict[str, float]:
     Rows have ``label`` (1 or 0), ``support`` in [0, 1], and ``document_id`` and ``claim``, which say what is asked.
 
     Returns:
-        ``ece``; ``ece_exact`` and ``ece_exact_high``, the mean and the upper end of the ``calibration_floor``.
+        ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
+        ``ece_exact_high``, what 97.5 % of such draws stay below (``calibration_floor``).
 
     >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "We left."], "label": [1, 0], "support": [1.0, 0.0]})
     >>> calibration_errors(rows)

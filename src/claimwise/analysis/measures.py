@@ -140,6 +140,8 @@ def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Arr
 
     >>> tuned_threshold([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]) > 0.2
     True
+    >>> tuned_threshold([0.1, 0.2, 0.3], [0, 1, 1], weights=np.array([[1, 1, 1], [1, 0, 2], [0, 2, 1]])).round(2).tolist()
+    [0.2, 0.3, nan]
     """
     scores, labels = np.asarray(scores, float), np.asarray(labels, int)
     if len(scores) == 0 or labels.min() == labels.max():
