@@ -87,6 +87,11 @@ def test_files_of_ones_own_are_names_or_names_with_columns(tmp_path, own, read):
     assert params.read(write(tmp_path, content)).datasets["own"].corpora == read
 
 
+def test_workers_are_of_dask(tmp_path):
+    told = explain(tmp_path, changed("engine", to={"kind": "here", "workers": 2}))
+    assert "engine: workers is for kind: dask; name this kind, or leave it out" in told
+
+
 def test_no_file(tmp_path):
     with pytest.raises(ParamsError, match=r"absent\.yaml is not there; run from the project's folder"):
         params.read(tmp_path / "absent.yaml")

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 HELP = """Break summaries into claims, verify each against its document, and score.
 
-`score` takes files of yours and needs no settings; `metrics`, `models` and `prompts` list what it can be told; the others are
-stages of the pipeline, which `dvc repro` runs in order, and read params.yaml.
+`score` reads your own files and needs no settings. The pipeline's stages read params.yaml; `dvc repro` runs them in order.
 """
 
 
@@ -46,8 +45,12 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=HELP, pretty_
 cache_app = typer.Typer(no_args_is_help=True, help="The file of finished calls.")
 app.add_typer(cache_app, name="cache")
 
-Params = Annotated[Path, typer.Option(help="the settings file")]
-DRY_RUN = "say how many calls and tokens of a language model it takes, and what they cost; ask nothing"
+#: Panels of the help.
+_ASKED, _WRITTEN, _FOLDER = "What is asked", "What is written", "With --out FOLDER/"
+_STAGES = "Stages of the pipeline"
+
+Params = Annotated[Path, typer.Option(help="The settings file.")]
+DRY_RUN = "Ask nothing: say how many calls and tokens of a language model it takes, and what they cost."
 
 
 def _print_version(wanted: bool) -> None:
@@ -59,7 +62,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version and leave")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Options of the program itself."""
@@ -70,105 +73,127 @@ def score(
     file: Annotated[
         list[Path],
         typer.Argument(
-            help="examples: .jsonl, .json, .csv, .tsv (or .gz), .parquet with document and summary (or claims of your own); "
-            "several, a folder of them, one of the hub (hf://datasets/OWNER/NAME/FILE), or - (standard input: csv or JSON "
-            "lines)"
+            help="Files with the columns document and summary (or claims): .jsonl, .json, .csv, .tsv (also .gz) or .parquet. "
+            "Or a folder of them, hf://datasets/OWNER/NAME/FILE, or - (standard input: csv or JSON)."
         ),
     ],
     column: Annotated[
         list[str] | None,
         typer.Option(
-            help="FIELD=COLUMN, where the file calls it otherwise: --column document=article; may be repeated. Fields: "
-            "document, summary, claims (verified as they stand), id (if there is none, the row's number), label, system, "
-            "origin, split"
+            help="FIELD=COLUMN, if your column has another name: --column document=article. May be repeated. Fields: "
+            "document, summary, claims, id, label, system, origin, split."
         ),
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Only score the first so many rows, as a trial: FILE.METRIC.first-N.csv.", min=1)
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     metric: Annotated[
         str,
         typer.Option(
-            help="acueval (default), factored, weakest, ...: `claimwise metrics` describes them; params.yaml may add some",
+            help="acueval (default), factored, weakest, ...: `claimwise metrics` lists them.",
             show_default=False,
+            rich_help_panel=_ASKED,
         ),
     ] = "acueval",
     model: Annotated[
         str | None,
         typer.Option(
-            help="embedded (default), claimwise-1.5b, ...: `claimwise models` describes them; params.yaml may add some, and "
-            "name the default"
+            help="embedded (default), claimwise-1.5b, ...: `claimwise models` lists them.", rich_help_panel=_ASKED
         ),
     ] = None,
     base_url: Annotated[
         list[str] | None,
         typer.Option(
-            help="of an OpenAI-compatible server, for --model openai (no params.yaml needed); may be repeated: servers of "
-            "one model"
+            help="With --model openai: the address of an OpenAI-compatible server. Repeat it for servers of one model.",
+            rich_help_panel=_ASKED,
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="the model's name there, or for --model transformers a folder or hub id of a checkpoint"),
+        typer.Option(
+            help="With --model openai: the model's name there. With --model transformers: a folder or hub id.",
+            rich_help_panel=_ASKED,
+        ),
     ] = None,
     prompt: Annotated[
         list[str] | None,
         typer.Option(
-            help="instead of the metric's prompt of the same role: a name, or a file of yours; may be repeated"
+            help="A prompt in place of the metric's own: a name (`claimwise prompts`) or your file. May be repeated.",
+            rich_help_panel=_ASKED,
         ),
     ] = None,
+    params: Params = PARAMS,
     out: Annotated[
         str | None,
         typer.Option(
-            help="where to write the scores: .csv, .jsonl with claims, or - (standard output); default: FILE.METRIC.csv, "
-            "with the model or prompt that you chose. A folder (FOLDER/): files of any size, scored in parts (docs/scale.md)"
+            help="Where to write the scores: .csv, .jsonl (with claims), .parquet, - (standard output), or FOLDER/ for files "
+            "of any size. Default: FILE.METRIC.csv.",
+            rich_help_panel=_WRITTEN,
         ),
     ] = None,
     claims: Annotated[
         Path | None,
         typer.Option(
-            help="written here: every claim with its support and the nearest of the sentences it was checked against; "
-            "claims of your own are a column (--column claims=COLUMN)"
+            help="Also write every claim with its support and evidence to this csv. (Claims of your own are a column: "
+            "--column claims=COLUMN.)",
+            rich_help_panel=_WRITTEN,
         ),
     ] = None,
-    page: Annotated[Path | None, typer.Option(help="write a page (html) to read claims and evidence on, too")] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Also write an html page that shows claims and evidence.", rich_help_panel=_WRITTEN),
+    ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="decide: faithful above it; default: tuned on labelled rows whose split is validation"),
+        typer.Option(
+            help="Call summaries above it faithful. Default: tuned on labelled rows of the split validation.",
+            rich_help_panel=_WRITTEN,
+        ),
     ] = None,
     fail_under: Annotated[
         float | None,
         typer.Option(
-            help="leave with exit code 1 if the mean score is below it; rows without a score count as 0", min=0, max=1
+            help="Exit with code 1 if the mean score is below it. A row without a score counts as 0.",
+            min=0,
+            max=1,
+            rich_help_panel=_WRITTEN,
         ),
     ] = None,
     safe_csv: Annotated[
         bool,
         typer.Option(
             "--safe-csv",
-            help="for spreadsheets: a ' before cells that begin like a formula (= + - @), and a mark of UTF-8",
+            help="For spreadsheets: put a ' before cells that look like a formula (= + - @), and mark the file as UTF-8.",
+            rich_help_panel=_WRITTEN,
         ),
     ] = False,
-    limit: Annotated[
-        int | None, typer.Option(help="score the first so many rows only, for a trial: FILE.METRIC.first-N.csv", min=1)
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
     engine: Annotated[
         Literal["here", "dask"] | None,
-        typer.Option(help="of a folder: what scores its parts, this process or Dask's workers", show_default=False),
+        typer.Option(
+            help="What scores the parts: this process, or Dask's workers.", show_default=False, rich_help_panel=_FOLDER
+        ),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="address of a Dask scheduler; default: workers on this machine")
+        str | None,
+        typer.Option(
+            help="The address of a Dask scheduler. Default: workers on this machine.", rich_help_panel=_FOLDER
+        ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="how many workers on this machine; default: one a core", min=1)
+        int | None,
+        typer.Option(help="Workers on this machine. Default: one per core.", min=1, rich_help_panel=_FOLDER),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option(help="I/N: only the I-th of N shares of a folder's parts, for the jobs of an array")
+        str | None,
+        typer.Option(help="I/N: only the I-th of N shares of the parts, for array jobs.", rich_help_panel=_FOLDER),
     ] = None,
     part_tokens: Annotated[
-        int | None, typer.Option(help="of a folder: about so many tokens a part; default: 100,000", min=1)
+        int | None,
+        typer.Option(help="Tokens per part, about. Default: 100,000.", min=1, rich_help_panel=_FOLDER),
     ] = None,
-    params: Params = PARAMS,
 ) -> None:
-    """Score your own summaries: one row an id with metric, scorer, score, n_claims, n_unparsed, reason, and your columns."""
+    """Score your own summaries: one row per summary with its score, then your columns."""
     from claimwise.corpora.user import parse_columns
     from claimwise.user_file.decisions import is_below
     from claimwise.user_file.score import score as score_file
@@ -226,8 +251,8 @@ def score(
 
 @app.command()
 def merge(
-    folder: Annotated[Path, typer.Argument(help="what `score --out FOLDER/` wrote, finished")],
-    out: Annotated[Path, typer.Argument(help=".parquet; or .csv (without claims) or .jsonl, if it fits the memory")],
+    folder: Annotated[Path, typer.Argument(help="What `score --out FOLDER/` wrote, finished.")],
+    out: Annotated[Path, typer.Argument(help=".parquet; or .csv (without claims) or .jsonl, if it fits into memory.")],
 ) -> None:
     """Write a folder of scores as one file, rows in the order of the examples."""
     from claimwise.scale import run
@@ -238,7 +263,7 @@ def merge(
 
 @app.command()
 def metrics(params: Params = PARAMS) -> None:
-    """List the metrics, a line each: what makes a score of the verdicts, how claims are made, and how they are verified."""
+    """List the metrics: how each makes claims, verifies them, and combines the verdicts into a score."""
     from claimwise.metrics import MetricError, in_words, specification
     from claimwise.user_settings import read_settings
 
@@ -254,7 +279,7 @@ def metrics(params: Params = PARAMS) -> None:
 
 @app.command("models")
 def list_models(params: Params = PARAMS) -> None:
-    """List the models, a line each; the first is the one that is asked where none is named."""
+    """List the models; the first is the default."""
     from claimwise.models import check, describe
     from claimwise.user_settings import anothers, read_settings
 
@@ -276,9 +301,9 @@ def list_models(params: Params = PARAMS) -> None:
 
 @app.command("prompts")
 def list_prompts(
-    name: Annotated[str | None, typer.Argument(help="print the file of this one, to copy and edit")] = None,
+    name: Annotated[str | None, typer.Argument(help="Print this prompt's file, to copy and edit.")] = None,
 ) -> None:
-    """List the prompts, a line each: what it is for, and where it comes from."""
+    """List the prompts: what each is for, and where it comes from."""
     from claimwise.prompts import load, names, text
 
     if name is not None:
@@ -288,50 +313,50 @@ def list_prompts(
         typer.echo(f"{prompt.name:<34} {prompt.role:<10} {prompt.source}")
 
 
-@app.command()
+@app.command(rich_help_panel=_STAGES)
 def settings() -> None:
-    """Stage: write what each later stage is told to data/settings, so that DVC sees which of them a change concerns."""
+    """Write each later stage's settings to data/settings, so that DVC sees which stages a change concerns."""
     from claimwise import stages
 
     typer.echo(stages.write_settings(_settings()))
 
 
-@app.command()
+@app.command(rich_help_panel=_STAGES)
 def corpora() -> None:
-    """Stage: load the corpora that `data` chooses (download, checksum) and write data/corpora."""
+    """Load the corpora of `data` (downloads are checked by checksum) and write data/corpora."""
     from claimwise import stages
 
     for folder in stages.prepare_corpora(_settings()):
         typer.echo(folder)
 
 
-@app.command(cls=_Command)
+@app.command(cls=_Command, rich_help_panel=_STAGES)
 def evaluate(
-    metric: Annotated[str, typer.Argument(help="a metric of params.yaml, e.g. acueval")],
+    metric: Annotated[str, typer.Argument(help="A metric of params.yaml, for example acueval.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help=DRY_RUN)] = False,
 ) -> None:
-    """Stage: one metric over the corpora of `data`; writes data/scores."""
+    """Score the corpora of `data` with one metric and write data/scores."""
     from claimwise import stages
 
     for folder in stages.score(_settings(), metric, dry_run):
         typer.echo(folder)
 
 
-@app.command("by-summary")
+@app.command("by-summary", rich_help_panel=_STAGES)
 def by_summary() -> None:
-    """Stage: every summary's score by every metric, side by side, a table a corpus; writes tables/DATA/MODEL/by_summary."""
+    """Write every summary's score by every metric, a table per corpus, to tables/DATA/MODEL/by_summary."""
     from claimwise import stages
 
     typer.echo(stages.write_by_summary(_settings()))
 
 
-@app.command(cls=_Command)
+@app.command(cls=_Command, rich_help_panel=_STAGES)
 def notebook(
-    name: Annotated[str, typer.Argument(help="a notebook in notebooks/, e.g. meta_evaluation")],
+    name: Annotated[str, typer.Argument(help="A notebook in notebooks/, for example meta_evaluation.")],
 ) -> None:
-    """Stage: execute a notebook with its section of params.yaml (papermill); writes reports, tables and figures.
+    """Execute a notebook with its section of params.yaml (papermill) and write reports, tables and figures.
 
-    It reads what `claimwise corpora` and `claimwise evaluate` wrote; `dvc repro` runs these first where needed.
+    It reads what `claimwise corpora` and `claimwise evaluate` wrote; `dvc repro` runs these first if needed.
     """
     from claimwise import stages
 
@@ -349,7 +374,7 @@ def _settings() -> Settings:
 
 @cache_app.command()
 def stats(params: Params = PARAMS) -> None:
-    """How many finished calls are stored, by model and role."""
+    """Count the finished calls, by model and role."""
     rows = _cache(params)[1].stats()
     for name, role, calls, size in rows:
         typer.echo(f"{name}\t{role}\t{calls} calls\t{size / 1e6:.1f} MB")
@@ -359,11 +384,11 @@ def stats(params: Params = PARAMS) -> None:
 
 @cache_app.command(cls=_Command)
 def prune(
-    model: Annotated[str | None, typer.Option(help="only this model's calls")] = None,
-    every: Annotated[bool, typer.Option("--all", help="the calls of all models")] = False,
+    model: Annotated[str | None, typer.Option(help="Only this model's calls.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="The calls of all models.")] = False,
     params: Params = PARAMS,
 ) -> None:
-    """Delete a model's finished calls, or all, at once and for good: asking them again is computed, or paid for, again."""
+    """Delete a model's finished calls, or all of them. They cannot be restored: asking again takes time or money again."""
     path, cache = _cache(params, model)
     if every == (model is not None):
         raise ClaimwiseError(f"{path}: say what to delete, either --model NAME (`cache stats` lists them) or --all")

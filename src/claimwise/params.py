@@ -59,6 +59,14 @@ class Engine(Strict):
     scheduler: str | None = None
     workers: int | None = Field(default=None, ge=1)
 
+    @model_validator(mode="after")
+    def _of_dask(self) -> Engine:
+        if self.kind == "here" and (self.scheduler or self.workers):
+            raise ValueError(
+                f"{'scheduler' if self.scheduler else 'workers'} is for kind: dask; name this kind, or leave it out"
+            )
+        return self
+
 
 class ScoreSettings(Strict):
     """The ``score`` section: the metrics that have a stage."""
