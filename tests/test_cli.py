@@ -286,8 +286,8 @@ def test_a_summary_in_another_language_among_others_gets_no_verdict_and_is_count
     rows = [{"document": text, "summary": text} for text in (english, german, other)]
     done = run("score", write(rows))
     assert pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist() == ["faithful", "", "faithful"]
-    assert "2 faithful (from 0.86 on), 0 not faithful (below 0.18), 0 not sure" in done.output
-    assert "  1 without a verdict: they seem not to be English" in done.output
+    assert "2 faithful (0.86 or more), 0 not faithful (below 0.18), 0 not sure" in done.output
+    assert "  1 without a verdict: not English, it seems" in done.output
 
 
 def test_what_the_embedded_model_cannot_tell_it_says():
@@ -301,9 +301,9 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     done = run(*arguments)
     found = pd.read_csv("mine.acueval.csv", keep_default_na=False)["verdict"].tolist()
     assert found == ["not sure", "not sure", "faithful", ""]
-    assert "1 faithful (from 0.86 on), 0 not faithful (below 0.18), 2 not sure" in done.output
+    assert "1 faithful (0.86 or more), 0 not faithful (below 0.18), 2 not sure" in done.output
     told = " ".join(done.output.split())
-    assert "On a corpus left out they decided 58 % of the rows, 70 % of these rightly" in told
+    assert "On a corpus left out they decided 58 % of the rows, and 70 % of these rightly" in told
     assert max(map(len, done.output.splitlines())) <= 120
     claims = pd.read_csv("claims.csv")
     assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]

@@ -291,8 +291,8 @@ def test_of_a_text_in_another_language_the_page_says_that_there_is_no_verdict():
     marker = Marker()
     page = render(result, examples(*rows), band=band, claim_band=band, marker=marker)
     assert list(shown_with(page, "no verdict")) == ["zh"]
-    assert "no verdict: this seems not to be English" in page.select("article")[1].header.get_text()
-    assert "1 without a verdict: they seem not to be English" in page.select_one(".about").get_text()
+    assert "no verdict: not English, it seems" in page.select("article")[1].header.get_text()
+    assert "1 without a verdict: not English, it seems" in page.select_one(".about").get_text()
     assert [claim for _, claim in marker.asked] == ["Lee won."]
     assert [li["class"] for li in page.select("li")] == [["unsupported"], ["no-verdict"]]
     assert "hardly better than a coin" not in page.get_text()  # nobody measured this band

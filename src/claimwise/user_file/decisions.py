@@ -40,7 +40,7 @@ _SYSTEMS = 20  # systems whose means are shown, the best
 
 
 #: Of another model than the embedded one, or another metric than those its bounds are of.
-NO_BOUNDS = "  no verdicts: no bounds are known for this model and metric. Labels tune a threshold, or give --threshold"
+NO_BOUNDS = "  no verdicts: this model and metric have no bounds. Give labels, which tune a threshold, or --threshold"
 #: What a score or a support between the bounds says.
 NOT_SURE = "not sure"
 
@@ -170,48 +170,48 @@ def band_report(words: Sequence[str], scores: Sequence[float], band: Band) -> st
     ``words`` are those of the rows that have a score; one without a word is not in English.
 
     >>> print(band_report(["faithful", "not sure", ""], [0.95, 0.92, 0.5], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
-      verdicts: 1 faithful (from 0.9 on), 0 not faithful (below 0.2), 1 not sure
-      not sure in spite of a score from 0.9 on: 1. None of the claims is supported, or one has a support under one half,
-      or a "not" that its nearest sentence lacks, or the other way round
-      1 without a verdict: they seem not to be English, which is all that the embedded model reads
-      These bounds are the embedded model's, from 1722 public validation rows. On a corpus left out they decided 50 % of
-      the rows, 70 % of these rightly (a coin: 50). For texts of your own kind give labels, or --threshold
+      verdicts: 1 faithful (0.9 or more), 0 not faithful (below 0.2), 1 not sure
+      1 not sure in spite of a score of 0.9 or more: none of the claims is supported, or one has a support below 0.5,
+      or only one of a claim and its nearest sentence says "not"
+      1 without a verdict: not English, it seems, and the embedded model reads nothing else
+      The bounds were fitted on 1722 public validation rows. On a corpus left out they decided 50 % of the rows,
+      and 70 % of these rightly (a coin: 50). For your kind of text, give labels or --threshold
     """
     count = Counter(words)
     below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
     held = held_back(words, scores, band)
     doubted = (
-        f"  not sure in spite of a score from {band.high:g} on: {held}. None of the claims is supported, or one has a support "
-        'under one half,\n  or a "not" that its nearest sentence lacks, or the other way round\n'
+        f"  {held} not sure in spite of a score of {band.high:g} or more: none of the claims is supported, or one has a "
+        'support below 0.5,\n  or only one of a claim and its nearest sentence says "not"\n'
         if held
         else ""
     )
     foreign = (
-        f"  {count['']} without a verdict: they seem not to be English, which is all that the embedded model reads\n"
+        f"  {count['']} without a verdict: not English, it seems, and the embedded model reads nothing else\n"
         if count[""]
         else ""
     )
     return (
-        f"  verdicts: {count['faithful']} faithful (from {band.high:g} on), {below}{count[NOT_SURE]} not sure\n"
+        f"  verdicts: {count['faithful']} faithful ({band.high:g} or more), {below}{count[NOT_SURE]} not sure\n"
         f"{doubted}{foreign}"
-        f"  These bounds are the embedded model's, from {band.n} public validation rows. On a corpus left out they decided "
-        f"{100 * band.decided:.0f} % of\n  the rows, {100 * band.right:.0f} % of these rightly (a coin: 50). For texts of "
-        "your own kind give labels, or --threshold"
+        f"  The bounds were fitted on {band.n} public validation rows. On a corpus left out they decided "
+        f"{100 * band.decided:.0f} % of the rows,\n  and {100 * band.right:.0f} % of these rightly (a coin: 50). For your "
+        "kind of text, give labels or --threshold"
     )
 
 
 def claim_report(band: Band) -> list[str]:
-    """How right verdicts on single claims were, where that was measured.
+    """How often labels of single claims were right, if that was measured.
 
     >>> claim_report(Band(0.2, 0.9, 709, "QAGS; WiCE", 0.95, 0.53)), claim_report(HALF)
-    (['  what a claim is called does not carry over: from QAGS to WiCE and back 53 % were right (a coin: 50). Read its evidence'], [])
+    (["  Read a claim's evidence, not its label: with bounds from one of QAGS and WiCE, 53 % of the other's labels were right (a coin: 50)"], [])
     """
     if not band.n:
         return []
-    corpora = band.fitted_on.replace("; ", " to ")
+    corpora = band.fitted_on.replace("; ", " and ")
     return [
-        f"  what a claim is called does not carry over: from {corpora} and back {100 * band.right:.0f} % were right (a coin: "
-        "50). Read its evidence"
+        f"  Read a claim's evidence, not its label: with bounds from one of {corpora}, {100 * band.right:.0f} % of the "
+        "other's labels were right (a coin: 50)"
     ]
 
 
