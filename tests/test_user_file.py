@@ -845,7 +845,7 @@ def test_a_denial_that_the_model_overlooks_keeps_every_claim_metric_from_calling
         [support] = pd.read_csv("claims.csv")["support"]
         assert 0.5 < support < 0.89  # neither the claim's own bounds nor one half would say so
         said = capsys.readouterr().out
-        assert "with bounds from one of QAGS and WiCE, 53 % of the other's labels were right (a coin: 50)" in said
+        assert "with bounds from QAGS or WiCE, 53 % were right on the other (a coin: 50)" in said
 
 
 def test_one_wrong_sentence_of_a_long_summary_is_seen_beside_the_mean_and_by_the_metric_weakest(tmp_path):

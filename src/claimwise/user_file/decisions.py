@@ -204,14 +204,14 @@ def claim_report(band: Band) -> list[str]:
     """How often labels of single claims were right, if that was measured.
 
     >>> claim_report(Band(0.2, 0.9, 709, "QAGS; WiCE", 0.95, 0.53)), claim_report(HALF)
-    (["  Read a claim's evidence, not its label: with bounds from one of QAGS and WiCE, 53 % of the other's labels were right (a coin: 50)"], [])
+    (["  Read a claim's evidence, not its label: with bounds from QAGS or WiCE, 53 % were right on the other (a coin: 50)"], [])
     """
     if not band.n:
         return []
-    corpora = band.fitted_on.replace("; ", " and ")
+    corpora = band.fitted_on.replace("; ", " or ")
     return [
-        f"  Read a claim's evidence, not its label: with bounds from one of {corpora}, {100 * band.right:.0f} % of the "
-        "other's labels were right (a coin: 50)"
+        f"  Read a claim's evidence, not its label: with bounds from {corpora}, {100 * band.right:.0f} % were right on the "
+        "other (a coin: 50)"
     ]
 
 
