@@ -309,8 +309,8 @@ def test_what_the_embedded_model_cannot_tell_it_says():
     assert claims["verdict"].tolist() == ["not sure", "not sure", "supported"]
     factored = run("score", "mine.jsonl", "--metric", "factored")
     # Its lower bound is 0, nothing is below; the first two have 0.43 and more, and no claim that is supported.
-    assert "1 faithful (from 0.43 on), 2 not sure" in factored.output
-    assert "not sure in spite of a score from 0.43 on: 2. None of the claims is supported" in factored.output
+    assert "1 faithful (0.43 or more), 2 not sure" in factored.output
+    assert "2 not sure in spite of a score of 0.43 or more: none of the claims is supported" in factored.output
     page = Path("mine.html").read_text(encoding="utf-8")
     assert '<span class="decision not-sure">not sure</span>' in page
     assert page.count('<li class="not-sure"') == 2
