@@ -18,6 +18,11 @@ from claimwise.reasons import Reason
 #: The decomposer of examples with a column ``claims``, a list of texts each.
 GIVEN = "recorded:given"
 
+_DIVISIONS = {
+    "sentences": lambda summary: (Claim(s.text, s.start, s.end) for s in text.sentences(summary)),
+    "summary": lambda summary: (Claim(summary, 0, len(summary)),),
+}
+
 
 def on_record(name: str | None) -> bool:
     """Whether a decomposer of that name looks claims up, which a user's own files do not bring.
@@ -47,10 +52,8 @@ def decomposer(
     >>> [[c.text for c in d.claims] for d in decomposer("summary", model)(frame)]
     [['It rained. We left.'], []]
     """
-    if name == "sentences":
-        return partial(_of_summaries, partial(_spans, text.sentences))
-    if name == "summary":
-        return partial(_of_summaries, partial(_spans, lambda summary: [text.Span(0, len(summary), summary)]))
+    if divide := _DIVISIONS.get(name):
+        return partial(_of_summaries, lambda summaries: [Decomposition(tuple(divide(one))) for one in summaries])
     if not on_record(name):
         prompt = prompts.load(name, "decompose")
         return partial(_of_summaries, lambda summaries: model.decompose(summaries, prompt))
@@ -86,11 +89,6 @@ def _of_summaries(make: Callable[[list[str]], Sequence[Decomposition]], examples
     for i, result in zip(asked, make([summaries[i] for i in asked]), strict=True):
         results[i] = result if result.claims or result.reason else Decomposition((), Reason.NO_CLAIMS)
     return results
-
-
-def _spans(divide: Callable[[str], Sequence[text.Span]], summaries: list[str]) -> list[Decomposition]:
-    """Parts of every summary as its claims."""
-    return [Decomposition(tuple(Claim(s.text, s.start, s.end) for s in divide(one))) for one in summaries]
 
 
 def _none_there(name: str) -> ClaimwiseError:
