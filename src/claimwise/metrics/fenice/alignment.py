@@ -7,10 +7,11 @@ whole document. The last two are only read for claims whose score so far is unde
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -72,26 +73,18 @@ class AlignedVerdict(Verdict):
     p_contradict: float = NAN
 
 
-class _Best(NamedTuple):
-    premise: Premise
-    probabilities: tuple[float, float, float]
-    level: str
-
-    @property
-    def score(self) -> float:
-        return self.probabilities[0] - self.probabilities[2]
-
-
 @dataclass(slots=True)
 class _Claim:
-    """A claim of a document, the tokens that it leaves for premises, and the best one so far."""
+    """A claim of a document, the tokens that it leaves for premises, the best one so far and what it says of the claim."""
 
     text: str
     passages: Passages
     scope: str
     room: int | None
     near: tuple[int, ...] | None
-    best: _Best | None = None
+    best: Premise | None = None
+    score: float = -math.inf
+    verdict: AlignedVerdict = AlignedVerdict(NAN, NO_PROBABILITY)
 
 
 class Aligner:
@@ -155,7 +148,7 @@ class Aligner:
                 near = chunks.retrieve(document, claim, most).sentences if most else None
                 asked[document, claim] = _Claim(claim, passages[document], scopes[document], room, near)
         self._levels(list(asked.values()))
-        verdicts |= {pair: _verdict(claim.best) for pair, claim in asked.items()}
+        verdicts |= {pair: claim.verdict for pair, claim in asked.items()}
         return [
             [verdicts[document, claim] for claim in group] for document, group in zip(documents, claims, strict=True)
         ]
@@ -170,10 +163,10 @@ class Aligner:
         self._improve("sentence", [(c, c.passages.windows(1, c.room, c.near)) for c in claims])
         if self._resolver:
             found = [c for c in claims if c.best]
-            self._improve("coreference", [(c, c.passages.variants(c.best.premise, c.room)) for c in found])
+            self._improve("coreference", [(c, c.passages.variants(c.best, c.room)) for c in found])
         if size := self._settings.window:
             # Gated once, before either level: equation 7 takes the larger of windows and document.
-            doubtful = [c for c in claims if not c.best or c.best.score < self._settings.gate]
+            doubtful = [c for c in claims if c.score < self._settings.gate]
             longer = [c for c in doubtful if len(c.passages.spans) > size]  # else one window is all of it
             self._improve("window", [(c, c.passages.windows(size, c.room, c.near)) for c in longer])
             self._improve("document", [(c, c.passages.whole(c.room)) for c in doubtful])
@@ -190,9 +183,9 @@ class Aligner:
 
         values = cached(self._cache, keys, compute, model=self._model.name, role="align")
         for (claim, premises), value in zip(tasks, values, strict=True):
-            found = _Best(premises[value[0]], tuple(value[1:]), level) if value else None
-            if found and (claim.best is None or found.score > claim.best.score):
-                claim.best = found
+            if value and (score := value[1] - value[3]) > claim.score:
+                claim.best, claim.score = premises[value[0]], score
+                claim.verdict = _verdict(level, claim.best, *value[1:])
 
     def _entail(self, tasks: list[tuple[_Claim, tuple[Premise, ...]]]) -> list[list | None]:
         """[index of the best premise, p_entail, p_neutral, p_contradict] a task.
@@ -233,14 +226,11 @@ def _digest(premises: Sequence[Premise]) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _verdict(best: _Best | None) -> AlignedVerdict:
-    if best is None:
-        return AlignedVerdict(NAN, NO_PROBABILITY)
-    premise, (entails, neutral, contradicts) = best.premise, best.probabilities
+def _verdict(level: str, premise: Premise, entails: float, neutral: float, contradicts: float) -> AlignedVerdict:
     return AlignedVerdict(
-        support=min(max((best.score + 1) / 2, 0.0), 1.0),
+        support=min(max((entails - contradicts + 1) / 2, 0.0), 1.0),
         evidence=tuple(range(premise.first, premise.last)),
-        level=best.level,
+        level=level,
         premise=premise.text,
         premise_start=premise.start,
         premise_end=premise.end,
