@@ -106,12 +106,10 @@ def load(settings: Mapping[str, Any]) -> Resolver:
     [((0, 7), (13, 16))]
     """
     options = read_kind("coreference", settings, {"rules": Options, "neural": NeuralOptions}, CoreferenceError)
-    return _neural(options) if isinstance(options, NeuralOptions) else Rules()
+    return _neural(**options.model_dump()) if isinstance(options, NeuralOptions) else Rules()
 
 
-@lru_cache(maxsize=6)  # the variants of an ablation share its weights
-def _neural(options: NeuralOptions) -> NeuralResolver:
-    return NeuralResolver(options.checkpoint, options.device)
+_neural = lru_cache(maxsize=6)(NeuralResolver)  # the variants of an ablation share its weights
 
 
 # -- rules -----------------------------------------------------------------------------------------
