@@ -1,4 +1,4 @@
-"""``claimwise.score``: a metric in one call, for a notebook or another program; it needs no project and no settings."""
+"""Scoring in one call, from a notebook or another program. It needs no project and no settings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,9 @@ _UNWRITABLE = re.compile("[\ud800-\udfff\x00]")  # half a character, and what en
 _ENTRY = "{'kind': 'openai', 'base_url': ..., 'model': ...}"
 
 
-#: A document, or one for each summary; and a model as ``score`` takes it.
+#: A document, or one for each summary.
 Documents = str | Iterable[str | list[str]]
+#: A model's name, its kind and options, or a loaded model.
 AnyModel = str | Mapping[str, Any] | Model
 
 
@@ -34,28 +35,30 @@ def score(
     metric: str = "acueval",
     model: AnyModel = DEFAULT_MODEL,
 ) -> float | list[float] | pd.DataFrame:
-    """How faithful a summary is to its document, in [0, 1]; of several summaries a list.
+    """Score how faithful one or more summaries are to their documents.
 
-    ``explain`` gives the claims behind one, too. Of several a bar on standard error says how far they are.
+    Several summaries show a progress bar on standard error. ``explain`` also returns the claims behind a score.
 
     Args:
-        document: a text, or one for each summary; a list in the place of a text (contexts, pages) is read as one. Or a
-            data frame with the columns ``document`` and ``summary``, also one of Dask, which is scored lazily, partition
-            by partition (docs/scale.md).
-        summary: a text, or several (a list, a column of a data frame). A missing one among several (None, NaN) is an
-            empty text, as in files; so is a missing document.
+        document: one text for all summaries, or a list with one for each. An item of the list may itself be a list of
+            texts (contexts, pages), which are read as one. Or a pandas data frame with the columns ``document`` and
+            ``summary``; or a Dask data frame, which is scored lazily, partition by partition (docs/scale.md).
+        summary: a text, or several (a list, a column of a data frame). None and NaN among several count as empty texts;
+            so do missing documents.
         metric: one of ``metrics.DEFAULT_METRICS``.
-        model: one of ``DEFAULT_MODELS`` (it is loaded once), a kind of model and its options (docs/models.md), e.g.
-            ``{"kind": "openai", "model": "gpt-4.1-mini"}``, or what ``models.load`` made of one: a second call then knows
-            what the first one asked.
+        model: a name of ``DEFAULT_MODELS``; a kind and its options, for example ``{"kind": "openai", "model":
+            "gpt-4.1-mini"}`` (docs/models.md); or a loaded model (``models.load``), which remembers what it was asked.
 
     Returns:
-        NaN where there is no score, and a warning with the reason, as where there is something to know of a score. What a
-        model may misread (another language than English, HTML) is warned of, too. Of a data frame the same one with the
-        columns ``score``, ``n_claims``, ``n_unparsed`` and ``reason`` besides.
+        A score in [0, 1] for one summary, a list of scores for several, and for a data frame the same frame with the
+        further columns ``score``, ``n_claims``, ``n_unparsed`` and ``reason``. A summary without a score is NaN.
+
+    Warns:
+        UserWarning: a summary has no score or one of some claims only (with the reason), or the model may misread a text
+            (HTML, a language other than English).
 
     Raises:
-        ClaimwiseError: there is no such metric or model, a text is none, or there are not as many documents as summaries.
+        ClaimwiseError: the metric or model is unknown, a document or summary is not a text, or their numbers differ.
 
     >>> score("The cat sat on the mat.", "The cat sat.", model="lexical")
     1.0
@@ -111,11 +114,11 @@ class Explanation:
     """A summary's score and what it was made of.
 
     Attributes:
-        score: in [0, 1], NaN where there is none.
-        verdict: what the score says: ``faithful``, ``not faithful`` or ``not sure``; empty where no bounds are known, as of
-            another model than the embedded one, and without a score.
-        reason: why there is no score, or what to know of it; None mostly.
-        claims: one row a claim, as ``check`` returns them; none of a metric that judges the whole summary.
+        score: in [0, 1]; NaN if there is none.
+        verdict: ``faithful``, ``not faithful`` or ``not sure``. Empty without a score, and for any model but the embedded
+            one, which alone has bounds.
+        reason: why there is no score, or what it leaves out; usually None.
+        claims: one row per claim, as ``check`` returns them; empty if the metric judges the whole summary.
     """
 
     score: float
@@ -128,7 +131,7 @@ class Explanation:
         return "\n".join([f"{found} ({self.reason})" if self.reason else found, *output.spelled(self.claims)])
 
     def _repr_html_(self) -> str:
-        """The same as a table, for notebooks; texts are escaped."""
+        """The same as a table, for notebooks. Texts are escaped."""
         from claimwise.analysis.tables import show  # loads IPython, which is there in a notebook
 
         nearest = self.claims["evidence"].map(lambda sentences: "".join(sentences[:1]))
@@ -139,16 +142,16 @@ class Explanation:
 def explain(
     document: str | Iterable[str], summary: str, metric: str = "acueval", model: AnyModel = DEFAULT_MODEL
 ) -> Explanation:
-    """How faithful a summary is to its document, and by which of its claims.
+    """Score one summary, and show the claims behind its score.
 
     Args:
         document: a text, or several that are read as one (contexts).
-        summary: one text; ``score`` takes many.
-        metric: as ``score`` takes it.
-        model: as ``score`` takes it.
+        summary: one text; ``score`` takes several.
+        metric: see ``score``.
+        model: see ``score``.
 
     Raises:
-        ClaimwiseError: as ``score``; or the summary is no text.
+        ClaimwiseError: see ``score``; or the summary is not a text.
 
     >>> found = explain("The cat sat on the mat.", "The cat sat. It rained.", model="lexical")
     >>> found.score, found.claims["verdict"].tolist()
@@ -170,12 +173,12 @@ def explain(
     return Explanation(float(value), word, reason, claims[_CLAIM_COLUMNS])
 
 
-#: Of a claim, what users see.
+#: What users see of a claim.
 _CLAIM_COLUMNS = ["claim", "support", "reason", "verdict", "evidence"]
 
 
 class _Found(NamedTuple):
-    """An evaluation, the examples table, and which metric and model made it (the entry of a default model, else empty)."""
+    """An evaluation, its examples, its metric, and its model's entry (empty if it is not one of ``DEFAULT_MODELS``)."""
 
     evaluation: Evaluation
     examples: pd.DataFrame
@@ -193,7 +196,7 @@ def _evaluated(
     model: AnyModel,
     claims: Sequence[str] | None = None,
 ) -> _Found:
-    """What ``score`` scores by; ``claims`` are those of the one summary: they stand in the place of a decomposition."""
+    """Evaluate a metric on texts; if ``claims`` of the one summary are given, it is not decomposed."""
     given = _texts("summary", summary)
     summaries = given if claims is not None else [plain(one) if isinstance(one, str) else one for one in given]
     if isinstance(summary, str) or isinstance(document, str):
@@ -240,21 +243,21 @@ def check(
     metric: str = "acueval",
     model: AnyModel = DEFAULT_MODEL,
 ) -> pd.DataFrame:
-    """Whether a document supports claims of your own; they are verified as they stand, nothing is decomposed.
+    """Verify your own claims against a document, without decomposing anything.
 
     Args:
         document: a text, or several that are read as one (contexts).
         claims: a text, or several.
-        metric: whose verifier is asked; one that makes claims.
-        model: as ``score`` takes it.
+        metric: its verification prompt is used. It must be a metric that verifies claims.
+        model: see ``score``.
 
     Returns:
-        One row a claim, in order: ``claim``, ``support`` in [0, 1] (NaN with a ``reason``), ``verdict`` (``supported``,
-        ``unsupported``, ``not sure`` where the embedded model cannot tell, or empty), and ``evidence``, the nearest of the
-        sentences that were looked at, best first.
+        One row per claim, in order: ``claim``; ``support`` in [0, 1] (NaN with a ``reason``); ``verdict`` (``supported``,
+        ``unsupported``, ``not sure`` if the embedded model cannot tell, or empty); and ``evidence``, the nearest of the
+        sentences that the claim was checked against, best first.
 
     Raises:
-        ClaimwiseError: there is no such metric or model, the metric makes no claims, or a text is none.
+        ClaimwiseError: the metric or model is unknown, the metric verifies no claims, or a claim is not a text.
 
     >>> found = check("It rained in Rome. Ann slept.", ["It rained.", "The sun shone."], model="lexical")
     >>> found[["claim", "verdict", "evidence"]].values.tolist()
@@ -271,7 +274,7 @@ def check(
 
 
 class Metric:
-    """A metric with ``compute(predictions=..., references=...)``, as those of Hugging Face's ``evaluate`` have it.
+    """A metric with the interface of Hugging Face's ``evaluate``: ``compute(predictions=..., references=...)``.
 
     >>> metric = Metric("word-overlap")
     >>> metric.add(prediction="The cat sat.", reference="The cat sat on the mat.")
@@ -286,11 +289,11 @@ class Metric:
         self._references: list[str | list[str]] = []
 
     def add(self, *, prediction: str, reference: str | list[str]) -> None:
-        """A summary and its document, for the next ``compute``."""
+        """Add a summary and its document for the next ``compute``."""
         self.add_batch(predictions=[prediction], references=[reference])
 
     def add_batch(self, *, predictions: Iterable[str], references: Iterable[str | list[str]]) -> None:
-        """Summaries, and the document of each, for the next ``compute``."""
+        """Add summaries, and the document of each, for the next ``compute``."""
         summaries, documents = _texts("predictions", predictions), _texts("references", references)
         if len(summaries) != len(documents):
             raise ClaimwiseError(
@@ -300,10 +303,10 @@ class Metric:
         self._references += documents
 
     def compute(self, *, predictions: Iterable[str] = (), references: Iterable[str | list[str]] = ()) -> dict[str, Any]:
-        """The mean score under the metric's name, and under ``scores`` each summary's; what was added is forgotten.
+        """Score what was added and forget it: the mean is under the metric's name, each summary's score under ``scores``.
 
         Raises:
-            ClaimwiseError: as ``score``; or there is nothing to score.
+            ClaimwiseError: see ``score``; or there is nothing to score.
         """
         self.add_batch(predictions=predictions, references=references)
         summaries, documents = self._predictions, self._references
@@ -315,14 +318,13 @@ class Metric:
 
 
 def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | list[str]:
-    """What a score by the embedded model says of a summary: ``faithful``, ``not faithful``, or ``not sure``.
+    """Say what a score of the embedded model means: ``faithful``, ``not faithful`` or ``not sure``; of several, a list.
 
-    Of several scores a list; of none (NaN) an empty text.
-
-    The bounds were fitted on public validation rows (``tools/bands.py``); texts of another kind need labels of their own.
+    NaN gives an empty text. The bounds were fitted on public validation rows (``tools/bands.py``). Other kinds of text
+    need a threshold that is tuned on labels of their own.
 
     Raises:
-        ClaimwiseError: no bounds are known for the metric, or a score is no number from 0 to 1.
+        ClaimwiseError: the metric has no bounds, or a score is not a number from 0 to 1.
 
     >>> verdict(0.95), verdict([0.57, 0.1])
     ('faithful', ['not sure', 'not faithful'])
@@ -342,7 +344,7 @@ def verdict(score: float | Iterable[float], metric: str = "acueval") -> str | li
 
 
 def _texts(name: str, given: str | Iterable[str]) -> list:
-    """One text or several as a list; a missing one is an empty text, as a user's file has it."""
+    """One or more texts as a list; a missing one is an empty text, as in a file."""
     if isinstance(given, str):
         return [given]
     single = bytes | Mapping | pd.DataFrame

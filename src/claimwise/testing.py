@@ -1,4 +1,4 @@
-"""For tests of a program that writes summaries: an assertion for pytest, or any other runner."""
+"""An assertion for tests of a program that writes summaries, with pytest or any other runner."""
 
 from collections.abc import Iterable
 from numbers import Integral
@@ -18,16 +18,20 @@ def assert_faithful(
     model: AnyModel = DEFAULT_MODEL,
     max_unsupported: int | None = None,
 ) -> None:
-    """Fail where a summary has a score below the least, in [0, 1], or none, and name the claims that are not supported.
+    """Fail if a summary's score is too low or missing; the message lists the claims that are not supported.
 
-    With ``max_unsupported`` it fails where more claims than that are called unsupported, or have no verdict (their reply could
-    not be read), too, however high their mean is (``min_score=0`` looks at nothing else); "not sure" is a verdict.
-
-    ``document`` is a text, or several that are read as one (contexts); for the others see ``claimwise.score``.
+    Args:
+        document: a text, or several that are read as one (contexts).
+        summary: one text.
+        min_score: the lowest score that passes, in [0, 1].
+        metric: see ``claimwise.score``.
+        model: see ``claimwise.score``.
+        max_unsupported: also fail if more claims than this are unsupported or have no verdict, however high the score is.
+            ("Not sure" is a verdict.) With ``min_score=0`` only claims decide.
 
     Raises:
         AssertionError: the summary is not that faithful.
-        ClaimwiseError: as ``claimwise.score``; ``min_score`` is no score; or there are no claims to count.
+        ClaimwiseError: see ``claimwise.score``; or ``min_score`` is not a score, or there are no claims to count.
 
     >>> assert_faithful("The cat sat on the mat.", "The cat sat.", min_score=0.8, model="lexical")
     >>> assert_faithful("The cat sat on the mat.", "The cat sat. A dog barked.", min_score=0.8, model="lexical")
