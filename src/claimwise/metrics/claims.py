@@ -1,7 +1,7 @@
-"""Decomposers: from a table of examples to the claims of their summaries, one result a row, in order.
+"""Decomposers: from a table of examples to the claims of their summaries, one result per row, in order.
 
-Besides the prompted models there are two that need none (the sentences, the whole summary), which every table of claims
-must be read against, one that looks up claims that a published system made, and one for claims that the examples bring.
+A decomposer is a prompt, ``sentences``, ``summary`` (all of it as one claim), ``recorded:NAME`` (claims that a published
+system made), or ``GIVEN`` (the examples' own claims).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from claimwise.models.base import Claim, Decomposition, Model
 from claimwise.prompts.texts import is_refusal
 from claimwise.reasons import Reason
 
-#: The decomposer of examples with a column ``claims``, a list of texts each.
+#: Takes claims from the examples' column ``claims``, a list of texts each.
 GIVEN = "recorded:given"
 
 _DIVISIONS = {
@@ -25,7 +25,7 @@ _DIVISIONS = {
 
 
 def on_record(name: str | None) -> bool:
-    """Whether a decomposer of that name looks claims up, which a user's own files do not bring.
+    """Whether a decomposer looks up recorded claims, which a user's own file does not have.
 
     >>> on_record("recorded:fenice-t5"), on_record("sentences")
     (True, False)
@@ -38,12 +38,12 @@ def decomposer(
 ) -> Callable[[pd.DataFrame], list[Decomposition]]:
     """The decomposer of that name: ``sentences``, ``summary``, ``recorded:NAME``, or a decomposition prompt (ACUEval sec. 3).
 
-    NAME is a value of the column ``decomposer`` of ``recorded``, a table of schema ``recorded_claims``. Without a table
-    ``GIVEN`` takes the claims that stand in the examples' column ``claims``.
+    NAME is a value of the column ``decomposer`` in ``recorded``, a table of schema ``recorded_claims``. ``GIVEN`` without
+    such a table takes the examples' own claims.
 
     Raises:
-        prompts.PromptError: there is no such prompt, or it is for another role.
-        ClaimwiseError: recorded claims were asked for and none were given, or none by that decomposer.
+        prompts.PromptError: the prompt does not exist, or is for another role.
+        ClaimwiseError: there are no recorded claims, or none by that decomposer.
 
     >>> from claimwise import models
     >>> frame, model = pd.DataFrame({"summary": ["It rained. We left.", " "]}), models.load({"kind": "lexical"})
@@ -73,7 +73,7 @@ def decomposer(
 
 
 def no_summary(summary: str) -> Reason | None:
-    """Why a text in the place of a summary is none: nothing is asked about it.
+    """Why a text is not a summary, so that nothing is asked about it; else None.
 
     >>> no_summary(" "), no_summary("I'm sorry, but I can't summarize this."), no_summary("It rained.")
     ('empty summary', 'a refusal, no summary', None)
@@ -82,7 +82,7 @@ def no_summary(summary: str) -> Reason | None:
 
 
 def _of_summaries(make: Callable[[list[str]], Sequence[Decomposition]], examples: pd.DataFrame) -> list[Decomposition]:
-    """The claims of what is a summary; the others have none."""
+    """Decompose the texts that are summaries; the others get a reason."""
     summaries = examples["summary"].tolist()
     results = [Decomposition((), no_summary(summary)) for summary in summaries]
     asked = [i for i, result in enumerate(results) if result.reason is None]
@@ -99,13 +99,13 @@ def _none_there(name: str) -> ClaimwiseError:
 
 
 def _given(examples: pd.DataFrame) -> list[Decomposition]:
-    """The claims that the examples bring."""
+    """The examples' own claims."""
     if "claims" not in examples or examples["claims"].isna().any():
         raise _none_there(GIVEN)
     return _listed(examples["claims"])
 
 
 def _listed(claims: Iterable[Sequence[str]]) -> list[Decomposition]:
-    """Each example's claims as they stand; where there are none, the reason says so."""
+    """Claims unchanged; an example without any gets a reason."""
     found = (tuple(map(Claim, texts)) for texts in claims)
     return [Decomposition(made, None if made else Reason.NO_CLAIMS) for made in found]

@@ -31,7 +31,7 @@ from claimwise.progress import batches
 from claimwise.reasons import NOT_ASKED, Reason
 
 _ACUS = {"decompose": "acueval-decompose-5shot", "verify": "acueval-verify-zeroshot"}
-#: What ``claimwise score`` knows where there is no params.yaml; a test keeps the two in step.
+#: The metrics without a params.yaml. A test keeps them equal to those in params.yaml.
 DEFAULT_METRICS: dict[str, dict[str, str]] = {
     "acueval": _ACUS | {"aggregate": "mean"},
     "factored": _ACUS | {"aggregate": "product"},
@@ -43,7 +43,7 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
     "word-overlap": {"judge": "word-overlap"},
 }
 
-#: What an aligned verdict says besides: where the best premise stands, and the three probabilities behind support.
+#: Further columns of aligned verdicts: the best premise, where it is, and the three probabilities behind support.
 ALIGNMENT_COLUMNS = ("level", "premise", "premise_start", "premise_end", "p_entail", "p_neutral", "p_contradict")
 
 
@@ -54,8 +54,8 @@ class MetricError(ClaimwiseError):
 class MetricSpec(BaseModel):
     """A metric's entry in params.yaml: either ``judge``, or ``decompose``, ``verify`` and ``aggregate``.
 
-    ``verify`` is a prompt, or ``alignment`` (FENICE), with its settings in ``alignment``. ``model`` is an entry of ``models``
-    that takes the run's model's place, so that one table compares models.
+    ``verify`` is a prompt, or ``alignment`` (FENICE), whose settings are in ``alignment``. ``model`` is an entry of
+    ``models`` that replaces the run's model, so that one table can compare models.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -79,7 +79,7 @@ class MetricSpec(BaseModel):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a metric says of an examples table: claims and verdicts (empty for a judge) and scores."""
+    """A metric's claims, verdicts (both empty for a judge) and scores of an examples table."""
 
     claims: pd.DataFrame
     verdicts: pd.DataFrame
@@ -90,7 +90,7 @@ class Evaluation:
         """Read the tables that ``write`` wrote.
 
         Raises:
-            FileNotFoundError: they are not there; the message says how they are made.
+            FileNotFoundError: a table is missing; the message says how to make it.
         """
         tables = []
         for name in ("claims", "verdicts", "scores"):
@@ -103,12 +103,12 @@ class Evaluation:
         return cls(*tables)
 
     def judged_claims(self) -> pd.DataFrame:
-        """Every claim with its verdict, one row a claim."""
+        """Every claim with its verdict, one row per claim."""
         return self.claims.merge(self.verdicts, on=["example_id", "claim_index"])
 
     @classmethod
     def joined(cls, parts: Sequence[Evaluation], ids: Sequence[str]) -> Evaluation:
-        """Evaluations of disjoint examples as one, rows in the order of the examples' ids."""
+        """Join evaluations of disjoint examples into one, with rows in the order of ``ids``."""
         place = {key: i for i, key in enumerate(ids)}
 
         def table(name: str) -> pd.DataFrame:
@@ -122,9 +122,9 @@ class Evaluation:
         return cls(table("claims"), table("verdicts"), table("scores"))
 
     def write(self, folder: Path, record: Mapping[str, Any] | None = None) -> None:
-        """Write parquet, and what made it as ``run.json``, where that is given.
+        """Write the tables as parquet, and the record of what made them, if given, as ``run.json``.
 
-        The folder is never half written, whenever the process is killed (``paths.replaced``).
+        The folder is never half written, even if the process is killed (``paths.replaced``).
         """
         with paths.replaced(folder) as new:
             for name in ("claims", "verdicts", "scores"):
@@ -159,7 +159,7 @@ def specification(name: str, metrics: Mapping[str, Mapping]) -> MetricSpec:
 
 
 def in_words(spec: MetricSpec) -> str:
-    """What a metric does, in a line, with the prompts by their names.
+    """Describe a metric in one line, with its prompts by name.
 
     >>> in_words(MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot", aggregate="min"))
     'min of the sentences, verified by acueval-verify-zeroshot'
@@ -183,11 +183,11 @@ def in_words(spec: MetricSpec) -> str:
 
 
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
-    """The metric, called ``name``, on the examples' column ``claims``: only its verifier is asked, by the user's prompts if any.
+    """The metric ``name`` on the examples' own claims (column ``claims``): nothing is decomposed, only verified.
 
     Raises:
-        MetricError: it makes no claims.
-        ClaimwiseError: a prompt is for making some.
+        MetricError: the metric verifies no claims.
+        ClaimwiseError: one of the user's prompts is for decomposing.
     """
     if spec.judge:
         having = ", ".join(known for known, entry in DEFAULT_METRICS.items() if "verify" in entry)
@@ -198,12 +198,14 @@ def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> Metri
 
 
 def aggregate(supports: np.ndarray, how: str) -> float:
-    """One score from the claims' supports, NaNs (unparsed) left out; NaN where nothing is left.
+    """Combine the supports of a summary's claims into one score. NaNs (unparsed) are left out; NaN if nothing is left.
 
-    ``mean`` is ACUEval's (sec. 3), ``product`` Factored Verification's eq. 1 (as a sum of logs), ``geometric`` the
-    product's n-th root, so that a summary is not the less faithful for having more claims, ``min`` the weakest claim;
-    ``all`` is the product of 0/1 verdicts, 1.0 where every support is at least one half (its sec. 2.2). Of aligned
-    claims ``evaluate`` gives it p_entail, as ``verification.probability`` says: their support has another middle.
+    - ``mean``: ACUEval, section 3.
+    - ``product``: Factored Verification, equation 1 (as a sum of logs).
+    - ``geometric``: the n-th root of the product, so that more claims do not lower a score by themselves.
+    - ``min``: the weakest claim.
+    - ``all``: 1.0 if every support is at least 0.5, else 0.0 (Factored Verification, section 2.2). For aligned claims
+      ``evaluate`` passes p_entail here, because 0.5 means something else for their support.
 
     >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
     (0.25, nan)
@@ -230,26 +232,25 @@ def evaluate(
     batch: int | None = None,
     progress: bool = True,
 ) -> Evaluation:
-    """Score every example.
+    """Score every example with a metric.
 
     Args:
-        name: the metric's name, for the ``metric`` column.
-        spec: what it is made of.
-        model: plays the roles.
-        examples: a table of schema ``examples``; of its columns only document and summary are needed, and ``claims``
-            where these are to be verified (``claims.GIVEN``). Without ``id`` the row's number, from 1, is the id.
-        recorded: claims that are there, for ``recorded:`` decomposers: a table of schema ``recorded_claims``.
-        batch: examples a step, by default 64, of a language model 512; what is finished is in the response cache whatever
-            happens later.
-        progress: show a bar with an estimate of the time left on standard error: of the summaries, or of the calls to a
-            language model, after a line on what will be asked.
+        name: the metric's name, for the column ``metric``.
+        spec: the metric's specification.
+        model: the model that decomposes, verifies or judges.
+        examples: a table of schema ``examples``. Only ``document`` and ``summary`` are required, and ``claims`` if these
+            are to be verified (``claims.GIVEN``). Without ``id``, a row's number from 1 is its id.
+        recorded: for ``recorded:`` decomposers, a table of schema ``recorded_claims``.
+        batch: examples per step; by default 64, and 512 for a language model. Finished calls are kept in the response
+            cache.
+        progress: show a progress bar with an estimate on standard error. It counts summaries, or calls of a language model.
 
     Returns:
-        Tables of the schemas ``claims``, ``verdicts``, ``scores``, rows in the order of the examples.
+        Tables of the schemas ``claims``, ``verdicts`` and ``scores``, with rows in the order of the examples.
 
     Raises:
-        MetricError: the examples are no data frame, lack a document or a summary, or an id stands twice.
-        ClaimwiseError: the metric names a prompt that is not there, or one for another role.
+        MetricError: the examples are not a data frame, lack a document or a summary, or an id occurs twice.
+        ClaimwiseError: a prompt of the metric does not exist, or is for another role.
 
     >>> from claimwise import models
     >>> spec, model = specification("sentences", DEFAULT_METRICS), models.load({"kind": "lexical"})

@@ -1,4 +1,4 @@
-"""Verifiers: the probability that a document supports each of its claims, be these a metric's, given, or people's."""
+"""Verify claims: the probability that a document supports each of them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,17 +10,17 @@ from claimwise.models.base import NAN, Model, Texts, Verdict
 from claimwise.progress import batches
 from claimwise.reasons import Reason
 
-#: A claim that is supported with less probability counts as unsupported (the papers do not say; decided here).
+#: A claim with a lower probability counts as unsupported (decided here; the papers do not say).
 SUPPORTED = 0.5
 
 
 def verify(
     model: Model, prompt: prompts.Prompt, documents: Texts, claims: Sequence[Texts], extras: Texts | None = None
 ) -> list[list[Verdict]]:
-    """A model's verdicts on every claim, in order (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
+    """Ask a model for a verdict on every claim (ACUEval Fig. 4; Factored Verification appendix A.1.2, A.1.3).
 
-    s_i = p(Yes) / (p(Yes) + p(No)) for claim i; NaN with a reason for blank documents and claims. ``extras`` are further
-    texts, one a document, for a prompt that shows the model another document beside.
+    Claim i gets the support s_i = p(Yes) / (p(Yes) + p(No)). Blank documents and claims are not asked about: they get NaN
+    and a reason. ``extras`` has one further text per document, for prompts that show the model a second document.
 
     >>> from claimwise import models
     >>> model, prompt = models.load({"kind": "lexical"}), prompts.load("acueval-verify-zeroshot")
@@ -45,9 +45,9 @@ def verify_each(
     prompt: prompts.Prompt | str,
     extras: Iterable[str] | None = None,
 ) -> list[Verdict]:
-    """A verdict on each of n claims by its document; what stands twice is asked once, a document's claims together.
+    """Verify n claims, each against its own document. A document's claims are asked together, and duplicates once.
 
-    ``prompt`` may be a name. ``extras`` are as in ``verify``, one a claim.
+    ``prompt`` may be a name. ``extras`` has one text per claim, as in ``verify``.
 
     >>> from claimwise import models
     >>> model = models.load({"kind": "lexical"})
@@ -70,13 +70,13 @@ def verify_each(
 
 
 def labelled_claims(corpus: Corpus) -> pd.DataFrame:
-    """The claims that people labelled one by one, with the text that each is verified against (ACUEval sec. 5.3, Table 3).
+    """The claims of a corpus that people labelled, each with its text to verify against (ACUEval sec. 5.3, Table 3).
 
     Returns:
-        Sorted by example and text: ``example_id, claim_index, document_id, split, origin, claim, label`` (1 supported, 0
-        not), ``error`` (its type), ``document`` (the example's document, or the passage where the claim was labelled
-        against one) and ``extra`` (another text that a prompt may show beside and that must not count, as the source in
-        the presence task, or empty).
+        A table sorted by example and text: ``example_id, claim_index, document_id, split, origin, claim, label`` (1
+        supported, 0 not), ``error`` (its type), ``document`` (the example's document, or the passage that the claim was
+        labelled against), and ``extra`` (a text that a prompt may show as well but that must not count, such as the source
+        in the presence task; or empty).
 
     >>> from claimwise.corpora.base import Rows
     >>> rows = Rows("toy")
@@ -93,7 +93,7 @@ def labelled_claims(corpus: Corpus) -> pd.DataFrame:
 
 
 def verify_labelled(claims: pd.DataFrame, prompt: prompts.Prompt, model: Model) -> pd.DataFrame:
-    """The rows of ``labelled_claims`` with a model's verdicts: ``support``, ``reason`` and ``evidence``, as ``Verdict`` has them.
+    """Add a model's verdicts to rows of ``labelled_claims``: the columns ``support``, ``reason`` and ``evidence``.
 
     >>> from claimwise import models
     >>> claims = pd.DataFrame({"document": "It rained.", "extra": None, "claim": ["It rained.", "Ann left."]})
@@ -108,10 +108,10 @@ def verify_labelled(claims: pd.DataFrame, prompt: prompts.Prompt, model: Model) 
 
 
 def probability(verdicts: pd.DataFrame) -> pd.Series:
-    """The probability that the document supports each claim, NaN where nothing could be read.
+    """The probability that the document supports each claim; NaN if no verdict could be read.
 
-    That is the verdict's ``support``, but ``p_entail`` where claims were aligned (FENICE): there ``support`` is
-    (NLIScore + 1) / 2, one half already where the document says nothing of the claim.
+    This is ``support``, except for aligned claims (FENICE), where it is ``p_entail``. Their support is (NLIScore + 1) / 2,
+    which is 0.5 if the document says nothing about the claim.
 
     >>> probability(pd.DataFrame({"support": [0.9, 0.6], "p_entail": [0.8, 0.2]})).tolist()
     [0.8, 0.2]
@@ -120,7 +120,7 @@ def probability(verdicts: pd.DataFrame) -> pd.Series:
 
 
 def blank(document: str, claim: str) -> Verdict | None:
-    """The verdict where one of the two is blank, so that nothing is asked; None where neither is.
+    """The verdict if the document or the claim is blank, so that nothing is asked; else None.
 
     >>> blank("", "Sun.").reason, blank("It rained.", " ").reason, blank("It rained.", "Rain.")
     ('empty document', 'empty claim', None)

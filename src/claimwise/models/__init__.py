@@ -17,7 +17,7 @@ from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, read_
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
 
-#: What a result may depend on besides this project's own code.
+#: Libraries that a result may depend on.
 _LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
 
 
@@ -26,11 +26,11 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
 
     Args:
         settings: ``kind`` and the options of that kind (docs/models.md).
-        cache: finished calls, or their file; None keeps them in memory only.
+        cache: a cache of finished calls, or its file; None keeps them in memory only.
 
     Raises:
         ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
-            not there.
+            missing.
 
     >>> load({"kind": "openai", "model": "m", "concurency": 3})
     Traceback (most recent call last):
@@ -68,7 +68,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
 
 
 def loaded(settings: Mapping[str, Any]) -> Model:
-    """What ``load`` makes of an entry, with finished calls in memory only; this process makes it once."""
+    """Like ``load`` with finished calls in memory only; equal entries are loaded once per process."""
     return _loaded(json.dumps(settings, sort_keys=True))
 
 
@@ -78,9 +78,9 @@ def _loaded(settings: str) -> Model:
 
 
 def remembering(model: Model, calls: ResponseCache) -> Model:
-    """The model with these finished calls in the place of its own; the weights are the same.
+    """The same model (and weights) with another cache of finished calls.
 
-    Many parts may be asked of one model then, and what is remembered of one is let go with it.
+    So one model can score many parts of a large file, and what it remembers of a part is freed with the part.
 
     >>> model = load({"kind": "embedded"})
     >>> other = remembering(model, ResponseCache(":memory:"))
@@ -97,7 +97,7 @@ def remembering(model: Model, calls: ResponseCache) -> Model:
 
 
 def check(settings: Mapping[str, Any]) -> Any:
-    """The options of an entry of ``models``; no checkpoint is loaded, no key is looked for.
+    """Check an entry of ``models`` and return its options, without loading a checkpoint or looking for a key.
 
     Raises:
         ModelError: the kind or an option is unknown or malformed.
@@ -110,7 +110,7 @@ def check(settings: Mapping[str, Any]) -> Any:
 
 
 def describe(settings: Mapping[str, Any]) -> str:
-    """One line on a model for tables and notebooks: which, and whether it was trained for this task.
+    """Describe a model in one line: what it is, and whether it was trained for this task.
 
     >>> describe({"kind": "openai", "model": "m", "base_url": ["https://user:secret@one.org/v1", "https://two.org/v1"]})
     'm at https://one.org/v1, https://two.org/v1'
@@ -140,5 +140,5 @@ def describe(settings: Mapping[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of the libraries that results depend on, without what names a build (``2.13.0``, not ``2.13.0+cpu``)."""
+    """Versions of the libraries that results depend on, without the build (``2.13.0``, not ``2.13.0+cpu``)."""
     return {name: metadata.version(name).split("+")[0] for name in _LIBRARIES}

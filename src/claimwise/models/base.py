@@ -1,8 +1,8 @@
-"""What a model is to the rest of claimwise: six roles, batch in, batch out, a reason wherever there is no value.
+"""The interface of all models: six roles, batch in, batch out, and a reason wherever a value is missing.
 
-A *model* decomposes, verifies, judges, critiques, revises and summarises. Notebooks and metrics hold a
-``Model`` and never ask which kind it is. Every role takes sequences of equal length n and a ``Prompt``, and
-returns a list of n results in the same order: a backend may batch, sort and cache as it likes inside.
+A *model* decomposes, verifies, judges, critiques, revises and summarises. Notebooks and metrics use a ``Model`` and never
+ask which kind it is. Every role takes sequences of equal length n and a ``Prompt``, and returns a list of n results in the
+same order. Inside, a backend may batch, sort and cache as it likes.
 """
 
 import math
@@ -24,9 +24,9 @@ Texts = Sequence[str]
 
 
 def needs_language_model(prompt: Prompt) -> Reason | None:
-    """Why only a model that reads prose can do what a judging or verifying prompt asks; None where any can.
+    """Why a judging or verifying prompt needs a language model; None if any model can answer it.
 
-    Another gives NaN and this reason instead of its plain judgement under another method's name.
+    Other models return NaN and this reason, so that their plain judgement does not pass for another method.
 
     >>> from claimwise import prompts
     >>> [needs_language_model(prompts.load(f"chatgpt-judge-{name}")) for name in ("cot", "zs")]
@@ -41,7 +41,7 @@ def needs_language_model(prompt: Prompt) -> Reason | None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An atomic fact (the papers' ACU); ``start:end`` is the span of the summary it came from, where known."""
+    """An atomic fact (the papers' ACU). ``start:end`` is the span of the summary that it came from, if known."""
 
     text: str
     start: int | None = None
@@ -50,10 +50,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The claims of one passage, or none and the reason why; beside claims the reason why there may be more.
+    """The claims of one passage. ``reason`` says why there are none, or why some may be missing.
 
-    ``unread`` replies about a part of the passage (a sentence, a chunk, all of it) gave none: what stands there is in no
-    claim, and a score says nothing of it.
+    ``unread`` is the number of replies that could not be read. Each was about a part of the passage (a sentence, a chunk, or
+    all of it), which is then in no claim.
     """
 
     claims: tuple[Claim, ...]
@@ -63,11 +63,11 @@ class Decomposition:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Probability in [0, 1] that the document supports the claim; NaN and a reason where the reply had none.
+    """The probability in [0, 1] that the document supports the claim; NaN and a reason if the reply had none.
 
-    ``evidence`` are indices into ``text.sentences(document)``, best first, or in the document's order where it was read as
-    one text. ``contradicted``: if the document does not support the claim, how probable it is that it says otherwise, and is
-    not only silent about it; NaN of models that cannot tell the two apart.
+    ``evidence`` are indices into ``text.sentences(document)``, best first; in the document's order if it was read as one
+    text. ``contradicted`` is the probability that an unsupported claim is contradicted, not just absent from the document;
+    NaN for models that cannot tell.
     """
 
     support: float
@@ -78,7 +78,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A whole-summary score in [0, 1] (a 1-5 rating s is shown as (s - 1) / 4), or NaN and a reason."""
+    """A score in [0, 1] of a whole summary (a rating s from 1 to 5 becomes (s - 1) / 4), or NaN and a reason."""
 
     score: float
     reason: str | None = None
@@ -88,7 +88,7 @@ class Judgement:
 class Critique:
     """What is wrong with a statement (a claim, a sentence, a whole summary).
 
-    ``support`` is the critic's own verdict (1 or 0, or a probability), NaN where it gave none.
+    ``support`` is the critic's own verdict (1, 0 or a probability), or NaN if it gave none.
     """
 
     text: str
@@ -98,7 +98,7 @@ class Critique:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a reviser is told: the statements found unsupported, or a comment in free form, or both."""
+    """What a reviser is told: unsupported statements, a free comment, or both."""
 
     unsupported: tuple[str, ...] = ()
     comment: str = ""
@@ -106,7 +106,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that a model wrote, or None and the reason why there is none."""
+    """A text that a model wrote, or None and a reason."""
 
     text: str | None
     reason: str | None = None
@@ -124,40 +124,40 @@ class Model(Protocol):
     def verify(
         self, documents: Texts, claims: Sequence[Texts], prompt: Prompt, extras: Texts | None = None
     ) -> list[list[Verdict]]:
-        """For each document, say of each of its claims how probable it is that the document supports it.
+        """Give the probability that each document supports each of its claims.
 
-        ``extras`` are the other documents that a prompt with context ``document+extra`` shows beside.
+        ``extras`` are the second documents that a prompt with context ``document+extra`` shows.
         """
 
     def judge(self, documents: Texts, summaries: Texts, prompt: Prompt) -> list[Judgement]:
         """Score each whole summary at once (ACUEval appendix A, BelugaEval)."""
 
     def critique(self, documents: Texts, statements: Texts, prompt: Prompt) -> list[Critique]:
-        """Say what is wrong with each statement given its document (Factored Verification, Algorithm 1)."""
+        """Say what is wrong with each statement, given its document (Factored Verification, Algorithm 1)."""
 
     def revise(self, documents: Texts, summaries: Texts, feedback: Sequence[Feedback], prompt: Prompt) -> list[Text]:
-        """Revise each summary as the feedback asks, changing nothing else (ACUEval sec. 5.4)."""
+        """Revise each summary as its feedback asks, and change nothing else (ACUEval sec. 5.4)."""
 
     def summarise(self, sources: Sequence[Sequence[Source]], questions: Texts, prompt: Prompt) -> list[Text]:
         """Answer each question from its sources, citing them (Factored Verification sec. 3.1)."""
 
 
 class WordMarker(Protocol):
-    """What a model may offer beside its roles: which words of a text its document does not support.
+    """A further ability that some models have: to mark the words of a text that its document does not support.
 
-    ``words_measured`` says how right it was where that was measured; without it (or empty) no word is shown as marked.
+    ``words_measured`` says how often this was right. If it is empty, no words are marked.
     """
 
     words_measured: str
 
     def unsupported_words(self, documents: Texts, texts: Texts) -> list[list[tuple[int, int]]]:
-        """For each text the characters (start, end) of such words, in order."""
+        """The unsupported words of each text, as characters (start, end), in order."""
 
 
 class Entailment(Protocol):
-    """Reads pairs of texts. ``fingerprint`` names everything that changes a probability.
+    """A model of natural language inference. ``fingerprint`` names everything that changes a probability.
 
-    ``limit`` is the most tokens of a premise and its hypothesis together, or None where any length can be read.
+    ``limit`` is the most tokens of a premise and its hypothesis together; None if there is no limit.
     """
 
     name: str
@@ -165,15 +165,15 @@ class Entailment(Protocol):
     limit: int | None = None
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text; of texts joined by spaces at most the sum. Nothing is counted where there is no limit."""
+        """The tokens of each text; joined texts have at most the sum. Zero where there is no limit."""
         return [0] * len(texts)
 
     def scope(self, document: str) -> str:
-        """The part of the model that may read premises of a document; empty where that is all of it.
+        """The part of the model that may read premises of this document; empty if all of it may.
 
-        A model that was trained on some documents names the part here that has not seen this one.
+        A model that learned from some documents names the part that has not seen this one.
         """
         return ""
 
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
-        """(n, 3) p_entail, p_neutral, p_contradict of n pairs, rows summing to 1; no pair is longer than ``limit``."""
+        """p_entail, p_neutral and p_contradict of n pairs, (n, 3); rows sum to 1. No pair may be longer than ``limit``."""
