@@ -1,4 +1,4 @@
-"""What a user's own files are scored with: the models and metrics that need no settings, and a params.yaml that adds to them."""
+"""Settings for a user's own files: default models and metrics, and a params.yaml that may add to them."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from claimwise.metrics import DEFAULT_METRICS
 from claimwise.params import ParamsError, read_yaml
 from claimwise.paths import PARAMS
 
-#: Checkpoints that adapters ship for: as in params.yaml, which is no part of the package.
+#: Checkpoints that adapters ship for; the same as in params.yaml, which is not part of the package.
 _QWEN = {"kind": "transformers", "only_verifies": True, "context": 32768}
 _SMALL = _QWEN | {
     "model": "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
@@ -27,7 +27,7 @@ _LARGE = _QWEN | {
 }
 _TUNED = _LARGE | {"adapter": "claimwise-1.5b", "calibration": [1.09, -0.37]}
 _ZERO_SHOT = _LARGE | {"adapter": "claimwise-1.5b-zero-shot"}
-#: What is asked where no other model is named.
+#: The model if none is named.
 DEFAULT_MODEL = "embedded"
 #: The models that need no settings.
 DEFAULT_MODELS: dict[str, dict[str, Any]] = {
@@ -54,7 +54,7 @@ DEFAULT_MODELS: dict[str, dict[str, Any]] = {
 
 
 def default_cache() -> Path:
-    """The file of finished calls where no settings name one; the environment variable XDG_CACHE_HOME moves its folder.
+    """The file of finished calls if no settings name one. The environment variable XDG_CACHE_HOME moves its folder.
 
     >>> default_cache().name
     'calls.sqlite'
@@ -63,7 +63,7 @@ def default_cache() -> Path:
 
 
 class UserSettings(BaseModel):
-    """What ``claimwise score`` takes of params.yaml, each given or its default."""
+    """The keys of params.yaml that ``claimwise score`` reads."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,7 +74,7 @@ class UserSettings(BaseModel):
 
 
 def anothers(params: Path) -> str:
-    """What to say besides of an error in a settings file that nobody named: DVC and others call theirs so, too.
+    """A further line for errors in a params.yaml that was not named: DVC and other programs have files of this name.
 
     >>> anothers(Path("mine.yaml")), anothers(PARAMS)
     ('', "\\nIf params.yaml is another program's, write a file of settings of your own, be it empty, and name it: --params FILE")
@@ -84,14 +84,14 @@ def anothers(params: Path) -> str:
 
 
 def read_settings(params: Path = PARAMS) -> UserSettings:
-    """Read what there is of a settings file; its models and metrics are added to the default ones.
+    """Read a settings file; its models and metrics are added to the defaults.
 
     Args:
-        params: where there is no params.yaml, and no other file is named, all is default.
+        params: the file. If params.yaml does not exist, everything has its default.
 
     Raises:
-        ParamsError: a file of another name is not there, the file is malformed, or it has an unknown key. Of the
-            pipeline's file (it has ``data``) other sections are not read, but a key that is nearly a missing one is wrong.
+        ParamsError: a file of another name does not exist, the file is malformed, or it has an unknown key. Other sections
+            of the pipeline's file (which has ``data``) are ignored, unless their name is nearly that of a missing key.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "params.yaml")

@@ -1,7 +1,7 @@
-"""Users' own files: a document and a summary a row, and whatever else stands beside them.
+"""Users' own files: a document and a summary per row, and any other columns.
 
-``read_files`` is what `claimwise score` reads; ``find`` and ``load`` make a file of ``data/own`` a corpus of the pipeline
-(``data: own`` in params.yaml), with the preferences beside it.
+`claimwise score` reads them by ``read_files``. For the pipeline (``data: own`` in params.yaml), ``find`` and ``load`` make a
+corpus of a file in ``data/own`` and the file of preferences beside it.
 """
 
 import json
@@ -25,51 +25,50 @@ from claimwise.corpora.user_rows import EXPECTED, STDIN, STDIN_NAME, Row, files_
 from claimwise.errors import counted, near, nearest, shorten, warn
 from claimwise.schema import TableError
 
-#: What a row of a user's file may say of its example, by the names that claimwise gives it.
+#: Fields that a row of a user's file may have.
 FIELDS = ("id", "document", "summary", "claims", "label", "system", "origin", "split")
-#: Those that every row has, if one has them; the others few rows may have.
+#: Fields that every row must have if any row has them.
 _EVERYWHERE = ("id", "document", "summary", "claims")
 
 _TEXTS = ("document", "summary")
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
 
-#: What other tools and corpora call the texts; a name is suggested, never taken unasked.
+#: Other tools' and corpora's names for the texts. They are suggested, but never used unasked.
 _ALIASES = {
     "document": "article source text premise context contexts retrieved_contexts retrieval_context".split(),
     "summary": "highlights response reference answer actual_output prediction hypothesis candidate completion".split(),
 }
 
-#: A list of texts as Python, numpy or JSON write it into a csv.
+#: A list of texts written into a csv cell by Python, numpy or JSON.
 _LIST_AS_TEXT = re.compile(r"""\s*\[\s*(?:['"].*['"]\s*)?\]\s*""", re.DOTALL)
 
-#: Numbers that JSON has no word for, as Python writes them; a carried one stays a text rather than nothing.
+#: Numbers that Python writes but JSON does not have. Infinities are carried as texts.
 _NOT_JSON = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
 
 
-#: What people call the part of their data that a threshold is tuned on, in a file's column ``split``, in any case.
+#: Names in the column ``split``, in any case, for the rows that a threshold is tuned on.
 VALIDATION = ("validation", "valid", "val", "dev")
-#: The same of the part that notebooks report on, which is also all of a file without this column.
+#: Names for the rows that notebooks report on. Without the column, all rows are.
 TEST = ("test", "testing")
 _SPLITS = {theirs: names[0] for names in (VALIDATION, TEST) for theirs in names}
-#: What follows the name of the examples' file, before the ending, in that of the file of preferences beside it.
+#: The file of preferences for ``mine.csv`` is ``mine.preferences.csv``.
 PREFERENCES = ".preferences"
 _COMPARED = ("first_id", "second_id", "preferred")
 
 
-#: Where columns are named, and so what a message says of them: by --column, by ``columns`` or under ``datasets``.
+#: Where a user names columns, so that messages can say how: --column, ``columns=`` or ``datasets`` in params.yaml.
 Caller = Literal["command line", "Python", "params.yaml"]
 
 
 @dataclass(frozen=True)
 class UserFile:
-    """What a user's file holds.
+    """The contents of a user's file.
 
     Attributes:
-        examples: a table of schema ``examples``, with a further column ``claims`` (lists) where the rows have their own.
-        carried: the file's columns beside id, document and summary (its own label, system, split and origin too, as
-            they stand there, if under another name in the file by ours), a row an example in the same order: texts of a
-            csv, of other files any JSON value; None where the row has none.
-        hints: what to look at again: columns that are read by nobody and whose name is nearly one that claimwise knows.
+        examples: a table of schema ``examples``, with a further column ``claims`` (lists) if the rows have their own.
+        carried: all other columns unchanged, also label, system, split and origin (by our names), in the same order of
+            rows. Values are texts (csv) or any JSON value; None if the row has none.
+        hints: messages about what may be a mistake, such as a column whose name is nearly one that claimwise knows.
     """
 
     examples: pd.DataFrame
@@ -78,7 +77,7 @@ class UserFile:
 
 
 def joined(document: Any) -> Any:
-    """A document that is given as a list of texts (retrieved contexts, pages) as one; any other value as it is.
+    """Join a document that is a list of texts (retrieved contexts, pages); any other value is returned unchanged.
 
     >>> joined(["It rained.", "Ann left."])
     'It rained.\\n\\nAnn left.'
@@ -91,7 +90,7 @@ def joined(document: Any) -> Any:
 def read_examples(
     path: str | Path, columns: Mapping[str, str] | None = None, caller: Caller = "Python"
 ) -> pd.DataFrame:
-    """Read a user's examples as a validated ``examples`` table; see ``read_files``, which keeps other columns too.
+    """Read a user's examples as a validated ``examples`` table; ``read_files`` also keeps other columns.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.jsonl")
@@ -112,7 +111,7 @@ def read_examples(
 def _user_file(
     rows: list[Row], path: Path, columns: Mapping[str, str], before: int, system: str, caller: Caller
 ) -> UserFile:
-    """What rows of a file hold, before which there are so many others; ``system`` is that of a row that names none."""
+    """Rows of a file as a ``UserFile``: ``before`` rows precede them, and ``system`` is the default system."""
     if not rows:
         raise TableError(f"{path}: no examples in the file; expected rows with {' and '.join(_TEXTS)}")
     rows = _renamed(rows, columns, path)
@@ -147,27 +146,26 @@ def _user_file(
 def read_files(
     paths: Sequence[Path], columns: Mapping[str, str] | None = None, caller: Caller = "command line"
 ) -> UserFile:
-    """Read users' examples, and the columns beside them.
+    """Read users' examples and all other columns.
 
-    Several files are read as one: an id begins with its file, a system without name is its file's; it and ``file`` are
-    carried.
+    Several files are read as one: ids begin with the file's name, the default system is the file's name, and the columns
+    ``system`` and ``file`` are carried.
 
     Args:
-        paths: each a .jsonl, .json, .csv, .tsv (any of them also as .gz) or .parquet file with the fields of
-            data/own/README.md; ``-`` is the standard input, csv or JSON. A document may be a list of texts, which are read
-            as one. In the place of ``summary`` there may be ``claims`` of your own, a text or a list of texts (with both,
-            ``claims`` is read where ``columns`` names it).
-        columns: the column that holds a field, where the file has another name for it: ``{"document": "article"}``.
-        caller: how messages say what to do about columns.
+        paths: .jsonl, .json, .csv, .tsv (all of these also as .gz) or .parquet files with the fields of
+            data/own/README.md, or ``-`` for the standard input (csv or JSON). A document may be a list of texts, which
+            are joined. Instead of ``summary`` there may be ``claims``, a text or a list of texts. If a file has both,
+            ``claims`` is read only if ``columns`` names it.
+        columns: fields whose column has another name in the file: ``{"document": "article"}``.
+        caller: where the user names columns; messages say how.
 
     Returns:
-        The examples (``corpus`` is the file's name, ``document_id`` is computed), with their own claims where they have
-        some, and the other columns.
+        The examples (``corpus`` is the file's name, ``document_id`` is computed), with their claims if they have their own,
+        and the other columns.
 
     Raises:
-        FileNotFoundError, IsADirectoryError: there is no such file, or it is a folder.
-        TableError: it cannot be read, lacks a column or holds a value it must not hold; the message names file, line and
-            column.
+        FileNotFoundError, IsADirectoryError: the file does not exist, or is a folder.
+        TableError: the file cannot be read, lacks a column or has a wrong value. The message names file, line and column.
 
     >>> import tempfile
     >>> files = [Path(tempfile.mkdtemp(), name) for name in ("gpt.csv", "t5.csv")]
@@ -186,7 +184,7 @@ def read_files(
 
 
 def _among_others(found: UserFile, path: Path) -> UserFile:
-    """What one of several files holds, under ids that no other has."""
+    """One of several files, with ids that are unique among all."""
     if "file" in found.carried:
         raise TableError(f"{path}: column 'file' would stand twice; rename it")
     return replace(
@@ -202,12 +200,12 @@ def read_in_steps(
     size: int | None = 2000,
     caller: Caller = "command line",
 ) -> Iterator[UserFile]:
-    """What ``read_files`` reads, so many rows at a time: files may be larger than memory. None: a file at a time.
+    """Like ``read_files``, but ``size`` rows at a time (None: a file at a time), for files larger than memory.
 
-    That no id stands twice is checked within a step only.
+    An id that occurs twice is found only within one step.
 
     Raises:
-        TableError: as ``read_files``; or some rows of the files have an id, or claims of their own, and others do not.
+        TableError: see ``read_files``; or some rows have an id, or their own claims, and others do not.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "mine.csv")
@@ -248,7 +246,7 @@ def read_in_steps(
 
 
 def _claims(value: Any, where: str) -> list[str]:
-    """A row's claims of its own; none where the cell is empty."""
+    """A row's own claims; none if the cell is empty."""
     if _is_list_as_text(value):
         raise TableError(
             f"{where}, column 'claims': found a list written as a text, {shorten(value)}, which would be one claim; write "
@@ -261,10 +259,10 @@ def _claims(value: Any, where: str) -> list[str]:
 
 
 def parse_columns(entries: Iterable[str]) -> dict[str, str]:
-    """The columns by field, of the command line's ``FIELD=COLUMN``.
+    """Parse the command line's ``FIELD=COLUMN`` entries.
 
     Raises:
-        TableError: an entry has no ``=`` with something on both sides, or a field stands twice.
+        TableError: an entry does not have this form, or a field occurs twice.
 
     >>> parse_columns(["document=article", "summary=highlights"])
     {'document': 'article', 'summary': 'highlights'}
@@ -281,7 +279,7 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
 
 
 def _examples(rows: list[Row], path: Path, before: int, system: str) -> pd.DataFrame:
-    """The rows as a validated ``examples`` table; what cannot be filled in or read is left for the schema to refuse."""
+    """The rows as a validated ``examples`` table. Values that cannot be read are left for the schema to refuse."""
     fields = [name for name in FIELDS if name != "claims"]
     table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in fields}, dtype=object)
     # null is what an empty field of a csv becomes on its way through a data frame: no text, unscored with that reason
@@ -315,15 +313,15 @@ def _blank(value: Any) -> bool:
 
 
 def _carried(value: Any) -> Any:
-    """A value as JSON can say it: of parquet's times texts."""
+    """A value that JSON can hold; parquet's dates and times become texts."""
     return json.loads(json.dumps(value, default=str), parse_constant=_NOT_JSON.get)
 
 
 def _renamed(rows: list[Row], columns: Mapping[str, str], path: Path) -> list[Row]:
-    """The rows with the fields' names in the place of the columns'; all other columns as they stand.
+    """Rename the columns that hold fields; all others keep their names.
 
-    A field beside which the file has a column of the field's own name is refused: whichever was taken, the other would
-    be lost.
+    If ``document`` is said to be the column ``article``, and the file has a column ``document``, too, that is refused: one of
+    the two would be lost.
     """
     there = list(dict.fromkeys(name for _, row in rows for name in row))
     for field, column in columns.items():
@@ -353,7 +351,7 @@ def _check_there(field: str, column: str, there: Collection[str], path: Path) ->
 
 
 def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], path: Path, caller: Caller) -> str:
-    """What to say of a row that has no column for a field, and what to do."""
+    """The message for a row without a field: what is missing, and what to do."""
     for name, value in row.items():  # on one line, an object around the array passes for a row of JSON lines
         objects = isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
         if objects and (len(row) == 1 or value[0].keys() & {columns.get(text, text) for text in _TEXTS}):
@@ -386,7 +384,7 @@ def _hints(
     claims: Iterable[list[str]],
     caller: Caller,
 ) -> Iterator[str]:
-    """A misspelt optional column would silently be none: its label would be missing, its system ``user``."""
+    """Without a hint, a misspelt optional column would silently be ignored: no label, or the system ``user``."""
     absent = set(FIELDS) - {"claims"} - known
     if "claims" in columns:
         how = _how({"claims": "claims"}, path, caller)
@@ -412,7 +410,7 @@ def _is_list_as_text(value: Any) -> bool:
 
 
 def _how(columns: Mapping[str, str], path: Path, caller: Caller) -> str:
-    """How a user says which columns hold these fields.
+    """How the user can say which columns hold these fields.
 
     >>> _how({"document": "Text", "id": "the key"}, Path("mine.csv"), "command line")
     "--column document=Text --column 'id=the key'"
@@ -431,7 +429,7 @@ def _how(columns: Mapping[str, str], path: Path, caller: Caller) -> str:
 
 
 def our_split(split: pd.Series) -> pd.Series:
-    """The splits as notebooks call them, whatever people do (``VALIDATION``, ``TEST``); other names stay.
+    """The splits by our names (``VALIDATION`` and ``TEST`` have the other names); unknown names stay.
 
     >>> our_split(pd.Series(["Validation", " dev", "Train", "Testing"])).tolist()
     ['validation', 'validation', 'Train', 'test']
@@ -440,10 +438,10 @@ def our_split(split: pd.Series) -> pd.Series:
 
 
 def find(name: str) -> Path:
-    """The file of examples of that name in ``data/own``, whatever its kind; it is not read yet.
+    """Find the file of that name in ``data/own``, whatever its kind, without reading it.
 
     Raises:
-        CorpusError: there is no such file, or two that differ in their kind only; the message has the nearest name.
+        CorpusError: there is no such file (the message suggests the nearest name), or there are two of different kinds.
     """
     folder = paths.root() / "data" / "own"
     files = files_in(folder)
@@ -468,13 +466,13 @@ def _only(name: str, files: list[Path]) -> Path | None:
 
 
 def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
-    """A user's file as a corpus: its examples, and where there is a file of preferences beside it, these.
+    """Read a user's file as a corpus, with the preferences in the file beside it, if there is one.
 
-    For the arguments see ``read_files``; splits are named as ``our_split`` says.
+    For the arguments see ``read_files``. Splits get our names (``our_split``).
 
     Raises:
-        FileNotFoundError: there is no such file.
-        TableError: it, or the preferences, cannot be read; names file, line and field.
+        FileNotFoundError: the file does not exist.
+        TableError: it, or the file of preferences, cannot be read. The message names file, line and field.
         CorpusError: there are two files of preferences.
 
     >>> import tempfile
@@ -491,7 +489,7 @@ def load(path: str | Path, columns: Mapping[str, str] | None = None) -> Corpus:
 
 
 def _preferences(path: Path, examples: pd.DataFrame) -> pd.DataFrame:
-    """Judgments of pairs of these examples, a row each (its fields: data/own/README.md)."""
+    """Judgments of pairs of these examples, one per row (fields: data/own/README.md)."""
     rows = list(read_rows(path))
     if not rows:
         raise TableError(f"{path}: no rows in the file; expected {', '.join(_COMPARED)}")

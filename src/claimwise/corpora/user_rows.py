@@ -1,8 +1,8 @@
-"""Rows of a user's file as they stand in it: JSON lines or a JSON array, csv, tsv (any of them gzipped) or parquet.
+"""Read the rows of a user's file: JSON lines or a JSON array, csv, tsv (all of these also gzipped) or parquet.
 
-A row that a lenient reader would guess at (a field too many, a name that stands twice) is an error here: a guess puts a
-document where the summary belongs, and every score that follows is about something else. Whatever is read can be
-written again: no halves of surrogate pairs, no numbers of thousands of digits.
+Rows that a lenient reader would guess at (a field too many, a name that occurs twice) are errors here. A guess could take
+a document for the summary, and every score would be about the wrong text. Everything that is read can be written again: halves
+of surrogate pairs and numbers of thousands of digits are errors, too.
 """
 
 import codecs
@@ -29,12 +29,12 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 KINDS = (".jsonl", ".json", *_SEPARATORS, ".parquet")
 EXPECTED = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
 
-#: The standard input where a file is expected, and what messages call it.
+#: In place of a file: the standard input, and its name in messages.
 STDIN, STDIN_NAME = Path("-"), "standard input"
-#: What a file of scores is called, and this, is the record of what made them; and what that of a folder of scores is called.
+#: The record of what made a file of scores has the file's name and this ending; the record of a folder has this name.
 RECORD, FOLDER_RECORD = ".run.json", "_run.json"
 
-#: A row and its place as an editor shows it, e.g. ``line 3``; of a record over several lines, the first.
+#: A row and its place in the file, for example ``line 3``; a record of several lines has the first.
 Row = tuple[str, dict[str, Any]]
 
 _LINE = "\n"  # what ends a line of JSON: its texts may hold other separators, such as U+2028
@@ -45,7 +45,7 @@ csv.field_size_limit(2**31 - 1)
 
 
 def stem(path: Path) -> str:
-    """The file's name without what says its kind.
+    """The file's name without its kind.
 
     >>> stem(Path("data/mine.csv.gz")), stem(Path("v1.2.jsonl"))
     ('mine', 'v1.2')
@@ -54,11 +54,14 @@ def stem(path: Path) -> str:
 
 
 def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The files that are given, a folder as those in it; and of several those left out that `claimwise score` wrote.
+    """Replace folders by their files, and separate files of examples from results of `claimwise score`.
+
+    Returns:
+        The files of examples, and the results that are left out. A single file is always taken.
 
     Raises:
-        FileNotFoundError: a folder has none, or results only.
-        TableError: a folder is one of scores, or a file is named twice.
+        FileNotFoundError: a folder has no files, or only results.
+        TableError: a folder is a folder of scores, or a file is named twice.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -89,12 +92,12 @@ def expanded(given: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def results_in(folder: Path) -> set[Path]:
-    """Results in a folder: the records of scores, the scores, and the claims and pages that a record names."""
+    """Results in a folder: records, their scores, and the claims and pages that they name."""
     return {result for file in folder.glob(f"*{RECORD}") for result in results_of(file)}
 
 
 def results_of(file: Path) -> set[Path]:
-    """A record of scores, and the results that it names; none, if it is somebody else's file."""
+    """A record and the results that it names; nothing if the file is not such a record."""
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -106,22 +109,21 @@ def results_of(file: Path) -> set[Path]:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder that are of a kind that is read here, by name; none that begins with a dot."""
+    """The files of a folder that can be read here, sorted by name, without hidden ones."""
     found = (path for path in sorted(folder.glob("[!.]*")) if path.is_file())
     return [path for path in found if path.name.lower().removesuffix(".gz").endswith(KINDS)]
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Every row with its place, one after the other, so that a file may be larger than memory; an array of JSON may not.
+    """Yield every row with its place. The file may be larger than memory, except a JSON array.
 
-    ``-`` is the standard input: JSON where it begins as JSON does, else csv. A ``.json`` file holds an array of objects (a
-    row's place is then ``item 3``), or, as many do, JSON lines. Fields of csv and tsv are text: nothing becomes a number, an
-    empty field is an empty text.
+    ``-`` is the standard input: JSON if it begins like JSON, else csv. A ``.json`` file holds an array of objects (a row's
+    place is then ``item 3``) or JSON lines. Fields of csv and tsv stay texts, and an empty field is an empty text.
 
     Raises:
-        IsADirectoryError: it is a folder.
-        FileNotFoundError: there is no such file.
-        TableError: the file is none of these kinds, or not what its name says.
+        IsADirectoryError: the path is a folder.
+        FileNotFoundError: the file does not exist.
+        TableError: the file is of another kind, or not what its name says.
     """
     if path == STDIN:
         path = Path(STDIN_NAME)
@@ -174,7 +176,7 @@ def _utf_8(content: bytes, path: Path) -> str:
 
 
 def _json(text: str, path: Path) -> Iterator[Row]:
-    """An array, or as many files have it, an object a line; or one object over several lines."""
+    """An array, or one object per line, or a single object over several lines."""
     begun = text.lstrip()
     if begun.startswith("["):
         return _json_array(text, path)
@@ -218,7 +220,7 @@ def _object(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _once(names: list[str], where: str, what: str) -> list[str]:
-    """Names of which none stands twice: Python's readers keep the last of two values of one name, without a word."""
+    """Refuse a name that occurs twice: Python's readers silently keep the last of two values."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(f"{where}: {twice!r} stands twice in {what}; rename or remove one")
@@ -281,7 +283,7 @@ def _header(fields: list[str], path: Path, separator: str) -> list[str]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    """Not by way of pandas, where an integer column with a null becomes floats, which cannot hold all integers."""
+    """Not read by pandas, which turns integers beside a null into floats and so loses digits."""
     try:
         file = pq.ParquetFile(path, pre_buffer=False)  # or it holds what it has read ahead: in the end all of the file
         # pandas writes a named index as a column, and one without a name (or of a column's name) under this one
