@@ -1,7 +1,7 @@
-"""From scores to decisions: by a threshold, given or tuned on labelled rows, or else by bounds of the embedded model.
+"""From scores to decisions: by a threshold (given, or tuned on labelled rows), or else by the embedded model's bounds.
 
-``rows`` are the scored ones of a user's file: ``score`` beside the columns of the examples table. The bounds (bands.csv)
-are what ``tools/bands.py`` fitted on public validation rows; of another model or metric nothing is known.
+``rows`` are scored rows of a user's file: the columns of the examples table, and ``score``. The bounds (bands.csv) were fitted on
+public validation rows by ``tools/bands.py``. Other models and metrics have none.
 """
 
 import math
@@ -23,37 +23,37 @@ from claimwise.metrics import DEFAULT_METRICS, MetricSpec
 from claimwise.metrics.verify import SUPPORTED, probability
 from claimwise.user_file.warnings import english
 
-#: The column of what the default bounds say, in words.
+#: The column of verdicts by bounds.
 VERDICT = "verdict"
 
 YES, NO = "faithful", "not faithful"
 
-#: What a claim's verdict is called, yes and no.
+#: A claim's verdict, yes and no.
 SUPPORT = ("supported", "unsupported")
 
 #: The column of decisions: 1 above the threshold, 0 not, empty without a score.
 DECISION = "faithful"
 
-_CHANCE = 0.5 + 1e-9  # of a balanced accuracy: one that is no more is a coin's, whatever its rounding
-_DIGITS = 3  # the fewest of a tuned threshold; scores move by some thousandths anyway
-_SYSTEMS = 20  # systems whose means are shown, the best
+_CHANCE = 0.5 + 1e-9  # balanced accuracy of a coin, and its rounding
+_DIGITS = 3  # fewest digits of a tuned threshold; scores move by some thousandths anyway
+_SYSTEMS = 20  # the means of so many systems are shown, the best
 
 
-#: Of another model than the embedded one, or another metric than those its bounds are of.
+#: Said of models and metrics without bounds.
 NO_BOUNDS = "  no verdicts: this model and metric have no bounds. Give labels, which tune a threshold, or --threshold"
-#: What a score or a support between the bounds says.
+#: The verdict between the bounds.
 NOT_SURE = "not sure"
 
 
 class Band(NamedTuple):
-    """Bounds between which nothing is said.
+    """Two bounds. Below ``low`` the verdict is no, from ``high`` on it is yes, and between them not sure.
 
     Attributes:
-        low, high: below the one a verdict is no, from the other on it is yes.
-        n: validation rows that it was fitted on.
-        fitted_on: of which corpora.
-        decided: share of rows that it decides, on a corpus that it was not fitted on.
-        right: share of these that it decides rightly there, both labels equally frequent.
+        low, high: the bounds.
+        n: how many validation rows they were fitted on.
+        fitted_on: the corpora of these rows.
+        decided: the share of rows that they decided, on a corpus that they were not fitted on.
+        right: the share of these that was right, with both labels equally frequent.
     """
 
     low: float
@@ -64,7 +64,7 @@ class Band(NamedTuple):
     right: float = float("nan")
 
     def word(self, value: float, yes: str, no: str) -> str:
-        """What a value says; nothing where there is none.
+        """The verdict of a value; empty for NaN.
 
         >>> band = Band(0.2, 0.9)
         >>> [band.word(value, "yes", "no") for value in (0.1, 0.5, 0.9, float("nan"))]
@@ -83,7 +83,7 @@ _DENIES = re.compile(
 
 
 def only_one_denies(claim: str, sentence: str) -> bool:
-    """Whether one of two sentences has a "not" or the like that the other lacks: the embedded model overlooks it often.
+    """Whether only one of two sentences has a "not" or the like, which the embedded model often overlooks.
 
     >>> only_one_denies("The suspect had confessed.", "Police denied that the suspect had confessed.")
     True
@@ -93,7 +93,7 @@ def only_one_denies(claim: str, sentence: str) -> bool:
     return bool(_DENIES.search(claim)) != bool(_DENIES.search(sentence))
 
 
-#: Of a claim by any other model than that of bands.csv.
+#: For claims by any model but the embedded one.
 HALF = Band(SUPPORTED, SUPPORTED)
 
 
@@ -109,9 +109,9 @@ def _is_measured(entry: Mapping[str, Any]) -> bool:
 
 
 def of_summaries(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> Band | None:
-    """The band of a metric's scores by a model (its entry in params.yaml); None where none was fitted.
+    """The bounds for scores of a metric by a model (its entry in params.yaml); None if none were fitted.
 
-    ``spec`` is what the metric is made of: with another prompt or aggregate its scores are others.
+    ``spec`` is the metric's specification: with another prompt or aggregate, its scores mean something else.
 
     >>> acueval = MetricSpec(**DEFAULT_METRICS["acueval"])
     >>> of_summaries("acueval", acueval, {"kind": "embedded"}).n, of_summaries("acueval", acueval, {"kind": "lexical"})
@@ -122,7 +122,7 @@ def of_summaries(metric: str, spec: MetricSpec, entry: Mapping[str, Any]) -> Ban
 
 
 def of_claims(spec: MetricSpec, entry: Mapping[str, Any]) -> Band:
-    """The band of claims' support by a model: that of bands.csv, or one half for all else.
+    """The bounds for the support of claims by a model: those of bands.csv, or 0.5 for all others.
 
     >>> of_claims(MetricSpec(**DEFAULT_METRICS["acueval"]), {"kind": "lexical"})[:2]
     (0.5, 0.5)
@@ -132,16 +132,16 @@ def of_claims(spec: MetricSpec, entry: Mapping[str, Any]) -> Band:
 
 
 def in_english(rows: pd.DataFrame) -> pd.Series:
-    """Of which rows document and summary seem to be English, as far as so much text can tell."""
+    """Whether document and summary of each row seem to be English, as far as their length allows to tell."""
     return english(rows["document"]) & english(rows["summary"])
 
 
 def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame) -> list[str]:
-    """What scored rows are called where no threshold is known: faithful, not faithful, not sure, or nothing.
+    """The verdicts of scored rows by bounds: faithful, not faithful, not sure, or empty.
 
-    Nothing without a score, and of texts in another language, for the bounds were fitted on English. No score makes a row
-    faithful of whose claims (``output.claim_table``) none is called supported, or one has a support under one half, or a
-    "not" where its nearest sentence has none, or the other way round.
+    Rows without a score, or not in English, have none. Whatever its score, a row is not sure instead of faithful if none of its claims
+    (``output.claim_table``) is supported, or one has a support below 0.5, or only one of a claim and its nearest sentence
+    has a "not".
 
     >>> rows = pd.DataFrame({"id": ["a", "b", "c", "d"], "score": 0.95})
     >>> rows = rows.assign(document=["It rained."] * 3 + ["雨が降った。"], summary="It rained.")
@@ -160,14 +160,14 @@ def verdicts(rows: pd.DataFrame, band: Band, claims: pd.DataFrame) -> list[str]:
 
 
 def held_back(words: Sequence[str], scores: Sequence[float], band: Band) -> int:
-    """How many rows would be faithful by their score alone, and are not for their claims (``verdicts``)."""
+    """How many rows are not sure because of their claims, though their score says faithful (``verdicts``)."""
     return sum(word == NOT_SURE and score >= band.high for word, score in zip(words, scores, strict=True))
 
 
 def band_report(words: Sequence[str], scores: Sequence[float], band: Band) -> str:
-    """How many verdicts there are of each kind, where their bounds come from, and how right they were there.
+    """How many verdicts there are of each kind, where their bounds come from, and how often they were right.
 
-    ``words`` are those of the rows that have a score; one without a word is not in English.
+    ``words`` are the verdicts of rows with a score; an empty one is of a row that is not in English.
 
     >>> print(band_report(["faithful", "not sure", ""], [0.95, 0.92, 0.5], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
       verdicts: 1 faithful (0.9 or more), 0 not faithful (below 0.2), 1 not sure
@@ -220,21 +220,21 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _validation(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a threshold is tuned on."""
+    """The labelled rows that a threshold is tuned on."""
     rows = _labelled(rows)
     return rows[our_split(rows["split"]) == VALIDATION[0]]
 
 
 def tuned(rows: pd.DataFrame, carried: Collection[str]) -> tuple[float | None, str]:
-    """The threshold of the file's labelled validation rows, with no more digits than it takes; or None, and why.
+    """Tune a threshold on the file's labelled validation rows; or None, and the message why not.
 
-    There is none without rows of both labels, where unfaithful rows mostly score higher than faithful ones (labels may be the
-    wrong way round), and where it would decide no better than a coin (scores may all be equal): every decision on other rows
-    would be worth nothing. Of a file without labels nothing is said; ``carried`` are the columns that it has.
+    There is no threshold without rows of both labels, if unfaithful rows mostly score higher than faithful ones (the labels may be
+    the wrong way round), or if the best one is no better than a coin. A file without labels gets no message. ``carried`` are
+    the file's columns.
 
-    AggreFact's search (``measures.tuned_threshold``) takes the highest of equally good thresholds, a hair below a
-    faithful row's score, and other files' rows that score nearly as high would be rejected. What lies halfway to the next
-    lower score decides the validation rows as well.
+    AggreFact's search (``measures.tuned_threshold``) takes the highest of equally good thresholds, just below a faithful row's
+    score. Rows of other files that score nearly as high would be rejected. So the middle to the next lower score is
+    taken, which decides the validation rows alike.
 
     >>> rows = pd.DataFrame({"split": "validation", "label": [0, 1, 1, None], "score": [0.2, 0.6, 0.9, 0.4]})
     >>> tuned(rows, ["split"])
@@ -271,7 +271,7 @@ def tuned(rows: pd.DataFrame, carried: Collection[str]) -> tuple[float | None, s
 
 
 def is_below(score: float, least: float) -> bool:
-    """Whether a score is below the least one that is wanted, by more than rounding; NaN is.
+    """Whether a score is below the least that is wanted, by more than rounding; NaN is.
 
     >>> is_below((0.7 + 0.7 + 0.7) / 3, 0.7), is_below(0.69, 0.7), is_below(float("nan"), 0)
     (False, True, True)
@@ -280,7 +280,7 @@ def is_below(score: float, least: float) -> bool:
 
 
 def centred(threshold: float, scores: pd.Series) -> float:
-    """The middle between the two scores around a threshold: it decides these scores alike, and is far from all of them.
+    """The middle between the two scores around a threshold, which decides all scores alike.
 
     >>> centred(0.717, pd.Series([0.3, 0.7, 0.9, 0.2]))
     0.8
@@ -291,7 +291,7 @@ def centred(threshold: float, scores: pd.Series) -> float:
 
 
 def shortened(threshold: float, scores: pd.Series) -> float:
-    """The threshold rounded to the fewest digits, three or more, with which it decides every score as before.
+    """The threshold rounded to as few digits as decide every score alike, at least three.
 
     >>> shortened(0.5092311, pd.Series([0.3004, 0.718])), shortened(0.33333, pd.Series([0.3332, 0.3334]))
     (0.509, 0.3333)
@@ -301,9 +301,9 @@ def shortened(threshold: float, scores: pd.Series) -> float:
 
 
 def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
-    """What the threshold decided, and how right that is on the labelled rows that it was not tuned on.
+    """What the threshold decided, and how right that is on labelled rows that it was not tuned on.
 
-    ``tuned`` says whether it was tuned, on the labelled validation rows, or given.
+    ``tuned``: whether it was tuned on the labelled validation rows, or given.
 
     >>> rows = pd.DataFrame({"split": "test", "label": [0, 1, 1], "document_id": ["a", "b", "c"], "score": [0.2, 0.6, 0.9]})
     >>> print(report(rows, 0.5, tuned=False))
@@ -332,7 +332,7 @@ def report(rows: pd.DataFrame, threshold: float, *, tuned: bool) -> str:
 
 
 def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
-    """Balanced accuracy with an interval that has a width, or why it has none."""
+    """Balanced accuracy with its interval; if the bootstrap gives none, exact intervals of each class."""
     columns = rows["label"], rows["score"] > threshold
     accuracy = bootstrap_interval(balanced_accuracy, *columns, groups=rows["document_id"])
     value, low, high = (100 * part for part in accuracy)
@@ -355,7 +355,7 @@ def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
 
 
 def ranking(rows: pd.DataFrame) -> list[str]:
-    """How well scores rank the labelled rows, where there are both labels.
+    """How well scores rank the labelled rows, if there are both labels.
 
     >>> ranking(pd.DataFrame({"score": [0.2, 0.6, None], "label": [0, 1, 1]}))[0].partition("; ")[0]
     '  AUC against your labels: 1.000 (tune a threshold on other rows than you report)'
@@ -369,7 +369,7 @@ def ranking(rows: pd.DataFrame) -> list[str]:
 
 
 def by_system(rows: pd.DataFrame) -> list[str]:
-    """Each system's mean score, best first, where the file names several."""
+    """Each system's mean score, best first, if the file names several."""
     found = []
     for system, part in rows.dropna(subset="score").groupby("system"):
         own = bootstrap_interval(mean, part["score"], groups=part["document_id"])

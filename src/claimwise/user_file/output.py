@@ -1,4 +1,4 @@
-"""Where ``claimwise score`` writes, and what: checked before anything is asked, for it may take an hour."""
+"""What ``claimwise score`` writes, and where. Places are checked before anything is asked, which may take hours."""
 
 import gzip
 import json
@@ -23,28 +23,28 @@ from claimwise.models.chunks import ranked
 from claimwise.schema import quoting
 from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band, in_english, only_one_denies
 
-#: Sentences of a claim's evidence that are shown and written, the nearest ones.
+#: So many sentences of a claim's evidence are shown and written, the nearest ones.
 SHOWN = 3
 
-#: What a spreadsheet takes for a formula: no number has more than one sign.
+#: What a spreadsheet takes for a formula. Numbers, which may begin with one sign, are not.
 _FORMULA = re.compile(r"[=@＝＠\t\r]|[+＋－-](?![\d.,]+%?$)")
 
-#: What would not be what its name says: only csv and JSON lines are written packed.
+#: Refused: only csv and JSON lines are written packed.
 _NEVER_PACKED = (".parquet.gz", ".html.gz", ".htm.gz")
 
-#: What a result's name may end in: a reader takes it for what its name says.
+#: Allowed endings of results: readers go by them.
 _KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
 
-#: In the place of a file: the standard output.
+#: In place of a file: the standard output.
 STDOUT = Path("-")
 
 
 def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
-    """Where the scores go if no place is named: beside the file, under a name that says what made them.
+    """The default place of the scores: beside the file, under a name that says what made them.
 
-    ``others`` are the model and the prompts, by name or path, where they are not the usual ones: scores of another model
-    must not take the place of those that are there. Where another file has the same name before its ending, the ending is
-    kept; a folder, and what stands for several files, have none, and theirs are called ``-all``.
+    ``others`` are the model and the prompts, by name or path, if they are not the defaults, so that scores of different models
+    do not replace each other. If another file has the same name with a different ending, the ending is kept. A folder has none,
+    and its scores are called ``-all``.
 
     >>> beside(Path("data/mine.csv.gz"), "acueval", ["org/gpt", "prompts/v1.2.txt"]).name
     'mine.acueval.org-gpt.v1.2.csv'
@@ -58,7 +58,7 @@ def beside(file: Path, metric: str, others: Sequence[str]) -> Path:
 
 
 def record_beside(*results: Path | None) -> Path | None:
-    """Where stands what made the results: beside the first that goes into a file; nowhere, if none does.
+    """The place of the record of what made the results: beside the first that is a file; None if none is.
 
     >>> record_beside(STDOUT, None, Path("mine.html")).name, record_beside(Path("/dev/null")), record_beside(STDOUT)
     ('mine.html.run.json', None, None)
@@ -68,14 +68,13 @@ def record_beside(*results: Path | None) -> Path | None:
 
 
 def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page: Path | None = None) -> None:
-    """Refuse a place for scores, claims or page that is taken, or cannot be written to.
+    """Refuse a place for scores, claims or page that is taken or cannot be written to.
 
-    ``taken`` are the files that must not be written over, each with what it is, such as "the examples". Of other files
-    those are replaced that an earlier run wrote, and empty ones.
+    ``taken`` are files that must not be overwritten, each with a name for messages, such as "the examples". Results of an
+    earlier run and empty files are replaced. All other existing files are refused.
 
     Raises:
-        ClaimwiseError: a result would be written over the examples, another result or a file that is none, or cannot be
-            written there at all.
+        ClaimwiseError: a result would overwrite the examples, another result or somebody's file, or cannot be written there.
         IsADirectoryError: one of the places is a folder.
 
     >>> check({Path("mine.csv"): "the examples"}, Path("scores.csv"), Path("scores.csv"))
@@ -126,7 +125,7 @@ def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page
 
 
 def form(path: Path) -> str:
-    """What a place for scores takes, by its name: ``jsonl``, which holds each row's claims, too, ``parquet``, or else ``csv``.
+    """The format of a place for scores, by its name: ``jsonl`` (which also holds claims), ``parquet``, or else ``csv``.
 
     >>> [form(Path(name)) for name in ("scores.JSONL.gz", "scores.parquet", "scores.csv.gz", "-")]
     ['jsonl', 'parquet', 'csv', 'csv']
@@ -136,7 +135,7 @@ def form(path: Path) -> str:
 
 
 def write_record(record: Mapping[str, Any], path: Path) -> None:
-    """Write what made the scores; these are there already, so that a place that takes no file is only warned of."""
+    """Write the record of what made the scores. They are written already, so a failure is only a warning."""
     try:
         with paths.whole(path) as new:
             new.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -145,10 +144,10 @@ def write_record(record: Mapping[str, Any], path: Path) -> None:
 
 
 def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
-    """Write a csv, six digits a score, or JSON lines or parquet where the name says so; what is missing is empty, or null.
+    """Write a csv with six digits per score, or JSON lines or parquet, by the name. Missing values are empty or null.
 
-    A cell that begins with ``=`` stays as it is, and spreadsheets compute it; ``safe`` puts a ``'`` before it, and a mark
-    of UTF-8 before all, without which Excel takes it for another encoding.
+    Spreadsheets compute a cell that begins with ``=``. ``safe`` puts a ``'`` before such cells, and marks the file as UTF-8,
+    which Excel needs.
 
     >>> import tempfile
     >>> table, folder = pd.DataFrame({"id": ["a", "b"], "score": [2 / 3, None]}), Path(tempfile.mkdtemp())
@@ -179,18 +178,18 @@ def write(table: pd.DataFrame, path: Path, safe: bool = False) -> None:
 
 
 def _inert(text: Any) -> Any:
-    """A text that a spreadsheet shows instead of computing it."""
+    """The text, changed so that a spreadsheet shows it instead of computing it."""
     return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
 
 
 def _cell(value: Any) -> Any:
-    """A value among others of any type as a text: what is none as JSON; what is missing stays so."""
+    """A value as a text: texts and missing values unchanged, others as JSON."""
     missing = not isinstance(value, list | dict) and pd.isna(value)
     return value if missing or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _of_one_type(column: pd.Series) -> bool:
-    """Whether a column has texts only, or numbers, or truths, which parquet holds as they are.
+    """Whether a column has only texts, only numbers or only truth values, which parquet can hold unchanged.
 
     >>> [_of_one_type(pd.Series(values, dtype=object)) for values in ([1, None], [1, "a"], [{}], [2**70])]
     [True, False, False, False]
@@ -201,17 +200,17 @@ def _of_one_type(column: pd.Series) -> bool:
 
 
 def none_for_nan(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with None where a value is missing, for JSON has no NaN."""
+    """The table with None for missing values, because JSON has no NaN."""
     return table.astype(object).where(table.notna(), None)
 
 
 def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HALF) -> pd.DataFrame:
-    """Every claim with its verdict in a word, whose ``evidence`` is the nearest sentences themselves, best first.
+    """Every claim with its verdict in words and its ``evidence``: the nearest sentences, best first.
 
-    ``nearest`` has their places in the document, ``singled_out`` whether the model named any sentence. ``evaluation`` is
-    what ``metrics.evaluate`` returned for the examples; between the band's bounds a verdict is "not sure". Of the embedded
-    model it is so, too, where only one of claim and nearest sentence has a "not" (``one_denies``), and there is none of
-    texts that are not English.
+    ``evaluation`` is what ``metrics.evaluate`` returned for the examples. Between the band's bounds a verdict is "not sure". The
+    embedded model's verdict is also "not sure" if only one of claim and nearest sentence has a "not" (``one_denies``), and
+    empty for texts that are not English. Further columns: ``nearest`` has the places of the sentences in the document,
+    ``singled_out`` says whether the model named any sentence.
 
     >>> from claimwise import metrics, models
     >>> examples = pd.DataFrame({"id": ["1"], "document": ["It rained."], "summary": ["It rained. Ann left."]})
@@ -247,15 +246,15 @@ def claim_table(evaluation: Evaluation, examples: pd.DataFrame, band: Band = HAL
     return claims
 
 
-#: Of the model that was asked the name is ``scorer``: a file's own ``model`` is who wrote the summary.
+#: The model that was asked is called ``scorer``: a file's own column ``model`` is what wrote the summary.
 SCORE_COLUMNS = "id metric scorer score min_support n_claims n_unsupported n_unparsed reason".split()
 
 
 def score_table(scores: pd.DataFrame, claims: pd.DataFrame, scorer: str) -> pd.DataFrame:
-    """An evaluation's scores and what a mean hides: the least support of a claim, and how many are called unsupported.
+    """An evaluation's scores with what a mean hides: the lowest support of a claim, and the number of unsupported claims.
 
-    ``claims`` are its ``claim_table``. A row an example, in order; the two are empty where no claim has a support, or none
-    a verdict.
+    One row per example, in order. ``claims`` is the evaluation's ``claim_table``. The two columns are empty if no claim has
+    a support, or none has a verdict.
 
     >>> scores = pd.DataFrame({"example_id": ["a", "b"], "metric": "m", "score": [0.5, None], "n_claims": [2, 0]})
     >>> claims = pd.DataFrame({"example_id": ["a", "a"], "support": [0.9, 0.1], "verdict": ["supported", "unsupported"]})
@@ -272,12 +271,12 @@ def score_table(scores: pd.DataFrame, claims: pd.DataFrame, scorer: str) -> pd.D
     return found.join(hidden, on="id")[SCORE_COLUMNS]
 
 
-#: Of a claim in JSON lines; an aligned one has ``p_entail``, by which it is supported or not (``verify.probability``).
+#: The fields of a claim in JSON lines. An aligned claim is supported or not by ``p_entail`` (``verify.probability``).
 _OF_A_CLAIM = ("text", "support", "p_entail", "p_contradict", "verdict", "reason", "evidence", "start", "end")
 
 
 def with_claims(scores: pd.DataFrame, claims: pd.DataFrame, columns: Sequence[str] = _OF_A_CLAIM) -> pd.DataFrame:
-    """Scores (one row an example with ``id``) with these columns of each row's claims, nested in a further column."""
+    """Scores (one row per example, with ``id``) with each row's claims as a list in a further column."""
     claims = claims.rename(columns={"claim": "text"})
     cells = none_for_nan(claims[[name for name in columns if name in claims]])
     nested: dict[str, list] = {key: [] for key in scores["id"]}
@@ -287,14 +286,14 @@ def with_claims(scores: pd.DataFrame, claims: pd.DataFrame, columns: Sequence[st
 
 
 def claim_report(claims: pd.DataFrame) -> pd.DataFrame:
-    """Claims as a csv holds them: the sentences of the evidence in one cell."""
+    """Claims for a csv: the sentences of the evidence are in one cell."""
     columns = ["example_id", "claim_index", "claim", "support", "verdict", "reason", "start", "end"]
     columns += [column for column in ALIGNMENT_COLUMNS if column in claims]
     return claims[columns].assign(evidence=claims["evidence"].map(" | ".join)).rename(columns={"example_id": "id"})
 
 
 def spelled(claims: pd.DataFrame) -> list[str]:
-    """Lines to read of a ``claim_table``: each claim's verdict, or why there is none, and below it the nearest sentence.
+    """A ``claim_table`` as lines of text: each claim with its verdict, or why there is none, and its nearest sentence.
 
     >>> claims = pd.DataFrame({"claim": ["It rained."], "verdict": ["supported"], "support": [0.9], "reason": [None]})
     >>> spelled(claims.assign(evidence=[["It rained all day.", "Ann left."]]))
@@ -313,12 +312,12 @@ def spelled(claims: pd.DataFrame) -> list[str]:
 
 
 def nearest(document: str, claim: str, verdict: Verdict) -> list[int]:
-    """Of the sentences that a claim was checked against the nearest ones, at most ``SHOWN``, best first.
+    """The nearest of the sentences that a claim was checked against, at most ``SHOWN``, best first.
 
-    Most models name the best first. Where many were read as one text (a window, a chunk, the whole document) they are
-    named in the document's order, or not at all, and words decide (``chunks.ranked``).
+    Most models name the best first. If many sentences were read as one text (a window, a chunk, the whole document), they are
+    in the document's order or not named at all. Then words decide (``chunks.ranked``).
 
-    ``verdict`` may be a row with its ``support`` and ``evidence``.
+    ``verdict`` may be a row with ``support`` and ``evidence``.
 
     >>> document = "It rained. Bo slept. They left. Ann won the race. All slept."
     >>> [nearest(document, "Ann slept.", Verdict(0.9, None, read)) for read in ((1, 2, 3, 4), (), (4, 2, 3, 1), (0, 1))]

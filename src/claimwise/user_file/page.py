@@ -1,6 +1,6 @@
-"""One page of HTML that shows a scored file: every claim, what it is worth, and the sentences that decided.
+"""One HTML page that shows a scored file: every claim, its verdict, and the nearest sentences of the document.
 
-The page is one file that opens from disk. Texts are data: all of them are escaped, and no script runs but the page's own.
+The page is a single file that opens from disk. All texts are escaped, and only the page's own script runs.
 """
 
 import base64
@@ -19,10 +19,10 @@ from claimwise.models.base import WordMarker
 from claimwise.user_file.decisions import HALF, NOT_SURE, SUPPORT, Band, held_back
 from claimwise.user_file.output import none_for_nan
 
-#: Examples on one page at most, those with the lowest scores, and bytes of their documents: a browser shows no more in
-#: good time.
+#: The most examples on one page (those with the lowest scores), and the most bytes of their documents: more would make a
+#: browser slow.
 MOST, MOST_BYTES = 1000, 7_000_000
-_EVIDENCE = 2  # sentences that are shown of a claim's
+_EVIDENCE = 2  # sentences shown per claim
 
 
 def render(
@@ -40,13 +40,17 @@ def render(
     own_claims: bool = False,
     marker: WordMarker | None = None,
 ) -> str:
-    """The page of examples and what was found of them, lowest scores first.
+    """Render the page, lowest scores first.
 
-    ``scores`` are an evaluation's, a row an example in the examples' order, ``claims`` its ``output.claim_table``, and
-    ``called`` what each summary is called, by the threshold or, without one, by the band. The title says metric, model
-    (empty where none was asked) and where the examples came from. ``claim_band`` is what claims were called by; the user's
-    ``own_claims`` stand in the place of a summary. ``marker`` is asked for the words that a document does not support, of
-    the claims shown that are not called supported.
+    Args:
+        scores: an evaluation's scores, one row per example, in the order of ``examples``.
+        claims: its ``output.claim_table``.
+        examples: the examples table.
+        called: each summary's verdict, by the threshold or else by the band.
+        metric, model, source: for the title; ``model`` is empty if none was asked.
+        threshold, band, claim_band: what the verdicts of summaries and of claims were decided by.
+        own_claims: whether the user's own claims replace a summary.
+        marker: marks the words of unsupported claims that the document does not support.
 
     >>> examples = pd.DataFrame({"id": ["a"], "document": ["It rained. <b>Lee</b> lost."], "summary": ["Lee won."],
     ...                          "system": ["unknown"], "label": [None]})
@@ -98,7 +102,7 @@ def render(
 
 
 def _marked(judged: pd.DataFrame, shown: pd.DataFrame, marker: WordMarker) -> pd.Series:
-    """Of claims that are unsupported or not sure the spans of the words that are."""
+    """The spans of unsupported words in claims that are unsupported or not sure."""
     decided = shown[shown["decision"] != ""]  # without a score, or by a band in another language
     asked = judged[judged["verdict"].isin([SUPPORT[1], NOT_SURE]) & judged["example_id"].isin(decided["id"])]
     documents = asked["example_id"].map(shown.set_index("id")["document"])
@@ -138,7 +142,7 @@ def _claim(claim) -> dict:
 
 
 def _pieces(whole: str, spans: Mapping[int, tuple[int, int]]) -> list[tuple[int | None, str]]:
-    """The whole text as (number of a span, or None of what stands between, text); spans are numbered and in order."""
+    """Cut a text into (number of a span, its text), and (None, text) between spans; spans are in order."""
     pieces: list[tuple[int | None, str]] = []
     cursor = 0
     for number, (start, end) in spans.items():

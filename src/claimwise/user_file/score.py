@@ -1,4 +1,4 @@
-"""``claimwise score``: read a user's own file, evaluate a metric on it, write the scores and say what to read of them."""
+"""``claimwise score``: read a user's file, evaluate a metric on it, write the scores, and print a summary of them."""
 
 import os
 import platform
@@ -31,7 +31,7 @@ from claimwise.user_file.page import render
 from claimwise.user_file.warnings import warnings
 from claimwise.user_settings import DEFAULT_MODEL, UserSettings, anothers, default_cache, read_settings
 
-#: Reasons that nothing but other texts in the file can mend.
+#: Reasons that only other texts in the file can change.
 _OF_THE_FILE = NOT_ASKED - {Reason.TOO_LONG, Reason.NO_REASONING, Reason.NO_EXAMPLES}
 _SHORTER = "acueval-decompose-0shot"  # without demonstrations, which are most of a prompt
 
@@ -53,19 +53,18 @@ def score(
     options: Mapping[str, Any] | None = None,
     safe_csv: bool = False,
 ) -> pd.DataFrame | None:
-    """Score every example and write the csv; returns what was written, of a dry run None.
+    """Score every example and write the scores; returns what was written, or None after a dry run.
 
-    Arguments are the options of ``claimwise score`` (``--help`` says what each does, docs/usage.md what comes of it), but
-    for ``columns``, as ``user.read_files`` takes them, and ``options`` of the model, in the place of those in the
-    settings or beside them: ``base_url``, and ``model``, its name there.
+    The arguments are the options of ``claimwise score`` (see ``--help`` and docs/usage.md), except for ``columns`` (see
+    ``user.read_files``) and ``options``, which replace options of the model: ``base_url``, and ``model``, its name there.
 
-    After the scores come the file's columns but id, document and summary, as they stood. With a threshold there is a
-    column ``faithful``, 1 or 0: with the given one, or the one that labelled validation rows tune (``decisions.tuned``).
-    Without one there is ``verdict`` where ``decisions`` knows the model. What made the scores is written beside them.
+    The file's other columns follow the scores. With a threshold, given or tuned on labelled validation rows
+    (``decisions.tuned``), there is a column ``faithful`` (1 or 0); without one there is ``verdict``, if the model has bounds. A record
+    of what made the scores is written beside them.
 
     Raises:
-        ClaimwiseError: the file, the metric, the model or a name to write to is wrong, and nothing is asked or written; or
-            not one of the summaries has a score, and all is written all the same.
+        ClaimwiseError: the file, the metric, the model or a place to write to is wrong: then nothing is asked or written. Or
+            no summary has a score: then everything is written all the same.
     """
     if threshold is not None:
         check_score("threshold", threshold)
@@ -207,10 +206,10 @@ def score(
 
 
 def examples_in(files: Sequence[Path]) -> list[Path]:
-    """The files of examples among those that are given; what a folder has of them, and what is left out, is said.
+    """The files of examples among the given files and folders. It prints what a folder has, and what is left out.
 
     Raises:
-        OSError, TableError: as ``user_rows.expanded``; ClaimwiseError: as ``hub.fetched``.
+        OSError, TableError: see ``user_rows.expanded``; ClaimwiseError: see ``hub.fetched``.
     """
     found, results = expanded([fetched(path) for path in files])
     if results:
@@ -224,10 +223,11 @@ def examples_in(files: Sequence[Path]) -> list[Path]:
 def chosen(
     metric: str, model: str | None, params: Path, prompt: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[MetricSpec, Mapping[str, Any], str, Path]:
-    """What the command line chooses; for the arguments and errors see ``score``.
+    """What the command line chose; for arguments and errors see ``score``.
 
     Returns:
-        The metric's specification, the model's entry and name (empty of a metric without one), the file of finished calls.
+        The metric's specification, the model's entry, the model's name (empty if the metric needs none), and the file of
+        finished calls.
     """
     settings = read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)
@@ -238,7 +238,7 @@ def chosen(
 
 
 def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engine: Model) -> dict[str, Any]:
-    """What scores can be traced by; an address, and what a request holds besides, may have a key, and are left out."""
+    """The record of what made the scores. Addresses and further fields of requests may hold a key and are left out."""
     texts = {}
     for name in filter(None, (getattr(spec, role, None) for role in prompts.ROLES)):
         with suppress(prompts.PromptError):  # `sentences`, `alignment` and such are no prompts
@@ -255,7 +255,7 @@ def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engi
 
 
 def _called(files: Sequence[Path]) -> Path:
-    """What stands for the examples in messages and in the name of a result: the file, the folder, or all of them."""
+    """The name of the examples in messages and results: the file, the folder, or ``scores`` for several."""
     if len(files) > 1:
         return Path("scores")
     if files[0].as_posix().startswith(HUB):  # the result stands here, not in the hub's cache
@@ -289,7 +289,7 @@ def _entry(model: str, settings: UserSettings, params: Path, options: Mapping[st
 
 
 def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[str]) -> MetricSpec:
-    """The metric's specification, with these prompts in the place of its own."""
+    """The metric's specification, with these prompts in place of its own."""
     spec = specification(metric, metrics)
     if names and spec.judge == WordOverlap.name:
         raise prompts.PromptError(f"metric {metric!r} has no prompt, it counts words; leave out --prompt {names[0]}")
@@ -308,7 +308,7 @@ def _specification(metric: str, metrics: Mapping[str, Mapping], names: Sequence[
 
 
 def advice(reasons: Sequence[str], file: Path, spec: MetricSpec) -> str:
-    """What to do about a file of which nothing could be scored: what helps against each reason, in the reasons' order.
+    """What to do about a file of which nothing could be scored: a remedy for each reason, in order.
 
     >>> advice([Reason.EMPTY_SUMMARY, Reason.EMPTY_DOCUMENT], Path("mine.csv"), MetricSpec(judge="word-overlap"))
     'correct mine.csv'

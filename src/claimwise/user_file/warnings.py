@@ -1,7 +1,7 @@
-"""What to doubt of a user's file before a model that reads English prose, and of prompts none, has scored it.
+"""Warnings about texts that a small model, which reads English prose only, may misread.
 
-Every line of a summary is read as one sentence or several (``text.sentences``), so that a layout which a person reads
-past changes claims and scores. Only what is rarely anything else is looked for: a warning of nothing costs trust.
+Every line of a summary is read as one or more sentences (``text.sentences``), so layout changes claims and scores. Only
+signs that are rarely wrong are looked for: a false warning costs trust.
 """
 
 import re
@@ -16,9 +16,9 @@ from claimwise.corpora.plain import ITEM, TAG
 from claimwise.errors import counted
 from claimwise.words import FUNCTION_WORDS
 
-#: What such a model takes of a prompt, by kind.
+#: What such a model reads of a prompt, by kind.
 _READ = {"embedded": "a prompt's demonstrations and settings, not its prose", "lexical": "no prompt"}
-#: What programs write where nothing is.
+#: What programs write for a missing value.
 _EMPTY = ["nan", "none", "null", "na", "n/a", "<na>"]
 #: Different words in which the share of English function words is counted, at least; fewer may have none by chance, and lists
 #: of names and numbers have many that are the same.
@@ -45,12 +45,12 @@ _HEADING_WORDS = 8  # the most of a heading
 
 
 def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[str]:
-    """The warnings, each without a line's end.
+    """Yield the warnings, one line each.
 
     Args:
         kind: the model's, as in params.yaml.
         examples: the examples table.
-        prompts: the user's, by name or path.
+        prompts: the user's prompts, by name or path.
     """
     for name in ("document", "summary"):
         if count := int(examples[name].str.strip().str.lower().isin(_EMPTY).sum()):
@@ -101,7 +101,7 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
 
 
 def english(texts: pd.Series) -> pd.Series:
-    """Which texts seem to be English: each by itself, and those too short for that by how all of them begin.
+    """Whether each text seems to be English. Texts that are too short to tell are judged together, by their beginnings.
 
     >>> english(pd.Series(["It rained.", "雨が降った。"])).tolist()
     [True, False]
@@ -116,10 +116,10 @@ def english(texts: pd.Series) -> pd.Series:
 
 
 def wrapped(summary: str) -> bool:
-    """Whether a program broke the lines at a width: a sentence goes on in the next line, whose first word had no room.
+    """Whether a program broke the lines at a width: sentences go on in the next line, whose first word had no room.
 
-    Of lines written one by one (highlights, turns of a dialogue, verse, lists) hardly any begins with a small letter,
-    or most had room for more.
+    Lines that people write (highlights, turns of a dialogue, verse, lists) hardly ever begin with a small letter, or most had
+    room for more.
 
     >>> wrapped("The mayor said on Tuesday that the old\\nbridge would be closed for a year. Work\\nbegins in May.")
     True
@@ -141,7 +141,7 @@ def _broken(lines: list[str]) -> bool:
 
 
 def titled(summary: str) -> bool:
-    """Whether a few words stand above prose, on a line of their own with a blank one below.
+    """Whether a few words are a title: on a line of their own, with a blank line and prose below.
 
     >>> titled("Old bridge closes\\n\\nThe mayor spoke."), titled("Ann: hello\\n\\nBob: bye")
     (True, False)
@@ -152,7 +152,7 @@ def titled(summary: str) -> bool:
 
 
 def _is_english(one: str) -> bool | None:
-    """Whether a text in Latin script has some of the words that every English text has; None where it is too short to tell.
+    """Whether a text in Latin script has the function words of English; None if it is too short to tell.
 
     >>> _is_english("Le maire a annoncé la fermeture de trois écoles dans les villages."), _is_english("Regen.")
     (False, None)
@@ -167,7 +167,7 @@ def _is_english(one: str) -> bool | None:
 
 
 def _not_latin(summary: str) -> bool:
-    """Whether most letters are of another script.
+    """Whether most letters are not Latin.
 
     >>> _not_latin("Café 雨"), _not_latin("雨が降った (AP)"), _not_latin("2026")
     (False, True, False)
