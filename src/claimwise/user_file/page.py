@@ -47,8 +47,12 @@ def render(
         claims: its ``output.claim_table``.
         examples: the examples table.
         called: each summary's verdict, by the threshold or else by the band.
-        metric, model, source: for the title; ``model`` is empty if none was asked.
-        threshold, band, claim_band: what the verdicts of summaries and of claims were decided by.
+        metric: for the title.
+        model: for the title; empty if none was asked.
+        source: where the examples came from, for the title.
+        threshold: the summaries' verdicts were decided by it, ...
+        band: ... or else by this band.
+        claim_band: the claims' verdicts were decided by it.
         own_claims: whether the user's own claims replace a summary.
         marker: marks the words of unsupported claims that the document does not support.
 
