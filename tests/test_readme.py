@@ -71,7 +71,7 @@ def test_fine_tuned_models_are_tuned_on_what_none_of_them_learned_from(published
     learned = frozenset().union(*map(learned_documents, adapters))
     rows = validation["origin"].value_counts()
     left = validation.loc[~validation["document_id"].isin(learned), "origin"].value_counts()
-    said = f"({left['cnndm']} rows of {rows['cnndm']} on CNN/DM, {left['xsum']} of {rows['xsum']} on XSum)"
+    said = f"({left['cnndm']} of {rows['cnndm']} on CNN/DM, {left['xsum']} of {rows['xsum']} on XSum)"
     assert said in README
 
 
