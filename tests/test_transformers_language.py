@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from tiny_checkpoints import CLAIMS, DOCUMENTS, ZERO, supports
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
-    PreTrainedTokenizerFast,
     Qwen2Config,
 )
 
@@ -267,61 +265,6 @@ def test_the_chat_template_frames_a_prompt_as_the_tokenizer_does(folders):
     assert checkpoint.encode(DOCUMENTS[0]) == expected
     plain = Checkpoint(TransformersOptions(model=folders(chat=True), device="cpu", template="none"))
     assert plain.encode(DOCUMENTS[0]) == checkpoint.tokenizer(DOCUMENTS[0]).input_ids
-
-
-# How Llama 3 and gpt-oss (o200k) cut a text before they merge bytes, from their tokenizer.json.
-LLAMA_3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-O200K = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
-    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-PIECES = [*'aB.!"/- \n\r\t\x0b\u2028é文', "12", "'s", "  ", "\n\n", "\r\n"]
-
-
-@pytest.fixture(scope="module")
-def by_line(folders, tmp_path_factory):
-    """Checkpoints whose tokenizers cut texts by these rules, merged from runs of blanks and ends of lines, too."""
-    found = []
-    for rule in (LLAMA_3, O200K):
-        trained = Tokenizer(models.BPE())
-        trained.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.Split(Regex(rule), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
-        )
-        trained.decoder = decoders.ByteLevel()
-        runs = [f"{x}{y}{z}{w}" for x in PIECES for y in PIECES for z in PIECES for w in ("\n", "/", "a")]
-        alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(
-            vocab_size=2000, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
-        )
-        trained.train_from_iterator(runs, trainer)
-        folder = shutil.copytree(folders(), tmp_path_factory.mktemp("rule") / "checkpoint")
-        PreTrainedTokenizerFast(tokenizer_object=trained, bos_token="<s>", eos_token="</s>").save_pretrained(folder)
-        found.append(Checkpoint(TransformersOptions(model=str(folder), device="cpu")))
-    return found
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_lines_are_tokenised_as_the_whole_text_is(by_line, text):
-    for checkpoint in by_line:
-        assert checkpoint._by_line  # or a document would be tokenised again for every claim
-        assert checkpoint.encode(text) == checkpoint.tokenizer(text, add_special_tokens=False).input_ids
-
-
-@pytest.mark.parametrize("text", ["a\r\n\r\nb", "a\n \nb", "a!\n/b"])
-def test_an_end_of_a_line_within_a_token_does_not_part_it(by_line, text):
-    for checkpoint in by_line:
-        ids = checkpoint.encode(text)
-        assert ids == checkpoint.tokenizer(text, add_special_tokens=False).input_ids
-        assert checkpoint.decode(ids) == text
-
-
-def test_a_part_of_a_prompt_that_stands_between_lines_is_tokenised_once(by_line):
-    checkpoint = by_line[0]
-    checkpoint._line.cache_clear()
-    for claim in ("It rained.", "It poured."):
-        checkpoint.encode(f"Passage: one\ntwo\n\nStatement: {claim}\n\nYes or No?")
-    assert checkpoint._line.cache_info().hits == 3  # both lines of the passage, and the question
 
 
 TODAY = (

@@ -33,13 +33,6 @@ _BELUGA_SYSTEM = (
     "and don't do anything illegal."
 )
 _HOLE = "\ue000prompt\ue000"  # a private-use character: no prompt holds it
-# Tokenizers that keep a line's end apart from what follows keep it together with blanks and other lines' ends, some
-# with a slash.
-_LINE = re.compile(r"(?<=\n)(?=[^\s/])")
-_PROBE = (
-    "Passage: Ann's dog, 3.5 years old.\n\nStatement: It rained\nall day.\n\nYes or No? - éü — “q”\n\n\nAnswer: a \n\n b."
-    "\r\n\r\nc\n \nd\n\t\n  e!\n/f?\n'g'\n12 \n(h)\r\n\n- i\n"
-)
 _TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
 
 
@@ -87,8 +80,6 @@ class Checkpoint:
         known = [] if added else [token for token in self.tokenizer.added_tokens_decoder.values() if token.special]
         self._controls = re.compile("|".join(re.escape(str(token)) for token in known) or "(?!)")
         self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
-        probe = self._head + _PROBE + self._tail
-        self._by_line = not self.encoder_decoder and self._whole(probe) == self._lines(probe)
         # Positions of a decoder; the tokenizer's limit where the model has none (T5's positions are relative).
         limit = self.tokenizer.model_max_length
         positions = getattr(config.get_text_config(), "max_position_embeddings", None)
@@ -132,26 +123,14 @@ class Checkpoint:
         """Token ids of a prompt in its frame.
 
         In a chat template, what looks like a control token in the prompt ("<|im_end|>") is text, and gets a space.
-        Lines are tokenised one by one where that gives the same ids, so that a document that many prompts show
-        is tokenised once.
         """
         prompt = self._controls.sub(lambda found: f"{found[0][0]} {found[0][1:]}", prompt)
         text = self._head + prompt + self._tail
         if self.encoder_decoder:
             return self.tokenizer(text).input_ids
-        return self._start + (self._lines(text) if self._by_line else self._whole(text))
+        return self._start + self.tokenizer(text, add_special_tokens=False, verbose=False).input_ids
 
-    def _whole(self, text: str) -> list[int]:
-        return self.tokenizer(text, add_special_tokens=False).input_ids
-
-    def _lines(self, text: str) -> list[int]:
-        return [token for line in _LINE.split(text) if line for token in self._line(line)]
-
-    @lru_cache(maxsize=4096)  # noqa: B019  (a checkpoint lives as long as the process)
-    def _line(self, line: str) -> list[int]:
-        return self._whole(line)
-
-    @lru_cache(maxsize=64)  # noqa: B019
+    @lru_cache(maxsize=64)  # noqa: B019  (a checkpoint lives as long as the process)
     def spellings(self, choice: str) -> list[int]:
         """Ids of the single tokens that spell a choice: with and without a space before it, in any case."""
         special = set(self.tokenizer.all_special_ids)
