@@ -231,8 +231,8 @@ def test_what_the_model_card_says_of_corpora_left_out_is_of_the_table():
     card = " ".join((ROOT / "docs" / "model_card.md").read_text(encoding="utf-8").replace(" .", " 0.").split())
     half, whole = (half_a + half_b) / 2, (whole_a + whole_b) / 2  # seven corpora each
     assert f"half has a mean AUC of {half:.3f}, all of it {whole:.3f}" in card
-    said = f"its mean AUC is {half_a:.3f} (sentences, mean), that of its untaught weights {untaught_a:.3f}"
-    assert f"{said}, of the embedded model without the same corpora {embedded_a:.3f}" in card
+    said = f"its mean AUC is {half_a:.3f} (sentences, mean). Its untaught weights have {untaught_a:.3f}"
+    assert f"{said}, and the embedded model without the same corpora {embedded_a:.3f}" in card
     assert f"has {half_b:.3f} on them, untaught {untaught_b:.3f}, embedded {embedded_b:.3f}." in card
 
 
@@ -243,7 +243,7 @@ def test_what_the_model_card_says_of_the_second_head_is_of_the_table():
     auc, low, high = (f"{frank[name]:.2f}".lstrip("0") for name in ("auc", "auc_low", "auc_high"))
     assert f"with an AUC of {auc} ({low} to {high}) ({frank['n']:.0f})" in card
     anli, control = (table.loc[(name, "test"), "accuracy"] for name in ("anli", "control"))
-    assert f"right of {anli:.1f} % of ANLI's round 3 and {control:.1f} % of ConTRoL's test part" in card
+    assert f"right on {anli:.1f} % of ANLI's round 3 and {control:.1f} % of ConTRoL's test part" in card
 
 
 @pytest.mark.parametrize("adapter", ["claimwise-1.5b", "claimwise-1.5b-zero-shot"])
