@@ -27,7 +27,7 @@ from claimwise_embedded.features import Evidence
 #: The column of ``claim_table`` that is a checker's verdict, in log odds; before it come features of the evidence alone.
 VERDICT = 67
 #: What the checkers' verdict weighs beside the trees': nothing on whole summaries, which are longer than what checkers
-#: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/model_card.md says how it was chosen.
+#: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/development.md says how it was chosen.
 _CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.0}
 _TREES, _NUMBERS, _CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 #: How far demonstrations may move slope and intercept: standard deviations of the prior.
