@@ -24,7 +24,7 @@ HELP = """Break summaries into claims, verify each against its document, and sco
 
 
 class _Command(TyperCommand):
-    """A command that says what would go without a word: that an option stands twice, and what is left of a stopped run."""
+    """A command that refuses an option given twice, and says after Ctrl-C that finished replies are kept."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
         given = self.make_parser(ctx).parse_args(list(args))[2]
