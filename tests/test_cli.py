@@ -175,7 +175,7 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
         (
             ["score", "mine.jsonl", "--metric", "acuevel"],
             [
-                "unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval, factored, sentences, weakest, fenice, holistic, word-overlap, broken\n"
+                "unknown metric 'acuevel'; did you mean 'acueval'? There are: acueval, factored, sentences, weakest, nli, fenice, holistic, word-overlap, broken\n"
             ],
         ),
         (
@@ -189,6 +189,10 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
         (
             ["score", "mine.jsonl", "--metric", "broken"],
             ["no prompt named 'no-such-prompt'", "`claimwise prompts` lists"],
+        ),
+        (
+            ["score", "mine.jsonl", "--metric", "fenice", "--model", "claimwise-nli"],
+            ["metric 'fenice' aligns claims with an NLI model of its own, and claimwise-nli only verifies", "--metric nli"],
         ),
         (["score", "mine.jsonl", "--metric", "acueval,fenice"], ["metric 'acueval,fenice': one run scores one metric"]),
         (

@@ -212,6 +212,27 @@ def test_all_aligned_claims_are_supported_where_all_are_entailed(aligned):
     assert aligned("mean", "Won it. No one.")["score"].tolist() == pytest.approx([(0.9 + 0.55) / 2])
 
 
+def test_a_contradicted_claim_lowers_nli_further_than_an_absent_one(examples_table):
+    """Worked by hand: support is 0.2 in all; contradicted are 0.8 * 0.75 of the first, and none of the others."""
+
+    class Telling(FakeModel):
+        @staticmethod
+        def _verdict(document, claim):
+            return Verdict(0.2, contradicted={"W": 0.75, "N": 0.0, "X": math.nan}[claim[0]])
+
+    table = examples_table(*({"summary": summary} for summary in ("Won it.", "No one.", "Xerxes.", "Won it. No one.")))
+    spec = MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot", aggregate="nli")
+    found = run(spec, table, Telling())
+    assert found.scores["score"].tolist() == pytest.approx([0.3, 0.6, 0.6, 0.45])
+    assert found.verdicts["support"].tolist() == [0.2] * 5
+    assert found.verdicts["p_contradict"].tolist() == pytest.approx([0.6, 0, math.nan, 0.6, 0], nan_ok=True)
+
+
+def test_aligned_claims_have_nlis_score_already(aligned):
+    summary = "Won it. No one."
+    assert aligned("nli", summary)["score"].tolist() == aligned("mean", summary)["score"].tolist()
+
+
 def test_what_was_never_read_is_no_lost_reply(aligned):
     endless = f"Wh{'y' * 60}."
     scores = aligned("mean", f"Won it. {endless}", "Won it. Xerxes.", endless)

@@ -37,6 +37,7 @@ DEFAULT_METRICS: dict[str, dict[str, str]] = {
     "factored": _ACUS | {"aggregate": "product"},
     "sentences": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "mean"},
     "weakest": {"decompose": "sentences", "verify": "acueval-verify-zeroshot", "aggregate": "min"},
+    "nli": _ACUS | {"aggregate": "nli"},
     "fenice": {"decompose": "fenice-decompose-json", "verify": "alignment", "aggregate": "mean"},
     "fenice-t5": {"decompose": "recorded:fenice-t5", "verify": "alignment", "aggregate": "mean"},
     "holistic": {"judge": "belugaeval-judge-consistency"},
@@ -63,7 +64,7 @@ class MetricSpec(BaseModel):
     judge: str | None = None
     decompose: str | None = None
     verify: str | None = None
-    aggregate: Literal["mean", "product", "geometric", "min", "all"] = "mean"
+    aggregate: Literal["mean", "product", "geometric", "min", "all", "nli"] = "mean"
     alignment: AlignmentSettings | None = None
     model: str | None = None
 
@@ -163,6 +164,8 @@ def in_words(spec: MetricSpec) -> str:
 
     >>> in_words(MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot", aggregate="min"))
     'min of the sentences, verified by acueval-verify-zeroshot'
+    >>> in_words(MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot", aggregate="nli"))
+    'mean NLIScore of the sentences, verified by acueval-verify-zeroshot'
     >>> in_words(MetricSpec(judge="belugaeval-judge-consistency", model="gpt"))
     'the whole summary, judged by belugaeval-judge-consistency; model gpt'
     """
@@ -172,7 +175,8 @@ def in_words(spec: MetricSpec) -> str:
         does = f"the whole summary, judged by {spec.judge}"
     else:
         several = "the sentences" if spec.decompose == "sentences" else f"claims by {spec.decompose}"
-        of = "the summary as one claim" if spec.decompose == "summary" else f"{spec.aggregate} of {several}"
+        combined = "mean NLIScore" if spec.aggregate == "nli" else spec.aggregate
+        of = "the summary as one claim" if spec.decompose == "summary" else f"{combined} of {several}"
         set_so = spec.alignment.model_dump(exclude_unset=True) if spec.alignment else {}
         given = "".join(f", {name} {value}" for name, value in set_so.items())
         how = (
@@ -206,6 +210,8 @@ def aggregate(supports: np.ndarray, how: str) -> float:
     - ``min``: the weakest claim.
     - ``all``: 1.0 if every support is at least 0.5, else 0.0 (Factored Verification, section 2.2). For aligned claims
       ``evaluate`` passes p_entail here, because 0.5 means something else for their support.
+    - ``nli``: the mean of what ``evaluate`` passes here: (NLIScore + 1) / 2 of each claim (FENICE, section 3.2). A claim that
+      the document contradicts lowers it further than one that is only absent, if the model tells the two apart.
 
     >>> aggregate(np.array([0.5, 0.5, np.nan]), "product"), aggregate(np.array([np.nan]), "mean")
     (0.25, nan)
@@ -364,9 +370,7 @@ def _claimed(spec: MetricSpec, model: Model, recorded: pd.DataFrame | None):
 
 
 def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str) -> tuple[float, int, int, str | None]:
-    # Neutral claims have an aligned support of one half and more: whether a claim is supported, p_entail says.
-    decides = [getattr(v, "p_entail", v.support) if how == "all" else v.support for v in verdicts]
-    score = aggregate(np.array(decides, float), how)
+    score = aggregate(np.array([_counted(verdict, how) for verdict in verdicts], float), how)
     reason = decomposition.reason  # beside claims: what is missing of them, as where their list was cut off
     if np.isnan(score):
         reason = verdicts[0].reason if verdicts else reason or Reason.NO_CLAIMS
@@ -376,6 +380,14 @@ def _claimed_row(decomposition: Decomposition, verdicts: list[Verdict], how: str
     asked = [v for v in verdicts if not isinstance(v, AlignedVerdict) or v.reason in (None, NO_PROBABILITY)]
     lost = [_lost(v.support, v.reason) for v in asked]
     return score, len(verdicts), decomposition.unread + sum(lost), reason
+
+
+def _counted(verdict: Verdict, how: str) -> float:
+    """What of a claim's verdict goes into the score."""
+    if isinstance(verdict, AlignedVerdict):
+        # Neutral claims have an aligned support of one half and more: whether a claim is supported, p_entail says.
+        return verdict.p_entail if how == "all" else verdict.support
+    return (verdict.support - np.nan_to_num(verdict.p_contradict) + 1) / 2 if how == "nli" else verdict.support
 
 
 def _lost(value: float, reason: str | None) -> bool:
@@ -414,7 +426,7 @@ def verdict_table(ids: list[str], verdicts: list[list[Verdict]]) -> pd.DataFrame
         for key, i, verdict in flat
     ]
     table = pd.DataFrame(rows, columns=["example_id", "claim_index", *columns, "evidence"], dtype=object)
-    contradicted = [(1 - verdict.support) * verdict.contradicted for _, _, verdict in flat]
-    if not np.isnan(contradicted).all():
+    contradicted = [verdict.p_contradict for _, _, verdict in flat]
+    if not aligned and not np.isnan(contradicted).all():
         table["p_contradict"] = contradicted
     return table.astype({"example_id": str, "claim_index": int, "support": float})

@@ -75,6 +75,11 @@ class Verdict:
     evidence: tuple[int, ...] = ()
     contradicted: float = field(default=NAN, kw_only=True)
 
+    @property
+    def p_contradict(self) -> float:
+        """The probability that the document contradicts the claim; NaN for models that cannot tell."""
+        return (1 - self.support) * self.contradicted
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:

@@ -180,9 +180,8 @@ class ModelEntailment(Entailment):
 
 def _three(verdict: Verdict) -> tuple[float, float, float]:
     """Entailed, neutral, contradicted; NaN where there is no verdict."""
-    left = 1 - verdict.support
-    contradicted = left * (0 if math.isnan(verdict.contradicted) else verdict.contradicted)
-    return verdict.support, left - contradicted, contradicted
+    contradicted = 0.0 if math.isnan(verdict.contradicted) else verdict.p_contradict
+    return verdict.support, 1 - verdict.support - contradicted, contradicted
 
 
 def length_batches(lengths: Sequence[int], most: int, longest_first: bool = False) -> Iterator[list[int]]:
