@@ -1,4 +1,4 @@
-"""docs/ names every option with its default, its settings are settings, and its links lead somewhere."""
+"""docs/: the tables of options are complete, the settings can be read, and no link is broken."""
 
 import re
 
