@@ -1,4 +1,4 @@
-"""Models whose answers one can work out by hand, and those of servers and checkpoints that tests make."""
+"""Models whose answers can be worked out by hand, and models of servers and checkpoints that the tests make."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

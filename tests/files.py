@@ -1,4 +1,4 @@
-"""Files that tests write: rows of a user, and settings."""
+"""Files that tests write: a user's rows, and settings."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What the modules of the project import of each other, found by walking the imports without running them."""
+"""The imports between the project's modules, found without running them."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Servers to test against: one on the loopback with faults, and real third-party ones as child processes."""
+"""Servers to test against: a local one that makes errors, and real third-party ones as child processes."""
 
 import http.server
 import itertools

@@ -1,4 +1,4 @@
-"""Correlations with people's ratings: worked by hand, and scipy's."""
+"""Correlations with people's ratings, compared with values worked by hand and with scipy's."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""FENICE's alignment against a literal reading of the paper's equations, and on inputs that break naive code."""
+"""FENICE's alignment, compared with a literal reading of the paper's equations, and on difficult inputs."""
 
 import random
 import re

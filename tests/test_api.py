@@ -1,4 +1,4 @@
-"""One call from Python: a number for texts, a list for lists, and what a wrong call is told."""
+"""The calls from Python: a number for a text, a list for a list, and the messages for wrong calls."""
 
 import math
 import subprocess

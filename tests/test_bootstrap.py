@@ -1,4 +1,4 @@
-"""Intervals and tests by bootstrap: exact probabilities, theory, scipy and literal loops."""
+"""Intervals and tests by bootstrap, compared with exact probabilities, theory, scipy and literal loops."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The file of finished calls: several processes, kill -9 in mid-run, and what a restart finds."""
+"""The file of finished calls: several processes, kill -9 during a run, and what a restart finds."""
 
 import json
 import math

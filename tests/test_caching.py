@@ -1,4 +1,4 @@
-"""A cached model gives what the model gives, and asks it nothing twice, restarts included."""
+"""A cached model answers as the model does, and asks it nothing twice, even after a restart."""
 
 import pytest
 from fakes import FakeModel

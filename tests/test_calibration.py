@@ -1,4 +1,4 @@
-"""Calibration errors against hand-worked values and literal draws."""
+"""Calibration errors, compared with values worked by hand and with literal draws."""
 
 import math
 

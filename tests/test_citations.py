@@ -1,4 +1,4 @@
-"""Citations in prose: a hand-written list by format, the sample's labelled sentences, and properties."""
+"""Citations in prose: a hand-written list by format, the sample's labelled sentences, and general properties."""
 
 from itertools import chain
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command line end to end on users' files, without a model: what is written, and what a mistake is told."""
+"""The command line end to end on users' files, without a model: what is written, and the messages for mistakes."""
 
 import hashlib
 import io

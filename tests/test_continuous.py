@@ -1,4 +1,4 @@
-"""Batches that stay full: the replies of one prompt alone, in fewer passes, as soon as they have ended."""
+"""Batches that stay full give the replies of one prompt alone, in fewer passes, as soon as they have ended."""
 
 import pytest
 import torch

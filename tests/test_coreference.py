@@ -1,4 +1,4 @@
-"""Chains by rules on hand-written texts, and what variants make of chains."""
+"""Coreference chains by rules on hand-written texts, and the variants of sentences that they give."""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""A corpus's tables: validated, kept on disk byte for byte, notes and questions with them."""
+"""A corpus's tables are validated and kept on disk byte for byte, with notes and questions."""
 
 import hashlib
 from dataclasses import replace

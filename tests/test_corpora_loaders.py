@@ -1,4 +1,4 @@
-"""Each loader on a hand-written miniature of its published files (tests/data/corpora)."""
+"""Each loader, on a small hand-written version of its published files (tests/data/corpora)."""
 
 import gzip
 import math

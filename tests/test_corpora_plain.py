@@ -1,4 +1,4 @@
-"""What of a user's summary is layout, which is not read, and what only looks like it."""
+"""Layout in a user's summary (which is not read), and text that only looks like layout."""
 
 import pandas as pd
 import pytest

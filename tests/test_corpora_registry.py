@@ -1,4 +1,4 @@
-"""Files are found, verified and downloaded; the server is a real one on the loopback interface."""
+"""Files are found, verified and downloaded; the server is a real one on this machine."""
 
 import http.server
 import threading

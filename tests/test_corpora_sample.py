@@ -1,4 +1,4 @@
-"""The shipped corpora: their tables of a small file, and that each of their files holds together."""
+"""The shipped corpora: the tables made from a small file, and the consistency of each of their files."""
 
 import copy
 

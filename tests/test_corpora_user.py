@@ -1,4 +1,4 @@
-"""Users' files: what is filled in, and one test for each way in which a file can be wrong."""
+"""Users' files: which values are filled in, and one test for each way in which a file can be wrong."""
 
 import gzip
 import json

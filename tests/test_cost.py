@@ -1,4 +1,4 @@
-"""What models are asked, and what that costs: counted in this process, and estimated before a run."""
+"""What models are asked and what it costs: counted in this process, and estimated before a run."""
 
 import pandas as pd
 import pytest

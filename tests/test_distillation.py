@@ -1,4 +1,4 @@
-"""A real, small language model learns its teacher's claims by heart, and what it may learn from."""
+"""A real, small language model memorises its teacher's claims; and which claims it may learn from."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Easiness against rouge-score, against a literal reading of FENICE's equations, and on ROSE."""
+"""Easiness, compared with rouge-score, with a literal reading of FENICE's equations, and on ROSE."""
 
 import math
 

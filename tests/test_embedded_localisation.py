@@ -1,4 +1,4 @@
-"""Which words of a summary are doubted, and whether they stand where people marked errors."""
+"""Which words of a summary are doubted, and whether people marked errors in the same places."""
 
 import numpy as np
 import pytest

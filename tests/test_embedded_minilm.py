@@ -1,4 +1,4 @@
-"""The encoder's forward pass, against transformers' own."""
+"""The encoder's forward pass, compared with transformers' own."""
 
 import pytest
 import torch

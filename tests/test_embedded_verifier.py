@@ -1,4 +1,4 @@
-"""The verifier: what it promises of verdicts, evidence, honest scores, prompts and training data."""
+"""The verifier: its verdicts, evidence, scores, prompts and training data."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The embedded model's answers are those written down for its version: the cache knows it by weights and version only.
+"""The embedded model's answers are those recorded for its version: the cache knows it only by weights and version.
 
 If this fails, answers changed: raise ``claimwise_embedded.VERSION`` and run ``python tests/test_embedded_version.py``.
 """

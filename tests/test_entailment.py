@@ -1,4 +1,4 @@
-"""Entailment backends: whose label stands where, batches against single pairs, what is refused."""
+"""Entailment backends: the order of labels, batches against single pairs, what is refused."""
 
 import numpy as np
 import pytest

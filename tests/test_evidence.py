@@ -1,4 +1,4 @@
-"""Evidence beside what people chose, counted by hand."""
+"""Named evidence compared with the sentences that people chose, counted by hand."""
 
 import pandas as pd
 

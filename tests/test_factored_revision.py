@@ -1,4 +1,4 @@
-"""Algorithm 1 on models whose every reply is known: what is checked, what is fed back, when the rounds end."""
+"""Algorithm 1 on models with known replies: what is checked, what is fed back, when the rounds end."""
 
 import pytest
 from fakes import MUMBLE, FakeModel

@@ -1,4 +1,4 @@
-"""Which sentences are checked, against what, and what is counted of the verdicts, on a verifier of known replies."""
+"""Which sentences are checked, against what, and what is counted of a verifier's known verdicts."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What names a checkpoint: every change of it that a careless copy or a further training makes."""
+"""The hash of a checkpoint's folder changes if a careless copy or a further training changes a file."""
 
 import pytest
 

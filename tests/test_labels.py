@@ -1,4 +1,4 @@
-"""Metrics against people's labels: which rows choose a threshold, which are compared, and what is tested."""
+"""Metrics against people's labels: which rows tune a threshold, which are compared, and what is tested."""
 
 import numpy as np
 import pandas as pd

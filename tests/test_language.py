@@ -1,4 +1,4 @@
-"""Any language model as a model: rendering, remembering, reading, and documents longer than the context."""
+"""Any language model as a model: rendering, remembering, parsing, and documents longer than the context."""
 
 import math
 from dataclasses import asdict

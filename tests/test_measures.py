@@ -1,4 +1,4 @@
-"""Measures of agreement with labels: values worked by hand, scikit-learn's, and literal loops."""
+"""Measures of agreement with labels, compared with hand-worked values, scikit-learn's and literal loops."""
 
 import math
 

@@ -1,7 +1,7 @@
-"""Every notebook as a user runs it: opened in the folder `notebooks`, with the parameters that it shows.
+"""Every notebook as a user runs it, in the folder `notebooks`, with the parameters that it shows.
 
-The project is a small one that the test makes: models are word overlap under the shipped names, so that nothing is slow
-and the numbers of models mean nothing.
+The test makes a small project whose models are word overlap under the shipped names. So nothing is slow, and the numbers
+mean nothing.
 """
 
 import ast

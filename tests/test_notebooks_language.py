@@ -1,7 +1,7 @@
 """Every notebook's code with a language model that knows nothing.
 
-The loopback server gives canned replies, and in two notebooks that make it write a random checkpoint writes noise: the
-numbers mean nothing. What is tested is that every experiment runs to its end, whatever a language model replies.
+A local server gives fixed replies. In the two notebooks that make the model write, a random checkpoint writes noise. So the
+numbers mean nothing: the test is that every experiment runs to its end, whatever a language model replies.
 """
 
 import json

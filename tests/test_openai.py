@@ -1,4 +1,4 @@
-"""The openai backend against real HTTP: a loopback server with faults."""
+"""The openai backend over real HTTP, with a local server that makes errors."""
 
 import asyncio
 import base64

@@ -1,7 +1,7 @@
 """The openai engine and llama.cpp's server, on a tiny random Llama as GGUF (no meaning) and on SmolLM2.
 
-What the server answers is compared with the transformers engine on the same weights: two implementations of the
-model, of its tokenizer and of its chat template that share no code.
+The server's answers are compared with those of the transformers engine on the same weights: two implementations of the
+model, its tokenizer and its chat template that share no code.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Several servers of one model, with real HTTP: which is asked, what becomes of the calls of one that dies."""
+"""Several servers of one model, over real HTTP: which is asked, and what happens to the calls of one that dies."""
 
 import itertools
 import logging

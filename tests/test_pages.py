@@ -1,4 +1,4 @@
-"""The page of a scored file, read back with a parser of HTML."""
+"""The page of a scored file, read with an HTML parser."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""params.yaml: what is read, and what a wrong one is told."""
+"""params.yaml: what is read, and the messages for mistakes."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Replies as real models write them, and what a careful reader makes of each."""
+"""Replies as real models write them, and how they are parsed."""
 
 import collections
 import json

@@ -1,4 +1,4 @@
-"""The contracts that hold the compendium together: names, imports, packages, committed results, environments."""
+"""The rules of the whole project: names, imports, packages, committed results, environments."""
 
 import ast
 import graphlib

@@ -1,4 +1,4 @@
-"""Plots: dots where the values are, one colour a method, one scale for panels that are compared, the same bytes."""
+"""Plots: dots at the values, one colour a method, one scale for panels that are compared, the same bytes each time."""
 
 import math
 from itertools import pairwise

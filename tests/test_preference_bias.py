@@ -1,4 +1,4 @@
-"""preference_bias: a user's own raters by hand, and what is left of a difference at equal overlap against a regression."""
+"""preference_bias: a user's own raters by hand, and differences at equal overlap, compared with a regression."""
 
 import json
 from pathlib import Path

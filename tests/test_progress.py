@@ -1,4 +1,4 @@
-"""The progress bar: one line that moves on a terminal, lines now and then in a log."""
+"""The progress bar: one line that moves on a terminal, a line now and then in a log."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Every prompt file: its header, the variables it shows, and that nothing is left unfilled."""
+"""Every prompt file: its header, the variables it shows, and that none is left unfilled."""
 
 import jinja2
 import pytest

@@ -1,4 +1,4 @@
-"""The scores of each summary that are committed of the public run, and the tables that follow from them."""
+"""The committed scores of each summary of the public run, and the tables that follow from them."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""The papers' numbers as typed, held against what the papers print."""
+"""The papers' numbers in data/published, compared with what the papers print."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""The README's and docs/results.md's numbers are those of the committed tables, and links lead somewhere."""
+"""Numbers and links in the README, docs/results.md and the model card agree with the committed tables."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Replies on record: read by our parsers, scored by the path of any metric."""
+"""Recorded replies: read by our parsers, and scored in the same way as any metric."""
 
 import pytest
 

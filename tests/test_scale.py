@@ -1,4 +1,4 @@
-"""A folder of scores: the same whatever scores it and whatever is killed, and nothing asked twice."""
+"""A folder of scores is the same whatever scores it and whatever is killed, and nothing is asked twice."""
 
 import errno
 import json

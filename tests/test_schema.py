@@ -1,4 +1,4 @@
-"""Tables: what passes, and what a wrong one is told (file, row, column, found, expected)."""
+"""Tables: what passes, and the messages for mistakes (file, row, column, found, expected)."""
 
 import pandas as pd
 import pytest

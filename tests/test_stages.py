@@ -1,4 +1,4 @@
-"""The stages: corpora prepared, metrics run over them, notebooks executed, each in a project of its own."""
+"""The stages: corpora prepared, metrics run over them, notebooks executed, each in its own project."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Tables of a notebook: the same bytes every time, gaps shown as gaps, nothing unescaped."""
+"""Tables of a notebook: the same bytes every time, gaps shown as gaps, everything escaped."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Sentences and words with their places."""
+"""Sentences and words with their positions."""
 
 import time
 from itertools import pairwise

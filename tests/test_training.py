@@ -1,4 +1,4 @@
-"""Training the verifier: what it may see, what it writes, and what it measures of itself."""
+"""Training the verifier: what it may see, what it writes, and what it measures."""
 
 import random
 from collections import Counter

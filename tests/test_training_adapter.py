@@ -1,4 +1,4 @@
-"""An adapter that is learned for a real, small language model, and what answers with it."""
+"""An adapter that a real, small language model learns, and the model that answers with it."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Rows that training makes with the decomposer, and statements that are told in other words."""
+"""Training rows made by the decomposer, and statements in other words."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A head that tells contradicted from absent claims, learned from a real, small language model's states."""
+"""A head that separates contradicted from absent claims, learned from a real, small language model's states."""
 
 import numpy as np
 import pandas as pd

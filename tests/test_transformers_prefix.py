@@ -1,4 +1,4 @@
-"""Shared prefixes: the tree of prompts, and the same logits as one prompt at a time."""
+"""Shared prefixes: the tree of prompts gives the same logits as one prompt at a time."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What a user is told to do where nothing could be scored, by the reasons; and that a stopped run can go on."""
+"""The advice to a user when nothing could be scored, by reason; and that a stopped run can continue."""
 
 import os
 import signal

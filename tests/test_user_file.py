@@ -1,4 +1,4 @@
-"""A user's own file: where results may be written, what is carried along, labels of some rows only."""
+"""A user's own file: where results may be written, which columns are carried along, labels of some rows only."""
 
 import csv
 import errno

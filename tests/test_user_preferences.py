@@ -1,4 +1,4 @@
-"""Preferences beside a user's own file: which of two summaries people preferred."""
+"""Preferences with a user's own file: which of two summaries people preferred."""
 
 from pathlib import Path
 

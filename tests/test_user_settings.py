@@ -1,4 +1,4 @@
-"""What `claimwise score` takes from a params.yaml that says little, and what a wrong one is told."""
+"""What `claimwise score` reads from a short params.yaml, and the messages for mistakes."""
 
 from pathlib import Path
 

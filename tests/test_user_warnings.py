@@ -1,4 +1,4 @@
-"""What a user's file and prompts are warned of, and when not."""
+"""When a user is warned about a file or prompts, and when not."""
 
 import textwrap
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The verifier asks about what can be asked, keeps order, and says why there is no value."""
+"""The verifier asks only about what can be verified, keeps the order, and says why a value is missing."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A language model that was taught one role: what it is asked, and what another model does for it."""
+"""A language model that was trained for one role: what it is asked, and what another model does for it."""
 
 import math
 

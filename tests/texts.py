@@ -1,4 +1,4 @@
-"""Texts that several tests read."""
+"""Texts that several tests use."""
 
 import pandas as pd
 

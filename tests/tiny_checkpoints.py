@@ -1,4 +1,4 @@
-"""Tiny random checkpoints with a real tokenizer, made on the spot: every path of a real one, no meaning."""
+"""Tiny random checkpoints with a real tokenizer, made during the tests: they run like real ones, but answer noise."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A checkpoint of fastcoref with weights set by hand: it knows who is who in a few words, and nothing else."""
+"""A checkpoint of fastcoref with weights set by hand: it resolves a few known words and nothing else."""
 
 import json
 from pathlib import Path

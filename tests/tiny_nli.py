@@ -1,4 +1,4 @@
-"""A tiny random three-way NLI checkpoint, made on the spot: no download, the same weights for the same seed."""
+"""A tiny random three-way NLI checkpoint, made during the tests: the same weights for the same seed."""
 
 import re
 from pathlib import Path
