@@ -178,5 +178,5 @@ class Entailment(Protocol):
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
         """Return p_entail, p_neutral and p_contradict of n pairs, (n, 3); rows sum to 1.
 
-        No pair may be longer than ``limit``. ``scope`` is what ``scope`` returned for the premises' document.
+        No pair may be longer than ``limit``. ``scope`` is what the method of that name returned for the premises' document.
         """

@@ -31,7 +31,8 @@ class ServerPool:
     """Gives every call its server.
 
     Args:
-        options: the model's options. A server has at most ``concurrency`` calls at once, unless one document has more.
+        options: the model's options. A server is assigned at most ``concurrency`` calls at once, unless one document has
+            more.
         key: see ``Server``.
     """
 
