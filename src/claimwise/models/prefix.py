@@ -89,8 +89,8 @@ class SharedPrefix:
         self.model = model
         self._row_tokens, self._chunk_tokens = row_tokens, chunk_tokens
         self._kept: dict[tuple[int, ...], DynamicCache] = {}  # caches of instructions, the latest last
-        #: May append columns to the logits of a pass; see ``Contradiction.beside``.
-        self.beside: Callable[[torch.Tensor, int, torch.Tensor], torch.Tensor] = lambda logits, row, ends: logits
+        #: May append columns to the logits of a pass; see ``Contradiction.append_columns``.
+        self.append_columns: Callable[..., torch.Tensor] = lambda logits, row, ends: logits
         try:
             self._windows = _windows(model)
             # Check both ways: claims that continue a document from a cache, and claims in one row with it.
@@ -227,7 +227,7 @@ class SharedPrefix:
     def _run(self, row: _Row, cache: DynamicCache) -> Iterator[tuple[int, torch.Tensor]]:
         ends = torch.tensor(list(row.ends.values()), device=self.model.device)
         output = self._forward(self.model, row, _Ended(cache) if cache.layers else None, logits_to_keep=ends)
-        yield from zip(row.ends, self.beside(output.logits[0], 0, ends), strict=True)
+        yield from zip(row.ends, self.append_columns(output.logits[0], 0, ends), strict=True)
 
     def packed(self, groups: Sequence[Sequence[Tokens]]) -> tuple[dict[str, torch.Tensor], list[list[int]]]:
         """Pack each group of prompts into one row without a cache, for training.

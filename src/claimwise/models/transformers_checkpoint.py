@@ -182,7 +182,7 @@ class Contradiction:
         states = output if isinstance(output, torch.Tensor) else output[0]
         self._found = torch.nn.functional.linear(states.to(self._weight), self._weight, self._bias)
 
-    def beside(self, logits: torch.Tensor, rows: torch.Tensor | int, ends: torch.Tensor) -> torch.Tensor:
+    def append_columns(self, logits: torch.Tensor, rows: torch.Tensor | int, ends: torch.Tensor) -> torch.Tensor:
         """Append k columns to logits of the last pass: this head's logits at the same tokens.
 
         Args:

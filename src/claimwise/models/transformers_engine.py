@@ -77,7 +77,7 @@ class Engine:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
         if self.checkpoint.contradiction:
-            shared.beside = self.checkpoint.contradiction.beside
+            shared.append_columns = self.checkpoint.contradiction.append_columns
         return shared
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
@@ -139,7 +139,7 @@ class Engine:
                 rows = torch.arange(len(batch), device=logits.device)
                 logits = logits[rows, place.to(logits.device)]
                 if self.checkpoint.contradiction:
-                    logits = self.checkpoint.contradiction.beside(logits, rows, last)
+                    logits = self.checkpoint.contradiction.append_columns(logits, rows, last)
             yield from zip(batch, logits, strict=True)
 
     # -- texts -------------------------------------------------------------------------------------
